@@ -1,0 +1,158 @@
+"""Endless episodes in the slots of a simulator: horizon, automatic reset, sums per episode."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recall.errors import BadValueError
+from recall.worlds.base import Array, Simulator
+
+
+class Outcome(NamedTuple):
+    """How an episode ended."""
+
+    slot: int
+    steps: int
+    episode_return: float
+    success: bool  # at any step
+    last_success: bool  # at the last step
+    diverged: bool
+
+
+class Played(NamedTuple):
+    """One step of every slot. Where an episode ended, `observation` already starts the next."""
+
+    next_observation: Array  # [slots, obs] where the action led, the last one of an episode too
+    observation: Array  # [slots, obs] where the next action will be taken
+    reward: Array  # [slots]
+    terminated: Array  # [slots] bool
+    truncated: Array  # [slots] bool: horizon, divergence, or the task's own cut
+    success: Array  # [slots] bool, this step
+    outcomes: list[Outcome]
+
+
+# Counters kept in front of the simulator's own state vector.
+_COUNTERS = ("episode", "steps", "return", "success")
+
+
+class Episodes:
+    """Plays episode after episode in every slot of `simulator`.
+
+    `streams[slot]` names the slot's random stream, a tuple of integers such as (seed, slot).
+    Episode e of a slot draws from the generator of (*stream, e) alone, so equal streams give
+    equal episodes however many slots, groups or processes there are.
+    """
+
+    def __init__(
+        self, simulator: Simulator, horizon_steps: int, streams: Sequence[tuple[int, ...]]
+    ):
+        if horizon_steps < 1:
+            raise BadValueError(f"horizon {horizon_steps} is not a positive number of steps")
+        if len(streams) != simulator.slots:
+            raise BadValueError(f"{len(streams)} random streams for {simulator.slots} slots")
+        self.simulator = simulator
+        self.horizon_steps = horizon_steps
+        self.streams = list(streams)
+        slots = simulator.slots
+        size = simulator.observation_space.shape[0]
+        self.observation = np.zeros((slots, size))
+        self.diverged_episodes = 0
+        self._episode = np.full(slots, -1, np.int64)
+        self._steps = np.zeros(slots, np.int64)
+        self._return = np.zeros(slots)
+        self._success = np.zeros(slots, bool)
+        self.state_size = len(_COUNTERS) + size + simulator.state_size
+
+    def start(self, slot: int, options: Mapping[str, Any] | None = None) -> Array:
+        """Begin the slot's next episode and return its first observation."""
+        self._episode[slot] += 1
+        rng = np.random.default_rng([*self.streams[slot], int(self._episode[slot])])
+        self._steps[slot] = 0
+        self._return[slot] = 0.0
+        self._success[slot] = False
+        self.observation[slot] = self.simulator.reset(slot, rng, options)
+        return self.observation[slot].copy()
+
+    def start_all(self) -> Array:
+        """Begin the next episode in every slot."""
+        for slot in range(self.simulator.slots):
+            self.start(slot)
+        return self.observation.copy()
+
+    def step(self, actions: Array) -> Played:
+        """Act in every slot; an episode that ends is counted and followed by the next."""
+        check_actions(actions, self.simulator)
+        result = self.simulator.step(actions)
+        self._steps += 1
+        self._return += result.reward
+        self._success |= result.success
+        truncated = result.truncated | result.diverged | (self._steps >= self.horizon_steps)
+        truncated &= ~result.terminated
+        self.observation[:] = result.observation
+        outcomes = []
+        for slot in np.flatnonzero(result.terminated | truncated):
+            outcomes.append(self._outcome(int(slot), result.success, result.diverged))
+            self.start(int(slot))
+        return Played(
+            next_observation=result.observation,
+            observation=self.observation.copy(),
+            reward=result.reward,
+            terminated=result.terminated,
+            truncated=truncated,
+            success=result.success,
+            outcomes=outcomes,
+        )
+
+    def _outcome(self, slot: int, success: Array, diverged: Array) -> Outcome:
+        self.diverged_episodes += int(diverged[slot])
+        return Outcome(
+            slot=slot,
+            steps=int(self._steps[slot]),
+            episode_return=float(self._return[slot]),
+            success=bool(self._success[slot]),
+            last_success=bool(success[slot]),
+            diverged=bool(diverged[slot]),
+        )
+
+    def get_state(self, slot: int) -> Array:
+        """Everything that decides the slot's future, [state_size] float64."""
+        counters = (
+            self._episode[slot],
+            self._steps[slot],
+            self._return[slot],
+            self._success[slot],
+        )
+        return np.concatenate(
+            [
+                np.asarray(counters, np.float64),
+                self.observation[slot],
+                self.simulator.get_state(slot),
+            ]
+        )
+
+    def set_state(self, slot: int, state: Array) -> None:
+        """Go on from what `get_state` gave."""
+        counters, rest = state[: len(_COUNTERS)], state[len(_COUNTERS) :]
+        size = self.observation.shape[1]
+        self._episode[slot] = int(counters[0])
+        self._steps[slot] = int(counters[1])
+        self._return[slot] = counters[2]
+        self._success[slot] = bool(counters[3])
+        self.observation[slot] = rest[:size]
+        self.simulator.set_state(slot, rest[size:])
+
+
+def check_actions(actions: Array, simulator: Simulator) -> None:
+    """Refuse actions no slot could take, before any slot is touched."""
+    expected = (simulator.slots, *simulator.action_space.shape)
+    if np.shape(actions) != expected:
+        raise BadValueError(
+            f"actions of shape {np.shape(actions)} for {simulator.task}; expected {expected}"
+        )
+    if not np.isfinite(actions).all():
+        slot, dimension = np.argwhere(~np.isfinite(actions))[0]
+        raise BadValueError(
+            f"action {actions[slot, dimension]} in slot {slot}, dimension {dimension}, "
+            f"of {simulator.task}: actions must be finite; no slot was stepped"
+        )

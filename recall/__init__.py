@@ -1,0 +1,33 @@
+"""Continual reinforcement learning that keeps old skills and still learns new ones."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from recall.worlds.register import register_all as _register_all
+
+if TYPE_CHECKING:
+    from recall.worlds.env import make as make
+    from recall.worlds.vector import make_vec as make_vec
+
+    __version__: str
+
+# Name to the module that has it, loaded at first use: `import recall` stays quick.
+_EXPORTS = {
+    "make": "recall.worlds.env",
+    "make_vec": "recall.worlds.vector",
+}
+__all__ = ["__version__", *_EXPORTS]
+
+_register_all()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("recall-rl")
+    if name in _EXPORTS:
+        return getattr(import_module(_EXPORTS[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS})

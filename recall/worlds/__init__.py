@@ -1,0 +1,1 @@
+"""Worlds: the tasks that experience comes from, and the sequences they form."""

@@ -1,0 +1,45 @@
+"""Continual World: ten Sawyer tasks on MuJoCo, in Meta-World's models, without its Python."""
+
+from typing import TYPE_CHECKING
+
+from recall.errors import BadValueError, UnknownNameError
+
+if TYPE_CHECKING:
+    from recall.worlds.continual_world.arm import SawyerSimulator
+
+# In the paper's order, whose positions are the paper's task numbers.
+TASKS: tuple[str, ...] = (
+    "hammer",
+    "push-wall",
+    "faucet-close",
+    "push-back",
+    "stick-pull",
+    "handle-press-side",
+    "push",
+    "shelf-place",
+    "window-close",
+    "peg-unplug-side",
+)
+REWARDS: tuple[str, ...] = ("v1", "v2")
+OBSERVATIONS: tuple[str, ...] = ("classic", "full")
+HORIZON_STEPS = 200
+
+
+def make_simulator(
+    task: str, slots: int = 1, reward: str = "v1", observation: str = "classic"
+) -> "SawyerSimulator":
+    """`slots` copies of one task; loads MuJoCo and the task's model on first use."""
+    for kind, name, valid in (
+        ("task", task, TASKS),
+        ("reward", reward, REWARDS),
+        ("observation", observation, OBSERVATIONS),
+    ):
+        if name not in valid:
+            raise UnknownNameError(kind, name, valid)
+    if slots < 1:
+        raise BadValueError(f"{slots} slots of {task}: at least one is needed")
+
+    from recall.worlds.continual_world.arm import SawyerSimulator
+    from recall.worlds.continual_world.tasks import load_task
+
+    return SawyerSimulator(load_task(task), slots, reward, observation)

@@ -1,0 +1,48 @@
+# Everything runs from a bare checkout: an environment in .venv is made and filled first.
+PYTHON ?= python3
+TEST_WORKERS ?= 2
+
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+# Compiled functions are kept between runs of the tests.
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
+
+.PHONY: help install demo test check format format-check lint types layers clean
+
+help:  ## show what there is
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "recall needs Python 3.11 or later; choose one with PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+install: $(INSTALLED)  ## make the environment in .venv
+
+demo: $(INSTALLED)  ## see the package at work, in a minute or two
+	$(BIN)/python -m recall demo
+
+test: $(INSTALLED)  ## run the tests
+	$(BIN)/python -m pytest -n $(TEST_WORKERS)
+
+check: format-check lint types layers test  ## everything that must hold before a commit
+
+format: $(INSTALLED)  ## write the code the one way
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+format-check: $(INSTALLED)
+	$(BIN)/ruff format --check
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+layers: $(INSTALLED)
+	$(BIN)/lint-imports
+
+clean:  ## remove the environment and the caches
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Measurements of our speed beside our peers', for `recall bench`."""

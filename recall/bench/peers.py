@@ -1,0 +1,106 @@
+"""The other ways to step Continual World's tasks, driven the same way as ours."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from recall.worlds.continual_world import HORIZON_STEPS
+
+# Takes some vector steps, each of every slot, and returns how many slot steps those were.
+Driver = Callable[[int], int]
+
+
+def _metaworld_environment(task: str) -> Any:
+    """The package's own environment, with the classic reward, drawn anew every episode."""
+    from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
+
+    name = f"{task}-v3-goal-observable"
+    make: Any = ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name]
+    environment = make(seed=0)
+    environment.reward_function_version = "v1"
+    environment._freeze_rand_vec = False
+    return environment
+
+
+def metaworld(task: str) -> Driver:
+    """The package as it comes, one environment."""
+    environment = _metaworld_environment(task)
+    environment.reset()
+    rng = np.random.default_rng(0)
+    taken = 0
+
+    def drive(steps: int) -> int:
+        nonlocal taken
+        for action in rng.uniform(-1, 1, (steps, 4)).astype(np.float32):
+            environment.step(action)
+            taken += 1
+            if taken % HORIZON_STEPS == 0:
+                environment.reset()
+        return steps
+
+    return drive
+
+
+def _limited_metaworld(task: str) -> Any:
+    from gymnasium.wrappers import TimeLimit
+
+    return TimeLimit(_metaworld_environment(task), HORIZON_STEPS)
+
+
+def metaworld_async(task: str, slots: int) -> tuple[Driver, Callable[[], None]]:
+    """The package in Gymnasium's processes, one environment each; also how to close them."""
+    from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+
+    environments = AsyncVectorEnv(
+        [partial(_limited_metaworld, task)] * slots,
+        context="spawn",
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    environments.reset()
+    rng = np.random.default_rng(0)
+
+    def drive(steps: int) -> int:
+        for action in rng.uniform(-1, 1, (steps, slots, 4)).astype(np.float32):
+            environments.step(action)
+        return steps * slots
+
+    return drive, environments.close
+
+
+def has_envpool() -> bool:
+    """Whether envpool, with Meta-World in it, can be measured here."""
+    if find_spec("envpool") is None:
+        return False
+    import envpool
+
+    return "MetaWorld/Push-v3" in envpool.list_all_envs()
+
+
+def envpool(task: str, slots: int, threads: int) -> Driver:
+    """C++ environments on threads, stepped asynchronously; modern reward and observation only."""
+    import envpool as package
+
+    name = "".join(word.capitalize() for word in task.split("-"))
+    batch = max(slots // 2, 1)
+    environments = package.make_gymnasium(
+        f"MetaWorld/{name}-v3",
+        num_envs=slots,
+        batch_size=batch,
+        num_threads=threads,
+        max_episode_steps=HORIZON_STEPS,
+        seed=0,
+    )
+    environments.async_reset()
+    rng = np.random.default_rng(0)
+
+    def drive(steps: int) -> int:
+        sends = steps * slots // batch
+        for action in rng.uniform(-1, 1, (sends, batch, 4)):
+            info = environments.recv()[-1]
+            environments.send(action, info["env_id"])
+        return sends * batch
+
+    return drive

@@ -1,0 +1,1 @@
+"""Collecting: worker processes that roll chunks and episodes with a NumPy copy of the actor."""

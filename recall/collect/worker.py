@@ -1,0 +1,198 @@
+"""A worker process: owns the environments of some runs, rolls whole chunks by itself.
+
+Started as `python -m recall.collect.worker SOCKET MEMORY` with two inherited file descriptors: a
+socket to the pool and the memory they share. It ends when the socket does, so it never outlives
+the pool, however that died.
+"""
+
+import mmap
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from recall.collect.orders import (
+    ACTIONS,
+    TRAINING,
+    Begin,
+    Chunk,
+    Episode,
+    EpisodeResult,
+    Play,
+    RunTasks,
+    Setup,
+)
+from recall.collect.policy import NumpyPolicy
+from recall.columns import Columns
+from recall.worlds.base import Array
+from recall.worlds.episodes import Episodes, Outcome
+from recall.worlds.registry import default_horizon_steps, make_simulator
+
+
+def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]) -> Any:
+    """The shared arrays by name."""
+    return {
+        name: np.frombuffer(memory, dtype, count=int(np.prod(shape)), offset=offset).reshape(shape)
+        for name, (offset, shape, dtype) in offsets.items()
+    }
+
+
+def by_task(runs: tuple[RunTasks, ...], position: int, chosen: list[int]) -> dict[Any, list[int]]:
+    """The chosen indices grouped by the task their run has at `position`."""
+    groups: dict[Any, list[int]] = {}
+    for index in chosen:
+        groups.setdefault(runs[index].tasks[position], []).append(index)
+    return groups
+
+
+class Worker:
+    """Carries out orders."""
+
+    def __init__(self, setup: Setup, memory: Any):
+        self.setup = setup
+        self.shared = map_arrays(memory, setup.offsets)
+        self.policies = [NumpyPolicy(setup.policy, row) for row in self.shared["policy"]]
+        self.judged = [NumpyPolicy(setup.policy, row) for row in self.shared["judged_policy"]]
+        self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
+        self.groups: list[tuple[list[int], Episodes]] = []
+        self._arenas: dict[Any, Any] = {}  # simulators of evaluations, by task
+
+    def handle(self, order: Any) -> Any:
+        """Carry out one order; what it returns goes back to the pool."""
+        actions: dict[type, Callable[[Any], Any]] = {
+            Begin: self.begin,
+            Chunk: self.roll,
+            Play: self.play,
+        }
+        return actions[type(order)](order)
+
+    def _episodes(self, task: Any, streams: list[tuple[int, ...]]) -> Episodes:
+        simulator = make_simulator(task, len(streams), self.setup.world)
+        return Episodes(simulator, self._horizon(task), streams)
+
+    def _horizon(self, task: Any) -> int:
+        return self.setup.world.horizon_steps or default_horizon_steps(task)
+
+    def begin(self, order: Begin) -> None:
+        """Build the environments of a stage."""
+        for _, episodes in self.groups:
+            episodes.simulator.close()
+        self.groups = []
+        for task, runs in by_task(self.setup.runs, order.position, list(order.runs)).items():
+            streams: list[tuple[int, ...]] = [
+                (self.setup.runs[run].seed, TRAINING, order.position) for run in runs
+            ]
+            episodes = self._episodes(task, streams)
+            for slot, run in enumerate(runs):
+                if order.restore:
+                    episodes.set_state(slot, self.shared["state"][run][: episodes.state_size])
+                else:
+                    episodes.start(slot)
+                self._publish(run, slot, episodes)
+            self.groups.append((runs, episodes))
+
+    def _publish(self, run: int, slot: int, episodes: Episodes) -> None:
+        self.shared["next_state"][run][: episodes.state_size] = episodes.get_state(slot)
+
+    def roll(self, order: Chunk) -> list[tuple[int, Outcome]]:
+        """Roll one chunk in every run; returns the episodes that ended, with their run."""
+        ended: list[tuple[int, Outcome]] = []
+        for runs, episodes in self.groups:
+            draws = np.stack([self._draws(run, order) for run in runs])  # [run, chunk, act]
+            for step in range(self.setup.chunk_steps):
+                before = episodes.observation.copy()
+                actions = self._actions(runs, before, draws[:, step], order.uniform)
+                played = episodes.step(actions)
+                rows = self.columns.pack(
+                    before, actions, played.reward, played.terminated, played.next_observation
+                )
+                for slot, run in enumerate(runs):
+                    self.shared["rows"][run, step] = rows[slot]
+                ended += [(runs[outcome.slot], outcome) for outcome in played.outcomes]
+            for slot, run in enumerate(runs):
+                self._publish(run, slot, episodes)
+        return ended
+
+    def _draws(self, run: int, order: Chunk) -> Array:
+        key = [self.setup.runs[run].seed, ACTIONS, order.position, order.first_step]
+        rng = np.random.default_rng(key)
+        shape = (self.setup.chunk_steps, self.setup.policy.action_size)
+        return rng.uniform(-1.0, 1.0, shape) if order.uniform else rng.standard_normal(shape)
+
+    def _actions(self, runs: list[int], observation: Array, draws: Array, uniform: bool) -> Array:
+        # One matrix-vector pass per run: a batched product may round differently with its size.
+        if uniform:
+            return draws.astype(np.float32)
+        return np.stack(
+            [self.policies[run].act(observation[i], draws[i]) for i, run in enumerate(runs)]
+        ).astype(np.float32)
+
+    def play(self, order: Play) -> list[EpisodeResult]:
+        """Play whole episodes apart from training, each with its own random stream."""
+        results: list[EpisodeResult | None] = [None] * len(order.episodes)
+        groups: dict[Any, list[int]] = {}
+        for index, episode in enumerate(order.episodes):
+            task = self.setup.runs[episode.run].tasks[episode.position]
+            groups.setdefault(task, []).append(index)
+        for task, indices in groups.items():
+            chosen = [order.episodes[index] for index in indices]
+            for index, result in zip(indices, self._play_group(task, chosen), strict=True):
+                results[index] = result
+        return results  # type: ignore[return-value]
+
+    def _play_group(self, task: Any, chosen: list[Episode]) -> list[EpisodeResult]:
+        arena = self._arenas.get(task)
+        if arena is None or arena.slots != len(chosen):
+            if arena is not None:
+                arena.close()
+            arena = self._arenas[task] = make_simulator(task, len(chosen), self.setup.world)
+        horizon = self._horizon(task)
+        episodes = Episodes(arena, horizon, [(*episode.stream, 0) for episode in chosen])
+        observation = episodes.start_all()
+        act = self.setup.policy.action_size
+        noise = [
+            np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
+            for episode in chosen
+        ]
+        results: dict[int, EpisodeResult] = {}
+        for step in range(horizon):
+            actions = [
+                self.judged[episode.run].act(
+                    observation[i], None if episode.deterministic else noise[i][step]
+                )
+                for i, episode in enumerate(chosen)
+            ]
+            played = episodes.step(np.stack(actions).astype(np.float32))
+            observation = played.observation
+            for outcome in played.outcomes:
+                results.setdefault(
+                    outcome.slot,
+                    EpisodeResult(outcome.episode_return, outcome.success, outcome.last_success),
+                )
+            if len(results) == len(chosen):
+                break
+        return [results[slot] for slot in range(len(chosen))]
+
+
+def main(socket: int, memory: int) -> None:
+    """Serve until the pool hangs up."""
+    connection = Connection(socket)
+    try:
+        worker = Worker(cloudpickle.loads(connection.recv_bytes()), mmap.mmap(memory, 0))
+        while True:
+            order = cloudpickle.loads(connection.recv_bytes())
+            try:
+                answer: Any = worker.handle(order)
+            except Exception as error:
+                connection.send(("error", f"{type(error).__name__}: {error}"))
+                raise
+            connection.send(("done", answer))
+    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

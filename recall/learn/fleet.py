@@ -1,0 +1,189 @@
+"""The only place that jits: the learner of many runs in lockstep, stacked on the run axis.
+
+Every function takes and returns whole fleets. The blueprint is static, so equal blueprints share
+one compilation; the number of old-task groups is static too, and settles at the method's
+`old_groups` after a few tasks. Buffers are donated: what goes in is gone.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall import replay as buffers
+from recall.collect.policy import PolicyShape
+from recall.learn.build import Blueprint
+from recall.learn.update import describe, update
+from recall.nets import adam
+from recall.nets.multihead import is_head
+from recall.replay import Replay
+from recall.types import Array, Batch, LearnerState, Metrics, Stage
+
+_PRECISION = {"default": None, "float32": "float32", "bfloat16": "BF16_BF16_F32"}
+
+
+def groups_of(blueprint: Blueprint, task: int) -> int:
+    """How many old tasks take part in one update of the task at this position."""
+    if blueprint.method.sampling != "halves" or not blueprint.method.keeps():
+        return 0
+    return min(task, blueprint.method.old_groups)
+
+
+@partial(jax.jit, static_argnames=("blueprint",))
+def init(blueprint: Blueprint, seeds: Array) -> LearnerState:
+    """The first states of the runs with these seeds [run]."""
+    return jax.vmap(blueprint.init)(seeds)
+
+
+@partial(jax.jit, donate_argnames=("replay",))
+def append(replay: Replay, rows: Array, position: Array) -> Replay:
+    """Write each run's chunk, rows [run, chunk, columns], at `position`."""
+    return jax.vmap(buffers.append, in_axes=(0, 0, None))(replay, rows, position)
+
+
+@partial(jax.jit, static_argnames=("blueprint", "groups", "updates"), donate_argnames=("state",))
+def burst(
+    blueprint: Blueprint,
+    state: LearnerState,
+    replay: Replay,
+    stage: Stage,
+    first_update: Array,
+    groups: int,
+    updates: int,
+) -> tuple[LearnerState, Metrics]:
+    """`updates` updates of every run, numbered from `first_update`; metrics are their means."""
+
+    def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
+        def body(state: LearnerState, number: Array) -> tuple[LearnerState, Metrics]:
+            return update(blueprint, state, replay, stage, groups, number)
+
+        state, metrics = jax.lax.scan(body, state, first_update + jnp.arange(updates))
+        means = jax.tree.map(lambda values: jnp.nanmean(values, axis=0), metrics)
+        return state, means | describe(blueprint, state)
+
+    with jax.default_matmul_precision(_PRECISION[blueprint.settings.sac.matmul]):
+        return _over_runs(one_run, state, replay)
+
+
+def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay) -> Any:
+    """Vmap over the run axis; a single run goes without, since a batch of one costs time."""
+    if replay.new.shape[0] > 1:
+        return jax.vmap(one_run)(state, replay)
+    first = jax.tree.map(lambda leaf: leaf[0], (state, replay))
+    return jax.tree.map(lambda leaf: leaf[None], one_run(*first))
+
+
+@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("replay",))
+def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage) -> Replay:
+    """End of a task: D_new, with the policies' outputs, becomes part of D_old."""
+
+    def one_run(state: LearnerState, replay: Replay) -> Replay:
+        key = jax.random.fold_in(jax.random.fold_in(state.key, 1), stage.task)
+        actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, stage.task)
+
+        def policy(observation: Array) -> Any:
+            return blueprint.policy_of_task(actor, observation, stage.task)
+
+        return buffers.retire(replay, stage, policy, blueprint.columns, key)
+
+    return jax.vmap(one_run)(state, replay)
+
+
+@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
+def start_task(
+    blueprint: Blueprint, state: LearnerState, task: Array, best_heads: Array
+) -> LearnerState:
+    """Start of a task: copy head `best_heads` [run] (-1: none) into `task`, ask the method."""
+
+    def one_run(state: LearnerState, best: Array) -> LearnerState:
+        state = copy_head(blueprint, state, best, task)
+        if blueprint.method.reset_optimiser:
+            state = reset_optimisers(state)
+        return blueprint.method.on_task_start(state, task)
+
+    return jax.vmap(one_run)(state, best_heads)
+
+
+def copy_head(
+    blueprint: Blueprint, state: LearnerState, source: Array, target: Array
+) -> LearnerState:
+    """Best-return start: actor, critics and their targets of one head into another.
+
+    Statistics and temperature go along only if `inherit` says so; optimisers never do.
+    """
+
+    def copy(tree: Any) -> Any:
+        def one(path: tuple[Any, ...], leaf: Array) -> Array:
+            if not is_head(path):
+                return leaf
+            return leaf.at[target].set(leaf[jnp.where(source < 0, target, source)])
+
+        return jax.tree_util.tree_map_with_path(one, tree)
+
+    old = state.trainable
+    new = old._replace(actor=copy(old.actor), critic=copy(old.critic), target=copy(old.target))
+    if blueprint.settings.popart.inherit:
+        new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
+    return state._replace(trainable=new)
+
+
+def reset_optimisers(state: LearnerState) -> LearnerState:
+    """Forget all moments."""
+    old = state.trainable
+    return state._replace(
+        trainable=old._replace(
+            actor_moments=adam.init(old.actor),
+            critic_moments=adam.init(old.critic),
+            alpha_moments=adam.init(old.log_alpha),
+        )
+    )
+
+
+@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
+def end_task(
+    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage
+) -> LearnerState:
+    """End of a task: ask the method, which may draw from the task's transitions."""
+
+    def one_run(state: LearnerState, replay: Replay) -> LearnerState:
+        def draw(size: int, key: Array) -> Batch:
+            return buffers.sample_new(replay, stage, blueprint.columns, size, key)
+
+        key = jax.random.fold_in(jax.random.fold_in(state.key, 2), stage.task)
+        return blueprint.method.on_task_end(state, stage.task, draw, key)
+
+    return jax.vmap(one_run)(state, replay)
+
+
+@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
+def end_retraining(blueprint: Blueprint, state: LearnerState, task: Array) -> LearnerState:
+    """After the retraining updates: ask the method."""
+    return jax.vmap(blueprint.method.on_retraining_end, in_axes=(0, None))(state, task)
+
+
+@partial(jax.jit, static_argnames=("blueprint",))
+def flat_policies(blueprint: Blueprint, state: LearnerState, task: Array) -> Array:
+    """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out."""
+
+    def one_run(state: LearnerState) -> Array:
+        actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, task)
+        return jnp.concatenate([actor["trunk"], actor["heads"][task]])
+
+    return jax.vmap(one_run)(state)
+
+
+def policy_shape(blueprint: Blueprint) -> PolicyShape:
+    """The shape that workers act with."""
+    columns, network = blueprint.columns, blueprint.settings.network
+    return PolicyShape(
+        columns.observation_size, columns.action_size, network.hidden, network.activation
+    )
+
+
+def failures(state: LearnerState, names: list[str]) -> dict[str, int]:
+    """The runs that met a non-finite number, by name, with the update it happened in."""
+    failed_at = np.asarray(state.failed_at)
+    return {names[run]: int(failed_at[run]) for run in np.flatnonzero(failed_at >= 0)}

@@ -1,0 +1,149 @@
+"""One update: sample a batch, differentiate the joint loss, apply the gradients.
+
+Only the heads that the batch uses take part: the losses see just those, and only those are
+rewritten (recall.learn.apply). The cost of an update hardly grows with the number of tasks.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from recall import replay as buffers
+from recall.learn import losses
+from recall.learn.apply import apply_gradients, statistics_of
+from recall.learn.build import Blueprint
+from recall.nets import gaussian
+from recall.nets.multihead import take_heads
+from recall.replay import Replay
+from recall.types import (
+    Array,
+    Batch,
+    Forward,
+    Gradients,
+    LearnerState,
+    Metrics,
+    Networks,
+    Stage,
+)
+
+
+def sample(
+    blueprint: Blueprint, replay: Replay, stage: Stage, groups: int, number: Array, key: Array
+) -> Batch:
+    """Draw the batch of update `number` as the method wants it; `groups` old tasks take part."""
+    method, columns = blueprint.method, blueprint.columns
+    if method.sampling == "everything":
+        return buffers.sample_everything(replay, stage, columns, method.batch_size, key)
+    if method.sampling == "new" or not groups:
+        return buffers.sample_new(replay, stage, columns, method.batch_size, key)
+    heads = buffers.heads_of_update(stage, groups, method.old_groups, number)
+    group_size = -(-method.old_batch_size // groups)
+    return buffers.sample_halves(replay, stage, columns, method.batch_size, heads, group_size, key)
+
+
+def joint_loss(
+    blueprint: Blueprint,
+    trained: Gradients,
+    part: Networks,
+    method_state: Any,
+    batch: Batch,
+    weights: Array,
+    key: Array,
+) -> tuple[Array, tuple[Forward, Metrics]]:
+    """L_Q,norm + L_pi,norm + L_alpha + the method's terms, all from the same parameters.
+
+    `trained` holds what is differentiated, `part` the rest; each term reaches its own parameters
+    alone, so one backward pass gives all gradients.
+    """
+    sac, method = blueprint.settings.sac, blueprint.method
+    key_view, key_noise = jax.random.split(key)
+    noise_next, noise = jax.random.normal(key_noise, (2, *batch.action.shape))
+    head, rows = batch.head_of_row(), batch.rows
+    statistics, sigma = statistics_of(blueprint, part)
+    mean_row, sigma_row = losses.per_row(statistics, sigma, head)
+    alpha = jax.lax.stop_gradient(jnp.exp(trained.log_alpha["heads"]))[head]
+    actor = method.actor_for_training(trained.actor, key_view)
+    frozen_actor, frozen_critic = jax.lax.stop_gradient((actor, trained.critic))
+
+    next_policy = blueprint.policy(frozen_actor, batch.next_observation, rows)
+    next_action, next_log_pi = gaussian.sample(next_policy, noise_next)
+    target_q = blueprint.q(part.target, batch.next_observation, next_action, rows)
+    target = losses.target(
+        batch.reward, batch.terminated, sac.discount,
+        target_q, mean_row, sigma_row, alpha, next_log_pi,
+    )  # fmt: skip
+
+    q = blueprint.q(trained.critic, batch.observation, batch.action, rows)
+    policy = blueprint.policy(actor, batch.observation, rows)
+    action, log_pi = gaussian.sample(policy, noise)
+    policy_q = blueprint.q(frozen_critic, batch.observation, action, rows)
+
+    forward = Forward(batch, policy, q, target)
+    loss_q = losses.q_loss(q, target, mean_row, sigma_row, weights)
+    loss_pi = losses.policy_loss(policy_q, alpha, log_pi, weights)
+    # A product with one-hot rows, not an index: its gradient adds up in a fixed order on a GPU.
+    one_hot = jax.nn.one_hot(head, batch.heads.shape[0])
+    alpha_weights = weights if method.sampling == "everything" else batch.new / batch.new.sum()
+    loss_alpha = losses.alpha_loss(
+        one_hot @ trained.log_alpha["heads"], log_pi, blueprint.target_entropy, alpha_weights
+    )
+    extra_pi, metrics_pi = method.actor_loss(method_state, trained.actor, forward)
+    extra_q, metrics_q = method.critic_loss(method_state, trained.critic, forward)
+    metrics = {
+        "loss_q": loss_q,
+        "loss_pi": loss_pi,
+        "loss_alpha": loss_alpha,
+        "by_head": _by_head(batch, jnp.mean(q, axis=0) * sigma_row + mean_row, -log_pi),
+    }
+    total = loss_q + loss_pi + loss_alpha + extra_pi + extra_q
+    return total, (forward, metrics | metrics_pi | metrics_q)
+
+
+def _by_head(batch: Batch, *values: Array) -> Array:
+    """[len(values), heads] means over each head's rows; heads without rows give NaN."""
+    one_hot = jax.nn.one_hot(batch.head_of_row(), batch.heads.shape[0])
+    return jnp.stack(values) @ one_hot / jnp.sum(one_hot, axis=0)
+
+
+def update(
+    blueprint: Blueprint,
+    state: LearnerState,
+    replay: Replay,
+    stage: Stage,
+    groups: int,
+    number: Array,
+) -> tuple[LearnerState, Metrics]:
+    """Update `number` of one run."""
+    method = blueprint.method
+    key_batch, key_loss = jax.random.split(jax.random.fold_in(state.key, number))
+    batch = sample(blueprint, replay, stage, groups, number, key_batch)
+    # What is differentiated and read; optimisers and targets move in the whole state below.
+    part = take_heads(Networks.of(state.trainable), batch.heads)
+    weights = method.row_weights(batch, stage.task)
+
+    def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
+        def loss(trained: Gradients) -> tuple[Array, tuple[Forward, Metrics]]:
+            return joint_loss(blueprint, trained, part, state.method, batch, weights, key_loss)
+
+        return jax.grad(loss, has_aux=True)(Gradients(part.actor, part.critic, part.log_alpha))
+
+    gradients, (forward, metrics) = gradients_for(weights)
+    gradients, edited = method.edit_gradients(
+        state.method, gradients, batch, lambda weights: gradients_for(weights)[0]
+    )
+    trainable, norms = apply_gradients(blueprint, state.trainable, gradients, forward)
+    finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + norms["grad_norm_q"])
+    failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
+    state = method.after_update(state._replace(trainable=trainable, failed_at=failed_at))
+    by_head = metrics.pop("by_head")
+    by_task = jnp.full((2, blueprint.tasks), jnp.nan).at[:, batch.heads].set(by_head)
+    metrics |= {"q_value": by_task[0], "entropy": by_task[1]}
+    return state, metrics | edited | norms
+
+
+def describe(blueprint: Blueprint, state: LearnerState) -> Metrics:
+    """What is told of a state rather than of an update, [task] each."""
+    statistics, sigma = statistics_of(blueprint, state.trainable)
+    alpha = jnp.exp(state.trainable.log_alpha["heads"])
+    return {"alpha": alpha, "mu": statistics.mean, "sigma": sigma}

@@ -1,0 +1,144 @@
+"""What a continual-learning method is: settings, and pure functions with do-nothing defaults.
+
+Fine-tuning is the defaults. The learner knows no method's name: whatever a method does, it does
+through the settings and the functions below, which see one run (the run axis is added outside)
+and are traced into the update.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import jax.numpy as jnp
+
+from recall.errors import BadValueError
+from recall.types import Array, Batch, Forward, Gradients, LearnerState, Metrics, Params
+
+Sampling = Literal["new", "halves", "everything"]
+Sharing = Literal["shallow", "deep", "separate"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A frozen container: settings first, then the functions that a method may override."""
+
+    # What the registry and the reports say of it.
+    name: ClassVar[str] = "fine_tuning"
+    label: ClassVar[str] = "Fine-tuning"
+    summary: ClassVar[str] = "SAC on one task after the other, nothing done against forgetting."
+    reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021"
+    colour: ClassVar[str] = "#7f7f7f"
+
+    sampling: Sampling = "new"
+    """How a batch is drawn: the current task alone, new and old halves, or everything stored."""
+    batch_size: int = 128
+    """Rows of the current task (of everything, where everything is sampled)."""
+    old_batch_size: int = 128
+    """Rows of old tasks, where halves are sampled."""
+    old_groups: int = 4
+    """At most this many old tasks share the old half of one update; the others have their turn
+    in the next. It keeps the cost of an update flat in the number of tasks."""
+    rehearse: bool = True
+    """Whether the SAC losses apply to the old half too, or only the method's own terms."""
+    old_weight: Literal["equal", "per_task"] = "equal"
+    """How much the old half counts: as much as the new one, or as much for each old task."""
+    memory_per_task: int | None = 0
+    """Transitions kept of each old task; None keeps all."""
+    actor_heads: Sharing = "shallow"
+    """Actor: linear heads on a shared network, or a separate network for each task."""
+    critic_heads: Sharing = "shallow"
+    """Critic: linear heads, deep heads (one layer shared), or separate networks."""
+    normalise_targets: bool = False
+    """PopArt on the targets of each head."""
+    clip_norm: float | None = None
+    """Largest global norm of the actor's and of the critics' gradient."""
+    best_return: bool = False
+    """Start a new task from the old head that earns most on it, without uniform exploration."""
+    reset_optimiser: bool = False
+    """Forget the optimisers' moments when a task starts."""
+    retraining_updates: int = 0
+    """Updates without new data after the end of a task."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use."""
+        if self.batch_size < 1 or self.old_batch_size < 1 or self.old_groups < 1:
+            raise BadValueError(
+                f"batch sizes {self.batch_size} and {self.old_batch_size} in {self.old_groups} "
+                "groups: each must be at least 1"
+            )
+        if self.memory_per_task is not None and self.memory_per_task < 0:
+            raise BadValueError(f"memory_per_task {self.memory_per_task} is negative")
+        if self.clip_norm is not None and self.clip_norm <= 0:
+            raise BadValueError(f"clip_norm {self.clip_norm} must be positive, or None for none")
+
+    def keeps(self) -> bool:
+        """Whether anything is kept of old tasks."""
+        return self.memory_per_task is None or self.memory_per_task > 0
+
+    def init_actor(self, actor: Params, key: Array) -> Params:
+        """The actor's parameters, extended where a method needs more (a posterior's spread)."""
+        return actor
+
+    def init(self, state: LearnerState) -> Any:
+        """The method's own state, a pytree whose shapes never change."""
+        return ()
+
+    def actor_for_training(self, actor: Params, key: Array) -> Params:
+        """The network's parameters that a training pass uses (a draw from a posterior, say)."""
+        return actor
+
+    def actor_for_task(self, method: Any, actor: Params, task: Array) -> Params:
+        """The network's parameters that act on `task`, in evaluation and collection."""
+        return actor
+
+    def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
+        """[batch] how much each row counts in the SAC losses; sums to 1."""
+        if self.sampling == "everything":
+            return jnp.full(batch.reward.shape, 1.0 / batch.reward.shape[0])
+        new = batch.new / jnp.sum(batch.new)
+        old_rows = jnp.sum(1.0 - batch.new)
+        if not self.rehearse:
+            return new
+        weight = jnp.where(self.old_weight == "per_task", old_tasks, 1) * (old_rows > 0)
+        old = (1.0 - batch.new) / jnp.maximum(old_rows, 1.0)
+        return (new + weight * old) / (1.0 + weight)
+
+    def actor_loss(
+        self, method: Any, actor: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """A term added to the actor's loss, and the method's own metrics."""
+        return 0.0, {}
+
+    def critic_loss(
+        self, method: Any, critic: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """A term added to the critics' loss."""
+        return 0.0, {}
+
+    def edit_gradients(
+        self,
+        method: Any,
+        gradients: Gradients,
+        batch: Batch,
+        gradients_for: Callable[[Array], Gradients],
+    ) -> tuple[Gradients, Metrics]:
+        """Change the gradients; `gradients_for(weights)` gives those of other row weights."""
+        return gradients, {}
+
+    def after_update(self, state: LearnerState) -> LearnerState:
+        """Put right what an update may not have touched."""
+        return state
+
+    def on_task_start(self, state: LearnerState, task: Array) -> LearnerState:
+        """Before the first step of `task` (after the copy of the best head, if any)."""
+        return state
+
+    def on_task_end(
+        self, state: LearnerState, task: Array, draw: Callable[[int, Array], Batch], key: Array
+    ) -> LearnerState:
+        """After the last update of `task`; `draw(size, key)` samples its transitions."""
+        return state
+
+    def on_retraining_end(self, state: LearnerState, task: Array) -> LearnerState:
+        """After the retraining updates, for methods that ask for them."""
+        return state

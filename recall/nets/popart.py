@@ -1,0 +1,71 @@
+"""PopArt: adaptive normalisation of the critic's targets, outputs preserved.
+
+Each head keeps the mean and the variance of its raw targets, and when they move the last layer
+is rewritten so that the unnormalised value stays what it was. The variance is followed directly
+instead of as nu - mu^2: with targets near 1e5 that difference has no digits left in float32, and
+
+    sigma'^2 = (1 - b) sigma^2 + b var(y) + b (1 - b) (mean(y) - mu)^2
+
+is the same recursion written without it. rlax has PopArt for one network and one set of
+statistics; here one set of statistics serves both critics and both targets of a head.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+
+
+class Statistics(NamedTuple):
+    """Of each head's raw targets, [task]; starts at mean 0, variance 1."""
+
+    mean: Array
+    variance: Array
+    updates: Array  # seen so far, for the bias-corrected step
+
+
+def init(tasks: int) -> Statistics:
+    """Nothing seen yet."""
+    return Statistics(jnp.zeros(tasks), jnp.ones(tasks), jnp.zeros(tasks))
+
+
+def sigma(statistics: Statistics, bounds: tuple[float, float]) -> Array:
+    """[task] the scale, kept within `bounds`."""
+    return jnp.clip(jnp.sqrt(statistics.variance), *bounds)
+
+
+def update(
+    statistics: Statistics,
+    batch_mean: Array,
+    batch_variance: Array,
+    present: Array,
+    step_size: float,
+    bias_corrected: bool,
+) -> Statistics:
+    """One step towards the batch's statistics [task], where a head is `present` [task]."""
+    count = statistics.updates + 1.0
+    step = step_size / (1.0 - (1.0 - step_size) ** count) if bias_corrected else step_size
+    distance = batch_mean - statistics.mean
+    mean = statistics.mean + step * distance
+    variance = (1.0 - step) * (statistics.variance + step * distance**2) + step * batch_variance
+    new = Statistics(mean, variance, count)
+    return jax.tree.map(lambda after, before: jnp.where(present, after, before), new, statistics)
+
+
+def preserve_outputs(
+    heads: Array, inputs: int, before: tuple[Array, Array], after: tuple[Array, Array]
+) -> Array:
+    """Rewrite the last layers so that sigma q + mean is unchanged.
+
+    `heads` [task, critic, size] are flat; the last layer, a bias and `inputs` weights, stands at
+    the end of each. `before` and `after` are (mean, sigma), each [task].
+    """
+    (mean, scale), (new_mean, new_scale) = before, after
+    ratio = (scale / new_scale)[:, None, None]
+    shift = ((mean - new_mean) / new_scale)[:, None, None]
+    start = heads.shape[-1] - inputs - 1
+    bias = heads[..., start : start + 1] * ratio + shift
+    last = jnp.concatenate([bias, heads[..., start + 1 :] * ratio], axis=-1)
+    return heads.at[..., start:].set(last)

@@ -1,0 +1,156 @@
+"""Replay on the device: the current task's transitions (D_new) and the kept ones (D_old).
+
+A transition is one row of float32 numbers, so that appending is one write and sampling one read
+of contiguous bytes. Rows of D_old also hold the policy's outputs at the end of their task:
+152 bytes with Continual World's 12 observations and 4 actions. D_old holds nothing for methods
+that keep nothing. Functions here are for one run; the learner adds the run axis.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall.columns import Columns
+from recall.nets.gaussian import Gaussian
+from recall.nets.multihead import Heads, Rows
+from recall.types import Array, Batch, Stage
+
+
+class Replay(NamedTuple):
+    """The buffers of one run; with the run axis in front, of a fleet."""
+
+    new: Array  # [slot, columns]
+    old: Array  # [task, slot, columns + 2 act]
+
+
+def stored_policy(columns: Columns, old_rows: Array) -> Gaussian:
+    """The policy outputs stored in rows of D_old."""
+    mean, log_std = jnp.split(old_rows[..., columns.width :], 2, axis=-1)
+    return Gaussian(mean, log_std)
+
+
+def init(
+    columns: Columns, capacity: int, tasks_kept: int, memory_per_task: int, runs: int
+) -> Replay:
+    """Empty buffers of a fleet."""
+    return Replay(
+        jnp.zeros((runs, capacity, columns.width), jnp.float32),
+        jnp.zeros((runs, tasks_kept, memory_per_task, columns.old_width), jnp.float32),
+    )
+
+
+def append(replay: Replay, rows: Array, position: Array) -> Replay:
+    """Write rows [chunk, columns] at `position`, which the caller counts round the buffer."""
+    return replay._replace(new=jax.lax.dynamic_update_slice(replay.new, rows, (position, 0)))
+
+
+def retire(
+    replay: Replay,
+    stage: Stage,
+    policy: Callable[[Array], Gaussian],
+    columns: Columns,
+    key: Array,
+) -> Replay:
+    """End of a task: keep its transitions, or a uniform sample of them, with the policy's outputs.
+
+    Which transitions stay is drawn without replacement, so the kept ones are what a reservoir
+    over the whole task would hold.
+    """
+    memory = replay.old.shape[1]
+    if memory >= replay.new.shape[0]:
+        rows = replay.new[: min(memory, replay.new.shape[0])]
+        rows = jnp.pad(rows, ((0, memory - rows.shape[0]), (0, 0)))
+    else:
+        # Slots beyond the fill get the lowest priority; the top `memory` are a uniform sample.
+        priority = jax.random.uniform(key, (replay.new.shape[0],))
+        priority = jnp.where(jnp.arange(replay.new.shape[0]) < stage.new_size, priority, -1.0)
+        rows = replay.new[jax.lax.top_k(priority, memory)[1]]
+    outputs = jax.lax.map(
+        lambda row: jnp.concatenate(policy(row[None, : columns.observation_size]), axis=-1)[0],
+        rows,
+        batch_size=min(memory, 4096),
+    )
+    kept = jnp.concatenate([rows, outputs], axis=-1)
+    return replay._replace(old=replay.old.at[stage.task].set(kept))
+
+
+def sample_new(replay: Replay, stage: Stage, columns: Columns, size: int, key: Array) -> Batch:
+    """`size` rows of the current task."""
+    rows = replay.new[jax.random.randint(key, (size,), 0, stage.new_size)]
+    heads = stage.task[None]
+    return Batch(*columns.split(rows), heads, Rows(size), jnp.ones(size), None)
+
+
+def heads_of_update(stage: Stage, groups: int, most: int, number: Array) -> Heads:
+    """[groups + 1] the tasks that take part in an update, the current one last.
+
+    With fewer than `most` groups there are just as many old tasks, and all take part. Beyond,
+    they take turns, round robin, so that each comes up equally often.
+    """
+    if groups < most:
+        return np.arange(groups + 1)
+    old = (number * groups + jnp.arange(groups)) % stage.task
+    return jnp.append(old, stage.task)
+
+
+def sample_halves(
+    replay: Replay,
+    stage: Stage,
+    columns: Columns,
+    size: int,
+    heads: Heads,
+    group_size: int,
+    key: Array,
+) -> Batch:
+    """`size` rows of the current task, then `group_size` rows of each old task in `heads`."""
+    key_new, key_old = jax.random.split(key)
+    old_tasks = jnp.asarray(heads[:-1])
+    groups = len(old_tasks)
+    new = sample_new(replay, stage, columns, size, key_new)
+    limits = stage.old_sizes[old_tasks][:, None]
+    slots = jax.random.randint(key_old, (groups, group_size), 0, limits)
+    old = replay.old[old_tasks[:, None], slots].reshape(groups * group_size, -1)
+    parts = zip(new[:5], columns.split(old), strict=True)
+    observation, action, reward, terminated, following = (jnp.concatenate(pair) for pair in parts)
+    stored = stored_policy(columns, jnp.pad(old, ((size, 0), (0, 0))))
+    is_new = jnp.arange(size + old.shape[0]) < size
+    rows = Rows(size, groups, group_size)
+    return Batch(
+        observation,
+        action,
+        reward,
+        terminated,
+        following,
+        heads,
+        rows,
+        is_new.astype(jnp.float32),
+        stored,
+    )
+
+
+def sample_everything(
+    replay: Replay, stage: Stage, columns: Columns, size: int, key: Array
+) -> Batch:
+    """`size` rows drawn uniformly from all that is stored, current and old."""
+    tasks = replay.old.shape[0]
+    old_sizes = jnp.where(jnp.arange(tasks) < stage.task, stage.old_sizes[:tasks], 0)
+    ends = stage.new_size + jnp.cumsum(old_sizes)
+    total = ends[-1] if tasks else stage.new_size
+    draw = jax.random.randint(key, (size,), 0, total)
+    is_new = draw < stage.new_size
+    new = replay.new[jnp.where(is_new, draw, 0)]
+    head = jnp.where(is_new, stage.task, 0)
+    rows = new
+    stored = None
+    if tasks:
+        task = jnp.clip(jnp.searchsorted(ends, draw, side="right"), 0, tasks - 1)
+        slot = jnp.where(is_new, 0, draw - (ends[task] - old_sizes[task]))
+        old = replay.old[task, slot]
+        rows = jnp.where(is_new[:, None], new, old[:, : columns.width])
+        head = jnp.where(is_new, stage.task, task)
+        stored = stored_policy(columns, old)
+    heads = np.arange(stage.old_sizes.shape[0])
+    return Batch(*columns.split(rows), heads, head, is_new.astype(jnp.float32), stored)

@@ -1,0 +1,1 @@
+"""Results: records in one versioned schema, and the metrics computed from them."""

@@ -1,0 +1,140 @@
+"""What a fleet leaves behind: one folder, one versioned schema, records that only grow.
+
+    run.json            what ran: settings, method, runs, versions, machine
+    evaluations.jsonl   one line per run, evaluation, task and mode
+    training.jsonl      one line per run and record step
+    outcome.json        written at the end: finished, failed runs
+
+Everything that draws, tabulates or resumes reads these and nothing else. Records hold no times
+of day, so an interrupted and resumed fleet leaves the very bytes of one never interrupted.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recall.errors import BadValueError
+
+SCHEMA = 1
+RECORDS = ("evaluations", "training")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w") as file:
+        json.dump(_plain(content), file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN or infinity: a number that is none becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+class Store:
+    """The records of a fleet, open for writing."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._files = {name: (folder / f"{name}.jsonl").open("ab") for name in RECORDS}
+
+    @classmethod
+    def create(cls, folder: Path, description: dict[str, Any]) -> "Store":
+        """Start a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "run.json", {"schema": SCHEMA, **description})
+        return cls(folder)
+
+    def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
+        """Add lines."""
+        file = self._files[name]
+        for record in records:
+            file.write(json.dumps(_plain(record)).encode() + b"\n")
+        file.flush()
+
+    def sync(self) -> dict[str, int]:
+        """Put all on disk; returns the length of each file, to cut back to on resuming."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+        return {name: file.tell() for name, file in self._files.items()}
+
+    def cut(self, lengths: dict[str, int]) -> None:
+        """Drop what was written after the lengths were taken."""
+        for name, length in lengths.items():
+            self._files[name].truncate(length)
+            self._files[name].seek(length)
+
+    def finish(self, outcome: dict[str, Any]) -> None:
+        """Close with the outcome."""
+        self.close()
+        write_json(self.folder / "outcome.json", {"schema": SCHEMA, **outcome})
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            file.close()
+
+
+@dataclass(frozen=True)
+class Results:
+    """A fleet's records, read back."""
+
+    folder: Path
+    description: dict[str, Any]
+    evaluations: list[dict[str, Any]]
+    training: list[dict[str, Any]]
+    outcome: dict[str, Any] | None
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """Name, seed, sequence and tasks of every run."""
+        return self.description["runs"]
+
+
+def read(folder: Path) -> Results:
+    """The results in a folder."""
+    description = read_description(folder)
+    outcome = folder / "outcome.json"
+    return Results(
+        folder,
+        description,
+        _lines(folder / "evaluations.jsonl"),
+        _lines(folder / "training.jsonl"),
+        json.loads(outcome.read_text()) if outcome.exists() else None,
+    )
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """run.json of a folder."""
+    path = folder / "run.json"
+    if not path.exists():
+        raise BadValueError(f"{folder} holds no results: there is no run.json in it")
+    description = json.loads(path.read_text())
+    if description.get("schema") != SCHEMA:
+        raise BadValueError(
+            f"{path} has schema {description.get('schema')!r}; this version reads {SCHEMA}"
+        )
+    return description
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """All whole lines; a last line cut short by a crash is left out."""
+    if not path.exists():
+        return []
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    return [json.loads(line) for line in whole.splitlines()]

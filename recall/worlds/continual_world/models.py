@@ -1,0 +1,105 @@
+"""The models inside the `metaworld` package, cut down to what physics needs."""
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from recall.errors import RecallError
+from recall.worlds.base import Array
+from recall.worlds.continual_world.tasks.base import Task
+
+SUBSTEPS = 5
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that decides what follows
+_SETTLE_SUBSTEPS = 50 * SUBSTEPS
+HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
+GRIPPER_OPEN = np.array([-1.0, 1.0])
+# A weld without offset; quaternion and torque scale as Meta-World sets them.
+_WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
+
+
+class Settled(NamedTuple):
+    """The hand at its start: MuJoCo's state, the joints in it, and those one substep earlier."""
+
+    state: Array
+    joints: Array
+    joints_before: Array
+
+
+def model_path(task: Task) -> str:
+    """Where the task's model is; finding it does not import `metaworld`."""
+    package = find_spec("metaworld")
+    if package is None or not package.submodule_search_locations:
+        raise RecallError("the models of Continual World are in metaworld: pip install metaworld")
+    path = Path(package.submodule_search_locations[0], "assets", "sawyer_xyz", task.model)
+    if not path.is_file():
+        raise RecallError(f"{task.name} needs {path}, which this version of metaworld lacks")
+    return str(path)
+
+
+def _weld_hand(model: mujoco.MjModel) -> mujoco.MjModel:
+    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD] = _WELD
+    return model
+
+
+def load_visual(task: Task) -> mujoco.MjModel:
+    """The whole model, for pictures."""
+    return _weld_hand(mujoco.MjModel.from_xml_path(model_path(task)))
+
+
+@cache
+def load_physics(name: str) -> mujoco.MjModel:
+    """The model without what only pictures need; steps the same, bit for bit, but faster.
+
+    MuJoCo clears one byte per node of every mesh, seen or felt, in each collision pass.
+    """
+    from recall.worlds.continual_world.tasks import load_task
+
+    task = load_task(name)
+    spec = mujoco.MjSpec.from_file(model_path(task))
+    geoms = list(spec.geoms)
+    read = {source.name for source in (task.object, task.turned, *task.reads.values()) if source}
+    for geom in geoms:
+        meets = any(
+            geom.contype & other.conaffinity or other.contype & geom.conaffinity
+            for other in geoms
+            if other is not geom
+        )
+        if not meets and geom.name not in read:
+            geom.delete()
+        else:
+            geom.material = ""
+    used_meshes = {geom.meshname for geom in spec.geoms}
+    unused_meshes = [mesh for mesh in spec.meshes if mesh.name not in used_meshes]
+    pictures = (spec.cameras, spec.lights, spec.materials, spec.textures)
+    for element in (*unused_meshes, *(element for kind in pictures for element in list(kind))):
+        element.delete()
+    return _weld_hand(spec.compile())
+
+
+def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Array:
+    """Bring the hand to its start; returns the joints one substep before the end."""
+    mujoco.mj_resetData(model, data)
+    data.mocap_pos[0] = task.hand_start
+    data.mocap_quat[0] = HAND_DOWN
+    data.ctrl[:] = GRIPPER_OPEN
+    mujoco.mj_step(model, data, nstep=_SETTLE_SUBSTEPS - 1)
+    joints_before = data.qpos.copy()
+    mujoco.mj_step(model, data)
+    return joints_before
+
+
+@cache
+def settled(name: str) -> Settled:
+    """The settled hand, once per process and task; the same wherever the fixture is."""
+    from recall.worlds.continual_world.tasks import load_task
+
+    model = load_physics(name)
+    data = mujoco.MjData(model)
+    joints_before = settle(model, data, load_task(name))
+    state = np.zeros(mujoco.mj_stateSize(model, STATE))
+    mujoco.mj_getState(model, data, state, STATE)
+    return Settled(state, data.qpos.copy(), joints_before)

@@ -1,0 +1,212 @@
+"""What is read from each slot's physics, and what the agent is shown of it."""
+
+import mujoco
+import numpy as np
+from gymnasium.spaces import Box
+
+from recall.worlds.base import Array
+from recall.worlds.continual_world.rewards import distance
+from recall.worlds.continual_world.tasks.base import Scene, Source, Start, Task, body, site
+
+_COMMON = {
+    "raw_hand": body("hand"),
+    "right_claw": body("rightclaw"),
+    "left_claw": body("leftclaw"),
+    "right_pad": body("rightpad"),
+    "left_pad": body("leftpad"),
+    "right_finger": site("rightEndEffector"),
+    "left_finger": site("leftEndEffector"),
+}
+FRAME = 18  # numbers in one frame of `full`
+_HAND_LOW = np.array([-0.525, 0.348, -0.0525])
+_HAND_HIGH = np.array([0.525, 1.025, 0.7])
+# Generous enough for goals that Meta-World shows unclipped after a reset.
+_GOAL_LOW = np.array([-1.0, 0.0, -0.5])
+_GOAL_HIGH = np.array([1.0, 1.5, 1.0])
+
+
+class Readings:
+    """The numbers that observation and reward read, [slots, features], under their names.
+
+    `scene` holds views into one array, so that filling a slot's row fills the scene.
+    """
+
+    def __init__(self, task: Task, model: mujoco.MjModel, slots: int, rotations: bool):
+        sources = {**_COMMON, "raw_object": task.object, **task.reads}
+        for name in ("second", "turned", "second_turned") if rotations else ("second",):
+            if (source := getattr(task, name)) is not None:
+                sources[name] = source
+        fields = sorted({source.field for source in sources.values()})
+        blank = mujoco.MjData(model)
+        self.scene = Scene()
+        self._takes: list[tuple[str, Array, int, int]] = []
+        places: dict[str, tuple[int, int]] = {}
+        width = 0
+        for field in fields:
+            begin, index = width, []
+            for name, source in sources.items():
+                if source.field == field:
+                    rows = _flat_index(model, blank, source)
+                    places[name] = (width, width + rows.size)
+                    width += rows.size
+                    index.append(rows)
+            self._takes.append((field, np.concatenate(index), begin, width))
+        self.values = np.zeros((slots, width))
+        for name, (begin, end) in places.items():
+            setattr(self.scene, name, self.values[:, begin:end])
+        self._offset = None if task.object_offset is None else np.array(task.object_offset)
+        scene = self.scene
+        scene.fingers = np.zeros((slots, 3))
+        scene.hand = np.zeros((slots, 3))
+        scene.object = scene.raw_object if self._offset is None else np.zeros_like(scene.raw_object)
+
+    def bind(self, slot: int, data: mujoco.MjData) -> list[tuple[Array, Array, Array]]:
+        """What `take` needs to read a slot: field, places in it, the row's part they go to."""
+        return [
+            (getattr(data, field).reshape(-1), index, self.values[slot, begin:end])
+            for field, index, begin, end in self._takes
+        ]
+
+    def derive(self, rows: slice) -> None:
+        """Complete the scene once the rows are filled."""
+        scene = self.scene
+        fingers = scene.fingers[rows]
+        np.add(scene.right_finger[rows], scene.left_finger[rows], out=fingers)
+        fingers *= 0.5
+        np.maximum(scene.raw_hand[rows], _HAND_LOW, out=scene.hand[rows])
+        np.minimum(scene.hand[rows], _HAND_HIGH, out=scene.hand[rows])
+        if self._offset is not None:
+            np.add(scene.raw_object[rows], self._offset, out=scene.object[rows])
+
+
+def take(bound: list[tuple[Array, Array, Array]]) -> None:
+    """Fill one slot's row."""
+    for field, index, row in bound:
+        field.take(index, out=row, mode="clip")
+
+
+def _flat_index(model: mujoco.MjModel, data: mujoco.MjData, source: Source) -> Array:
+    thing = getattr(model, source.kind)(source.name)
+    if source.field == "qpos":
+        return np.asarray(thing.qposadr)
+    width = getattr(data, source.field)[0].size
+    return np.arange(thing.id * width, (thing.id + 1) * width)
+
+
+class Frames:
+    """One frame of `full` per slot: hand, gripper, two objects with their rotations."""
+
+    def __init__(self, task: Task, scene: Scene, slots: int):
+        self._task = task
+        self._scene = scene
+        self.values = np.zeros((slots, FRAME))
+        scene.opening = self.values[:, 3]
+        scene.quaternion = self.values[:, 7:11]
+
+    def update(self, rows: slice) -> Array:
+        """Write the frames of `rows` from the scene."""
+        scene, frames = self._scene, self.values[rows]
+        frames[:, :3] = scene.raw_hand[rows]
+        apart = distance(scene.right_claw[rows], scene.left_claw[rows]) / 0.1
+        frames[:, 3] = np.minimum(apart, 1.0)
+        frames[:, 4:7] = scene.object[rows]
+        if self._task.turned is not None:
+            frames[:, 7:11] = _quaternion(scene.turned[rows])
+        if self._task.second is not None:
+            frames[:, 11:14] = scene.second[rows]
+        if self._task.second_turned is not None:
+            frames[:, 14:18] = _quaternion(scene.second_turned[rows])
+        return frames
+
+
+def _quaternion(turned: Array) -> Array:
+    """MuJoCo's quaternions as they are; of matrices [.., 9] the one with the real part last.
+
+    Its sign is the one that makes the largest component positive (Shepperd's method): row i of
+    four times the outer product of the quaternion with itself, for the largest component i.
+    """
+    if turned.shape[-1] == 4:
+        return turned
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = turned.T
+    trace = xx + yy + zz
+    outer = np.empty((turned.shape[0], 4, 4))
+    outer[:, 0, 0] = 1.0 - trace + 2.0 * xx
+    outer[:, 1, 1] = 1.0 - trace + 2.0 * yy
+    outer[:, 2, 2] = 1.0 - trace + 2.0 * zz
+    outer[:, 3, 3] = 1.0 + trace
+    outer[:, 0, 1] = outer[:, 1, 0] = yx + xy
+    outer[:, 0, 2] = outer[:, 2, 0] = zx + xz
+    outer[:, 1, 2] = outer[:, 2, 1] = zy + yz
+    outer[:, 0, 3] = outer[:, 3, 0] = zy - yz
+    outer[:, 1, 3] = outer[:, 3, 1] = xz - zx
+    outer[:, 2, 3] = outer[:, 3, 2] = yx - xy
+    largest = np.argmax(np.stack([xx, yy, zz, trace], axis=1), axis=1)
+    rows = outer[np.arange(len(largest)), largest]
+    quaternion: Array = rows / distance(rows, np.zeros(4))[:, None]
+    return quaternion
+
+
+class FullObserver:
+    """Meta-World's 39 numbers: this frame, the frame before, the goal."""
+
+    def __init__(self, task: Task, scene: Scene, start: Start, frames: Frames):
+        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
+        self._scene, self._start, self._frames = scene, start, frames
+        unbounded = np.full(14, np.inf)
+        self.space = Box(
+            np.concatenate([*2 * (_HAND_LOW, [0.0], -unbounded), _GOAL_LOW]),
+            np.concatenate([*2 * (_HAND_HIGH, [1.0], unbounded), _GOAL_HIGH]),
+            dtype=np.float64,
+        )
+        self.previous = np.zeros_like(frames.values)
+
+    def first(self, slot: int) -> Array:
+        """After a reset the frame before is the same frame, and nothing is clipped."""
+        frame = self._frames.values[slot]
+        self.previous[slot] = frame
+        return np.concatenate([frame, frame, self._start.target[slot]])
+
+    def next(self) -> Array:
+        """After a step, every slot."""
+        frames = self._frames.values
+        shown = np.concatenate([frames, self.previous, self._start.target], axis=1)
+        self.previous[:] = frames
+        shown[:, 0:3] = self._scene.hand
+        np.clip(shown[:, 18:21], _HAND_LOW, _HAND_HIGH, out=shown[:, 18:21])
+        np.clip(shown[:, 36:39], self._goal_low, self._goal_high, out=shown[:, 36:39])
+        return shown
+
+
+class ClassicObserver:
+    """Continual World's 12 numbers: hand, object, second object, goal."""
+
+    def __init__(self, task: Task, scene: Scene, start: Start, slots: int):
+        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
+        self._scene, self._start = scene, start
+        self.previous = np.zeros((slots, 0))
+        names = task.classic or ("object", "second", "goal")
+        self._shows_goal = names[2] == "goal"
+        nothing = np.zeros((slots, 3))
+        self._parts = [getattr(scene, name, nothing) for name in names]
+        unbounded = np.full(6, np.inf)
+        goal_low = _GOAL_LOW if self._shows_goal else np.full(3, -np.inf)
+        goal_high = _GOAL_HIGH if self._shows_goal else np.full(3, np.inf)
+        self.space = Box(
+            np.concatenate([_HAND_LOW, -unbounded, goal_low]),
+            np.concatenate([_HAND_HIGH, unbounded, goal_high]),
+            dtype=np.float64,
+        )
+
+    def first(self, slot: int) -> Array:
+        """After a reset nothing is clipped."""
+        parts = [self._scene.raw_hand[slot], *(part[slot] for part in self._parts)]
+        if self._shows_goal:
+            parts[3] = self._start.target[slot]
+        return np.concatenate(parts)
+
+    def next(self) -> Array:
+        """After a step, every slot."""
+        shown = np.concatenate([self._scene.hand, *self._parts], axis=1)
+        if self._shows_goal:
+            np.clip(self._start.target, self._goal_low, self._goal_high, out=shown[:, 9:12])
+        return shown

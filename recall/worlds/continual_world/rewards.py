@@ -1,0 +1,125 @@
+"""The pieces rewards are made of. Every argument has a leading slots axis.
+
+Classic rewards (v1) are one family: reach, then pick, then bring to the goal. Modern ones (v2)
+multiply tolerances, see https://arxiv.org/abs/1910.10897.
+"""
+
+import numpy as np
+
+from recall.worlds.base import Array
+from recall.worlds.continual_world.tasks.base import Scene, Start
+
+# Keeps 0 / 0 at 0 without a branch; far below any distance that matters.
+_TINY = 1e-30
+
+
+def distance(a: Array, b: Array) -> Array:
+    """Length of a - b along the last axis."""
+    difference = a - b
+    length: Array = np.sqrt(np.vecdot(difference, difference))
+    return length
+
+
+def planar(a: Array, b: Array) -> Array:
+    """Distance on the table, heights ignored."""
+    return distance(a[..., :2], b[..., :2])
+
+
+# Classic rewards.
+
+
+def goal_term(x: Array, farthest: Array | float, peak: float = 1000.0) -> Array:
+    """Linear in the distance x still to go, with two peaks around zero."""
+    squared = x * x
+    peaks = np.exp(squared / -0.01) + np.exp(squared / -0.001)
+    term: Array = 1000.0 * (farthest - x) + peak * peaks
+    return term
+
+
+def close_bonus(reach: Array, grip: Array) -> Array:
+    """For closing the fingers around the object."""
+    return np.where(reach < 0.05, np.maximum(grip, 0.0) / 50.0, 0.0)
+
+
+def shaped_reach(fingers: Array, target: Array, start_height: Array | float, grip: Array) -> Array:
+    """Go over the object at the start height, then down, then close."""
+    reach, over = distance(fingers, target), planar(fingers, target)
+    height_lost = np.abs(fingers[..., 2] - start_height)
+    direct = (over < 0.05) | (reach < 0.05)
+    return np.where(direct, -reach, -over - 2.0 * height_lost) + close_bonus(reach, grip)
+
+
+def push_reward(scene: Scene, start: Start, reach_term: Array) -> Array:
+    """Bring the object to the goal on the table, paid while the fingers are at it."""
+    reach = distance(scene.fingers, scene.object)
+    pushed = np.maximum(goal_term(planar(scene.object, start.target), start.farthest), 0.0)
+    return reach_term + np.where(reach < 0.05, pushed, 0.0)
+
+
+def is_dropped(height: Array, start_height: Array | float, to_goal: Array, reach: Array) -> Array:
+    """Back on the ground, away from the goal and the fingers."""
+    dropped: Array = (height < start_height + 0.005) & (to_goal > 0.02) & (reach > 0.02)
+    return dropped
+
+
+def pick_term(height: Array, start: Start, lift_height: Array, reach: Array, held: Array) -> Array:
+    """For lifting, up to the lift height; `held` is picked and not dropped."""
+    lifting = (reach < 0.1) & (height > start.height + 0.005)
+    partial = np.where(lifting, np.minimum(lift_height, height), 0.0)
+    return 100.0 * np.where(held, lift_height, partial)
+
+
+# Modern rewards.
+
+
+def _outside(x: Array, low: float, high: float, margin: Array | float) -> Array:
+    """How far x lies outside of [low, high], in margins."""
+    return np.maximum(np.maximum(low - x, x - high), 0.0) / np.maximum(margin, _TINY)
+
+
+def long_tail(x: Array, low: float, high: float, margin: Array | float) -> Array:
+    """1 within [low, high], falling to 0.1 one margin away, with a long tail."""
+    outside = _outside(x, low, high, margin)
+    # 9 = 1 / 0.1 - 1
+    return 1.0 / (9.0 * outside * outside + 1.0)
+
+
+def gaussian(x: Array, low: float, high: float, margin: Array | float) -> Array:
+    """1 within [low, high], falling to 0.1 one margin away, then fast."""
+    outside = _outside(x, low, high, margin)
+    return np.exp(np.log(0.1) * outside * outside)
+
+
+def both(a: Array, b: Array) -> Array:
+    """Hamacher product: near 1 only where both are."""
+    product = a * b
+    joint: Array = product / np.maximum(a + b - product, _TINY)
+    return joint
+
+
+def caging(
+    scene: Scene,
+    start: Start,
+    grip: Array,
+    target: Array,
+    *,
+    radius: float,
+    pad_reach: float,
+    planar_reach: float,
+    effort: float = 1.0,
+    dense: bool = True,
+) -> Array:
+    """Fingers around `target` and closing."""
+    target_y, start_y = target[..., 1], start.object[..., 1]
+    sides = [
+        long_tail(
+            np.abs(pad - target_y), radius, pad_reach, np.abs(np.abs(pad - start_y) - pad_reach)
+        )
+        for pad in (scene.left_pad[..., 1], scene.right_pad[..., 1])
+    ]
+    margin = distance(start.object[..., ::2], start.fingers[..., ::2]) - planar_reach
+    to_target = distance(scene.fingers[..., ::2], target[..., ::2])
+    caged = both(both(*sides), long_tail(to_target, 0.0, planar_reach, margin))
+    closed = np.minimum(np.maximum(grip, 0.0), effort) / effort
+    gripped = both(caged, np.where(caged > 0.97, closed, 0.0))
+    return (gripped + caged) / 2.0 if dense else gripped

@@ -1,0 +1,111 @@
+"""Pick up the hammer and drive the nail in."""
+
+import numpy as np
+
+from recall.worlds.base import Array
+from recall.worlds.continual_world.rewards import (
+    caging,
+    close_bonus,
+    distance,
+    goal_term,
+    is_dropped,
+    long_tail,
+    pick_term,
+)
+from recall.worlds.continual_world.tasks.base import (
+    Scene,
+    Start,
+    Table,
+    Task,
+    body,
+    body_quaternion,
+    geom,
+    joint,
+    site,
+    with_height,
+)
+
+_LIFT = 0.09
+_HEAD = np.array([0.16, 0.06, 0.0])  # the head, seen from the hammer's own frame
+_FLAT = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def place(table: Table, vector: Array) -> Start:
+    """The hammer moves, the nail does not."""
+    target, nail = table.site("goal"), table.site("nailHead")
+    table.set_joints(9, vector, still=slice(9, 15))
+    table.forward()
+    height = table.body("hammer")[2]
+    lift_height = height + _LIFT
+    farthest = (
+        distance(with_height(vector, lift_height), nail) + lift_height + abs(nail[1] - target[1])
+    )
+    return Start(target, vector, table.fingers, height=height, farthest=farthest)
+
+
+def picked(scene: Scene, start: Start) -> Array:
+    """The hammer has been lifted once."""
+    lifted: Array = scene.object[:, 2] >= start.height + _LIFT - 0.01
+    return lifted
+
+
+def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
+    """Reach, pick, and hit: head to nail and nail to board together."""
+    reach = distance(scene.fingers, scene.object)
+    to_nail = distance(scene.head, scene.nail)
+    to_go = to_nail + np.abs(scene.nail[:, 1] - start.target[:, 1])
+    height = scene.object[:, 2]
+    held = scene.latched & ~is_dropped(height, start.height, to_nail, reach)
+    pick = pick_term(height, start, start.height + _LIFT, reach, held)
+    hit = np.maximum(goal_term(to_go, start.farthest), 0.0)
+    return -reach + close_bonus(reach, grip) + pick + np.where(held & (reach < 0.1), hit, 0.0)
+
+
+def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
+    """Hold the hammer level, and its head at the nail."""
+    handle = scene.object.copy()
+    # Anywhere along the handle is as good as its middle.
+    along = np.abs(handle[:, 0] - scene.hand[:, 0]) < 0.07
+    handle[:, 0] = np.where(along, scene.hand[:, 0], handle[:, 0])
+    grasp = caging(scene, start, grip, handle, radius=0.015, pad_reach=0.02, planar_reach=0.01)
+    head = scene.object + _HEAD
+    in_place = 0.1 * (head[:, 2] > 0.02) + 0.9 * long_tail(
+        distance(start.target, head), 0.0, 0.02, 0.2
+    )
+    level = np.maximum(1.0 - distance(scene.quaternion, _FLAT) / 0.4, 0.0)
+    reward = (2.0 * grasp + 6.0 * in_place) * level
+    return np.where(success(scene, start) & (reward > 5.0), 10.0, reward)
+
+
+def success(scene: Scene, start: Start) -> Array:
+    """The nail is in."""
+    driven: Array = scene.nail_depth[:, 0] > 0.09
+    return driven
+
+
+TASK = Task(
+    name="hammer",
+    model="sawyer_hammer.xml",
+    hand_start=(0.0, 0.4, 0.2),
+    reset_low=(-0.1, 0.4, 0.0),
+    reset_high=(0.1, 0.5, 0.0),
+    goal_low=(0.2399, 0.7399, 0.109),
+    goal_high=(0.2401, 0.7401, 0.111),
+    fixture="box",
+    fixture_at=lambda vector: np.array([0.24, 0.85, 0.0]),
+    object=body("hammer"),
+    turned=body_quaternion("hammer"),
+    second=body("nail_link"),
+    second_turned=body_quaternion("nail_link"),
+    reads={
+        "head": geom("HammerHead"),
+        "nail": site("nailHead"),
+        "nail_depth": joint("NailSlideJoint"),
+    },
+    classic=("object", "head", "nail"),
+    place=place,
+    latch=picked,
+    reward_v1=reward_v1,
+    reward_v2=reward_v2,
+    success=success,
+)

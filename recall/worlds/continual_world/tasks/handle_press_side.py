@@ -1,0 +1,66 @@
+"""Press the handle down, from the side."""
+
+import numpy as np
+
+from recall.worlds.base import Array
+from recall.worlds.continual_world.rewards import both, distance, goal_term, long_tail
+from recall.worlds.continual_world.tasks.base import Scene, Start, Table, Task, site
+
+_RADIUS = 0.02
+
+
+def place(table: Table, vector: Array) -> Start:
+    """The box moves, its handle up."""
+    table.set_joints(9, -0.001, still=slice(9, 10))
+    table.forward()
+    target, handle = table.site("goalPress"), table.site("handleStart")
+    return Start(target, handle, table.fingers, farthest=abs(handle[2] - target[2]))
+
+
+def _to_go(scene: Scene, start: Start) -> Array:
+    to_go: Array = np.abs(scene.object[:, 2] - start.target[:, 2])
+    return to_go
+
+
+def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
+    """Reach with the left finger, then press."""
+    reach = distance(scene.object, scene.left_finger)
+    pressed = np.maximum(goal_term(_to_go(scene, start), start.farthest), 0.0)
+    return -reach + np.where(reach < 0.05, pressed, 0.0)
+
+
+def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
+    """Reach and press, multiplied."""
+    to_go = _to_go(scene, start)
+    in_place = long_tail(to_go, 0.0, _RADIUS, np.abs(start.farthest - _RADIUS))
+    reach = long_tail(
+        distance(scene.object, scene.fingers),
+        0.0,
+        0.02,
+        np.abs(distance(start.object, start.fingers) - 0.02),
+    )
+    return 10.0 * np.where(to_go <= _RADIUS, 1.0, both(reach, in_place))
+
+
+def success(scene: Scene, start: Start) -> Array:
+    """The handle is down, to 2 cm."""
+    return _to_go(scene, start) <= _RADIUS
+
+
+TASK = Task(
+    name="handle-press-side",
+    model="sawyer_handle_press_sideways.xml",
+    hand_start=(0.0, 0.6, 0.2),
+    reset_low=(-0.35, 0.65, -0.001),
+    reset_high=(-0.25, 0.75, 0.001),
+    goal_low=(-0.5, 0.40, 0.05),
+    goal_high=(0.5, 1.0, 0.5),
+    fixture="box",
+    fixture_at=lambda vector: vector,
+    settles_anew=True,
+    object=site("handleStart"),
+    place=place,
+    reward_v1=reward_v1,
+    reward_v2=reward_v2,
+    success=success,
+)

@@ -1,0 +1,78 @@
+"""Push the puck around a wall to the goal."""
+
+import numpy as np
+
+from recall.worlds.base import Array
+from recall.worlds.continual_world.rewards import caging, distance, long_tail, planar, push_reward
+from recall.worlds.continual_world.tasks.base import (
+    Scene,
+    Start,
+    Table,
+    Task,
+    geom,
+    geom_rotation,
+    with_height,
+)
+
+# Past the wall's end; sideways counts three times.
+_WAYPOINT = np.array([-0.05, 0.77])
+_SCALE = np.array([3.0, 1.0])
+
+
+def place(table: Table, vector: Array) -> Start:
+    """Puck and goal, both at the height the puck settled at."""
+    height = table.geom("objGeom")[2]
+    puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
+    table.set_joints(9, puck, still=slice(9, 15))
+    table.forward()
+    return Start(target, puck, table.fingers, farthest=planar(puck, target))
+
+
+def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
+    """Reach, then push."""
+    return push_reward(scene, start, -distance(scene.fingers, scene.object))
+
+
+def _around(scene: Scene, start: Start) -> Array:
+    """How near the puck is to the waypoint; the margin follows the puck's height."""
+    rise = start.object[:, 2] - scene.object[:, 2]
+    flat = (start.object[:, :2] - _WAYPOINT) * _SCALE
+    margin = np.sqrt(np.vecdot(flat, flat) + rise * rise)
+    return long_tail(distance(scene.object[:, :2] * _SCALE, _WAYPOINT * _SCALE), 0.0, 0.05, margin)
+
+
+def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
+    """Cage the puck, bring it past the wall, then to the goal."""
+    to_target = distance(scene.object, start.target)
+    in_place = long_tail(to_target, 0.0, 0.05, distance(start.object, start.target))
+    grasp = caging(
+        scene, start, grip, scene.object, radius=0.015, pad_reach=0.05, planar_reach=0.005
+    )
+    holds = (distance(scene.object, scene.fingers) < 0.02) & (scene.opening > 0)
+    past = scene.object[:, 1] > 0.75
+    carried = np.where(past, 5.0 + 3.0 * in_place, 1.0 + 4.0 * _around(scene, start))
+    reward = 2.0 * grasp + np.where(holds, carried, 0.0)
+    return np.where(to_target < 0.05, 10.0, reward)
+
+
+def success(scene: Scene, start: Start) -> Array:
+    """The puck is within 7 cm of the goal."""
+    return distance(scene.object, start.target) <= 0.07
+
+
+TASK = Task(
+    name="push-wall",
+    model="sawyer_push_wall_v3.xml",
+    hand_start=(0.0, 0.6, 0.2),
+    reset_low=(-0.05, 0.6, 0.015, -0.05, 0.85, 0.01),
+    reset_high=(0.05, 0.65, 0.015, 0.05, 0.9, 0.02),
+    goal_low=(-0.05, 0.85, 0.01),
+    goal_high=(0.05, 0.9, 0.02),
+    minimum_distance=0.15,
+    object=geom("objGeom"),
+    turned=geom_rotation("objGeom"),
+    place=place,
+    reward_v1=reward_v1,
+    reward_v2=reward_v2,
+    success=success,
+)

@@ -1,0 +1,142 @@
+"""One task as a Gymnasium environment."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
+
+from recall.errors import UnknownNameError
+from recall.settings import ObservationName, RewardName, WorldSettings
+from recall.worlds.base import Array
+from recall.worlds.episodes import check_actions
+from recall.worlds.register import environment_id
+from recall.worlds.registry import Task, horizon_steps, make_simulator
+
+RenderMode = Literal["rgb_array"]
+RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms to a step
+
+
+class TaskEnv(gymnasium.Env[Array, Array]):
+    """Episodes of one task, one at a time; `recall.make` is another name for it.
+
+    `task` is a name from `recall list tasks`, "gym:<id>" or a function that makes a Gymnasium
+    environment. `reward` and `observation` choose Continual World's variants, `horizon` the steps
+    per episode (None: the world's own, 200 in Continual World).
+
+    `info` of a step has "success" (bool, this step); that of an episode's last step also has
+    "episode_success" (any step), "last_success", and "diverged": True where the physics broke
+    down, which truncates the episode.
+
+    `reset(seed=s)` begins the random stream (s, 0) and a reset without a seed goes on to that
+    stream's next episode: the episodes of slot 0 of `make_vec(..., seed=s)`. `options` go to the
+    task; Continual World takes {"rand_vec": ...}, Meta-World's vector of start and goal.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # Gymnasium's is no ClassVar
+        "render_modes": list(get_args(RenderMode)),
+        "render_fps": RENDER_FPS,
+    }
+
+    def __init__(
+        self,
+        task: Task,
+        reward: RewardName = WorldSettings.reward,
+        observation: ObservationName = WorldSettings.observation,
+        horizon: int | None = WorldSettings.horizon_steps,
+        render_mode: RenderMode | None = None,
+    ):
+        settings = WorldSettings(reward, observation, horizon)
+        check_render_mode(render_mode)
+        self.horizon_steps = horizon_steps(task, settings)
+        self.simulator = make_simulator(task, 1, settings)
+        self.observation_space = self.simulator.observation_space
+        self.action_space = self.simulator.action_space
+        self.render_mode = render_mode
+        name = environment_id(task)
+        if name is not None:
+            self.spec = EnvSpec(
+                name,
+                entry_point="recall.worlds.env:TaskEnv",
+                order_enforce=False,
+                disable_env_checker=True,
+                kwargs={
+                    "task": task,
+                    "reward": reward,
+                    "observation": observation,
+                    "horizon": horizon,
+                    "render_mode": render_mode,
+                },
+            )
+        self._episode = -1
+        self._steps = 0
+        self._success = False
+        self._playing = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode: the first of stream (seed, 0), or without a seed the next one."""
+        super().reset(seed=seed)
+        self._episode = 0 if seed is not None else self._episode + 1
+        stream = (self.np_random_seed, 0)
+        # The same generator as recall.worlds.episodes gives this stream's episode.
+        rng = np.random.default_rng([*stream, self._episode])
+        first = self.simulator.reset(0, rng, options)
+        self._steps, self._success, self._playing = 0, False, True
+        return self._observation(first), {}
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Take one action; the horizon and a divergence truncate, only the task terminates."""
+        if not self._playing:
+            raise ResetNeeded(f"no episode of {self.simulator.task} is under way: call reset()")
+        actions = as_floats(action)[np.newaxis]
+        check_actions(actions, self.simulator)
+        result = self.simulator.step(actions)
+        success, diverged = bool(result.success[0]), bool(result.diverged[0])
+        terminated = bool(result.terminated[0])
+        self._steps += 1
+        self._success |= success
+        out_of_time = self._steps >= self.horizon_steps
+        truncated = not terminated and (bool(result.truncated[0]) or diverged or out_of_time)
+        self._playing = not (terminated or truncated)
+        info: dict[str, Any] = {"success": success}
+        if not self._playing:
+            info |= final_info(self._success, success, diverged)
+        observation = self._observation(result.observation[0])
+        return observation, float(result.reward[0]), terminated, truncated, info
+
+    def render(self) -> Array | None:
+        """A picture of the task as it stands, where `render_mode` is "rgb_array"."""
+        return None if self.render_mode is None else self.simulator.render(0)
+
+    def close(self) -> None:
+        """Release the simulator."""
+        self.simulator.close()
+
+    def _observation(self, observation: Array) -> Array:
+        return np.array(observation, self.observation_space.dtype)  # always a copy
+
+
+def as_floats(actions: Any) -> Array:
+    """Actions as floats. Single precision stays single, since in Meta-World it matters too."""
+    values = np.asarray(actions)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def final_info(success: bool, last_success: bool, diverged: bool) -> Mapping[str, bool]:
+    """What the info of an episode's last step says about the whole of it."""
+    outcome = {"episode_success": success, "last_success": last_success}
+    return outcome | {"diverged": True} if diverged else outcome
+
+
+def check_render_mode(render_mode: str | None) -> None:
+    """Refuse a way of showing that no task has."""
+    modes = get_args(RenderMode)
+    if render_mode is not None and render_mode not in modes:
+        raise UnknownNameError("render mode", render_mode, modes)
+
+
+make = TaskEnv

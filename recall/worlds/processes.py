@@ -1,0 +1,208 @@
+"""Slots spread over worker processes: the board is shared, one short message per step each."""
+
+import itertools
+import mmap
+import multiprocessing
+import pickle
+import signal
+import tempfile
+import traceback
+import weakref
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from recall.errors import BadValueError, RecallError
+from recall.settings import WorldSettings
+from recall.worlds.base import Array
+from recall.worlds.registry import Task, check_same_shapes, task_label
+from recall.worlds.slots import Board, Slots, Spaces, Stream, board_bytes, joint_spaces, lay_board
+
+_CLOSE_SECONDS = 5.0
+_SHARED_MEMORY = Path("/dev/shm")  # Linux; elsewhere a temporary file is mapped
+
+
+class WorkerError(RecallError, RuntimeError):
+    """A worker process died or failed."""
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    pipe: Connection
+    begin: int  # its first slot
+    end: int  # and the one after its last
+
+
+class ProcessSlots:
+    """The interface of `Slots`, carried out by `workers` processes of contiguous slots."""
+
+    def __init__(self, tasks: Sequence[Task], settings: WorldSettings, workers: int):
+        self._check_sendable(tasks)
+        context = multiprocessing.get_context("spawn")  # the only start that is safe with threads
+        self._workers: list[_Worker] = []
+        # Also at garbage collection and at exit. A worker whose parent is gone ends by itself.
+        self._stop = weakref.finalize(self, _stop, self._workers)
+        count = min(workers, len(tasks))
+        bounds = [len(tasks) * part // count for part in range(count + 1)]
+        for begin, end in itertools.pairwise(bounds):
+            here, there = context.Pipe()
+            arguments = (there, tuple(tasks[begin:end]), settings)
+            process = context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            there.close()  # so that the pipe breaks when the worker dies
+            self._workers.append(_Worker(process, here, begin, end))
+        try:
+            self.spaces = _agree(self._collect())
+        except Exception:
+            self.close()
+            raise
+
+    def make_board(self) -> Board:
+        """A board in memory that the workers see too."""
+        slots = self._workers[-1].end
+        size = board_bytes(slots, self.spaces)
+        folder = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
+        # The name lives only until every worker has mapped the file: nothing is ever left over.
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="recall-") as file:
+            file.truncate(size)
+            memory = mmap.mmap(file.fileno(), size)
+            for worker in self._workers:
+                place = (worker.begin, worker.end)
+                self._send(worker, ("attach", file.name, slots, self.spaces, place))
+            self._collect()
+        return lay_board(memory, slots, self.spaces)
+
+    def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
+        """Begin an episode in every slot."""
+        for worker in self._alive():
+            own = None if streams is None else list(streams[worker.begin : worker.end])
+            self._send(worker, ("reset", own, options))
+        self._collect()
+
+    def step(self, precision: str) -> None:
+        """Let every worker step its slots."""
+        for worker in self._alive():
+            self._send(worker, ("step", precision))
+        self._collect()
+
+    def render(self) -> list[Array]:
+        """A picture of every slot."""
+        for worker in self._alive():
+            self._send(worker, ("render",))
+        return [picture for part in self._collect() for picture in part]
+
+    def close(self) -> None:
+        """End the workers."""
+        self._stop()
+
+    def _alive(self) -> list[_Worker]:
+        if not self._workers:
+            raise WorkerError("the worker processes have ended: make the environment anew")
+        return self._workers
+
+    def _send(self, worker: _Worker, order: tuple[Any, ...]) -> None:
+        try:
+            worker.pipe.send(order)
+        except OSError as error:
+            raise self._death(worker) from error
+
+    def _collect(self) -> list[Any]:
+        """One reply from every worker; all are read before the first failure is raised."""
+        replies, failures = [], []
+        for worker in self._workers:
+            try:
+                failure, reply = worker.pipe.recv()
+            except (EOFError, OSError) as error:
+                raise self._death(worker) from error
+            replies.append(reply)
+            failures += [failure] if failure else []
+        if failures:
+            raise failures[0]
+        return replies
+
+    def _death(self, worker: _Worker) -> WorkerError:
+        worker.process.join(_CLOSE_SECONDS)
+        code = worker.process.exitcode
+        self.close()
+        return WorkerError(
+            f"the worker process of slots {worker.begin} to {worker.end - 1} died with exit code "
+            f"{code}; its episodes are lost and the environment is closed. Where it died at once: "
+            'a script that uses workers must do its work under `if __name__ == "__main__":`'
+        )
+
+    @staticmethod
+    def _check_sendable(tasks: Sequence[Task]) -> None:
+        for task in tasks:
+            try:
+                pickle.dumps(task)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise BadValueError(
+                    f"task {task_label(task)} cannot be sent to a worker process ({error}): use a "
+                    "function defined at the top of a module, or workers=1"
+                ) from error
+
+
+class _Report(NamedTuple):
+    """What a worker says about its slots: as much as the check of shapes reads."""
+
+    task: str
+    observation_space: Any
+    action_space: Any
+
+
+def _agree(reports: list[_Report]) -> Spaces:
+    check_same_shapes(reports)
+    return joint_spaces([Spaces(each.observation_space, each.action_space) for each in reports])
+
+
+def _stop(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.pipe.close()  # which ends the worker's loop
+    for worker in workers:
+        worker.process.join(_CLOSE_SECONDS)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+    workers.clear()
+
+
+def _work(pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings) -> None:
+    """The life of a worker: build the slots, then obey until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    try:
+        slots = Slots(tasks, settings)
+    except Exception as error:
+        pipe.send((_portable(error), None))
+        return
+    pipe.send((None, _Report(task_label(tasks[0]), *slots.spaces)))
+    while True:
+        try:
+            name, *arguments = pipe.recv()
+        except (EOFError, OSError):
+            break
+        try:
+            reply: tuple[RecallError | None, Any] = (None, _obey(slots, name, *arguments))
+        except Exception as error:
+            reply = (_portable(error), None)
+        pipe.send(reply)
+    slots.close()
+
+
+def _obey(slots: Slots, name: str, *arguments: Any) -> Any:
+    if name == "attach":
+        path, count, spaces, (begin, end) = arguments
+        with Path(path).open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), 0)
+        return slots.attach(lay_board(memory, count, spaces).part(begin, end))
+    if name == "reset":
+        return slots.reset(*arguments)
+    return slots.step(*arguments) if name == "step" else slots.render()
+
+
+def _portable(error: Exception) -> RecallError:
+    """The error as one that any process can unpickle, with its traceback unless it is ours."""
+    if isinstance(error, RecallError):
+        return BadValueError(str(error))
+    return WorkerError("".join(traceback.format_exception(error)).rstrip())

@@ -1,0 +1,96 @@
+"""The task sequences, as data: the paper's by name, and any others as `task,task,...`."""
+
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.settings import WorldSettings
+from recall.worlds.continual_world import TASKS as NUMBERED_TASKS  # 0 to 9 in the paper
+from recall.worlds.registry import (
+    check_same_shapes,
+    make_simulator,
+    task_names,
+    tasks_of,
+    world_of,
+)
+
+# The triplets of the paper's appendix A, numbered from 1.
+TRIPLETS = (
+    ("push", "window-close", "hammer"),
+    ("hammer", "window-close", "faucet-close"),
+    ("stick-pull", "push-back", "push-wall"),
+    ("push-wall", "shelf-place", "push-back"),
+    ("faucet-close", "shelf-place", "push-back"),
+    ("stick-pull", "peg-unplug-side", "stick-pull"),
+    ("window-close", "handle-press-side", "peg-unplug-side"),
+    ("faucet-close", "shelf-place", "peg-unplug-side"),
+)
+
+_HINT = "A sequence of your own is task names joined by commas, such as hammer,push."
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Tasks in the order they are met. A task that comes twice is met twice."""
+
+    name: str
+    tasks: tuple[str, ...]
+
+    @property
+    def distinct_tasks(self) -> tuple[str, ...]:
+        """Every task once, in the order of its first appearance."""
+        return tuple(dict.fromkeys(self.tasks))
+
+
+@cache
+def _named() -> MappingProxyType[str, tuple[str, ...]]:
+    """Every named sequence, in the order in which they are listed."""
+    triplets = dict(enumerate(TRIPLETS, start=1))
+    numbers = range(len(NUMBERED_TASKS))
+    named: dict[str, tuple[str, ...]] = {}
+    named |= {f"cw3-{number}": tasks for number, tasks in triplets.items()}
+    named |= {f"cw6-{number}": 2 * tasks for number, tasks in triplets.items()}
+    named |= {"cw10": NUMBERED_TASKS, "cw20": 2 * NUMBERED_TASKS}
+    named |= {
+        f"pair-{i}-{j}": (NUMBERED_TASKS[i], NUMBERED_TASKS[j]) for i in numbers for j in numbers
+    }
+    named |= {"pointworld": tasks_of("pointworld")}
+    return MappingProxyType(named)
+
+
+def sequence_names() -> tuple[str, ...]:
+    """The names that `parse_sequence` knows, besides `task,task,...`."""
+    return tuple(_named())
+
+
+def parse_sequence(name: str) -> Sequence:
+    """The sequence of that name, or the one spelt out as `task,task,...`."""
+    if name in _named():
+        return Sequence(name, _named()[name])
+    tasks = tuple(part.strip() for part in name.split(","))
+    if "" in tasks:
+        raise BadValueError(f"sequence {name!r} has an empty place where a task should stand")
+    if len(tasks) == 1 and not _is_task(tasks[0]):
+        raise UnknownNameError("sequence", name, (*sequence_names(), *task_names()), _HINT)
+    for task in tasks:
+        world_of(task)
+    return Sequence(",".join(tasks), tasks)
+
+
+def _is_task(name: str) -> bool:
+    try:
+        world_of(name)
+    except UnknownNameError:
+        return False
+    return True
+
+
+def check_sequence(sequence: Sequence, settings: WorldSettings) -> None:
+    """Refuse a sequence whose tasks differ in the shape of observations or actions."""
+    simulators = [make_simulator(task, 1, settings) for task in sequence.distinct_tasks]
+    try:
+        check_same_shapes(simulators)
+    finally:
+        for simulator in simulators:
+            simulator.close()

@@ -1,0 +1,168 @@
+"""Slots of several tasks stepped together, their numbers left on a board of arrays.
+
+The board is plain memory here and memory shared with worker processes in
+`recall.worlds.processes`; the stepping is the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from recall.settings import WorldSettings
+from recall.worlds.base import Array
+from recall.worlds.episodes import Episodes
+from recall.worlds.registry import Task, check_same_shapes, horizon_steps, make_simulator
+
+Stream = tuple[int, ...]
+
+
+class Spaces(NamedTuple):
+    """The spaces of one slot, whatever its task."""
+
+    observation: Box
+    action: Box
+
+
+class Board(NamedTuple):
+    """What goes into a step of all slots and what comes out of it."""
+
+    action: Array  # [slots, act] float64
+    observation: Array  # [slots, obs] float64: where the next action is taken
+    final_observation: Array  # [slots, obs] float64: where an episode ended; else stale
+    reward: Array  # [slots] float64
+    terminated: Array  # [slots] bool
+    truncated: Array  # [slots] bool
+    success: Array  # [slots] bool: this step
+    episode_success: Array  # [slots] bool: any step, where an episode ended; else stale
+    diverged: Array  # [slots] bool: this step
+
+    def part(self, begin: int, end: int) -> "Board":
+        """The same memory, seen by the slots from `begin` to before `end`."""
+        return Board(*(array[begin:end] for array in self))
+
+
+def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]]]:
+    """Dtype and shape of a board's arrays; the wide numbers first, so that all are aligned."""
+    observation = (np.float64, (slots, *spaces.observation.shape))
+    flag = (np.bool_, (slots,))
+    return {
+        "action": (np.float64, (slots, *spaces.action.shape)),
+        "observation": observation,
+        "final_observation": observation,
+        "reward": (np.float64, (slots,)),
+        "terminated": flag,
+        "truncated": flag,
+        "success": flag,
+        "episode_success": flag,
+        "diverged": flag,
+    }
+
+
+def board_bytes(slots: int, spaces: Spaces) -> int:
+    """The memory a board needs."""
+    layout = _layout(slots, spaces).values()
+    return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for dtype, shape in layout)
+
+
+def lay_board(memory: Any, slots: int, spaces: Spaces) -> Board:
+    """A board in `memory`, a writable buffer of at least `board_bytes`."""
+    arrays, offset = {}, 0
+    for name, (dtype, shape) in _layout(slots, spaces).items():
+        arrays[name] = np.ndarray(shape, dtype, memory, offset)
+        offset += arrays[name].nbytes
+    return Board(**arrays)
+
+
+def joint_spaces(spaces: Sequence[Spaces]) -> Spaces:
+    """Spaces that hold those of every task; their shapes are already known to be equal."""
+    boxes = [each.observation for each in spaces]
+    if all(box == boxes[0] for box in boxes):
+        return spaces[0]
+    dtype = np.result_type(*(box.dtype for box in boxes))
+    low = np.min([box.low for box in boxes], axis=0)
+    high = np.max([box.high for box in boxes], axis=0)
+    return Spaces(Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type), spaces[0].action)
+
+
+class _Group(NamedTuple):
+    """The slots of one task."""
+
+    slots: Array  # their places among all
+    episodes: Episodes
+
+
+class Slots:
+    """Slots with a task each; those of the same task share a simulator."""
+
+    def __init__(self, tasks: Sequence[Task], settings: WorldSettings):
+        places: dict[Task, list[int]] = {}
+        for slot, task in enumerate(tasks):
+            places.setdefault(task, []).append(slot)
+        self._groups = []
+        for task, slots in places.items():
+            simulator = make_simulator(task, len(slots), settings)
+            unseeded: list[Stream] = [()] * len(slots)  # `reset` gives the streams
+            episodes = Episodes(simulator, horizon_steps(task, settings), unseeded)
+            self._groups.append(_Group(np.asarray(slots), episodes))
+        simulators = [group.episodes.simulator for group in self._groups]
+        check_same_shapes(simulators)
+        self.spaces = joint_spaces(
+            [Spaces(s.observation_space, s.action_space) for s in simulators]
+        )
+        self._board: Board | None = None
+
+    def make_board(self) -> Board:
+        """A board of its own."""
+        slots = sum(len(group.slots) for group in self._groups)
+        memory = bytearray(board_bytes(slots, self.spaces))
+        self.attach(lay_board(memory, slots, self.spaces))
+        assert self._board is not None
+        return self._board
+
+    def attach(self, board: Board) -> None:
+        """Use `board`, with one row per slot, from now on."""
+        self._board = board
+
+    def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
+        """Begin the next episode of every slot, or the first of new random streams."""
+        assert self._board is not None
+        for index, (slots, episodes) in enumerate(self._groups):
+            if streams is not None:
+                own = [streams[slot] for slot in slots]
+                episodes = Episodes(episodes.simulator, episodes.horizon_steps, own)
+                self._groups[index] = _Group(slots, episodes)
+            for place, slot in enumerate(slots):
+                self._board.observation[slot] = episodes.start(place, options)
+
+    def step(self, precision: str) -> None:
+        """Take the board's actions, in the precision they had, and leave all else on it."""
+        board = self._board
+        assert board is not None
+        for slots, episodes in self._groups:
+            played = episodes.step(board.action[slots].astype(precision, copy=False))
+            board.observation[slots] = played.observation
+            board.reward[slots] = played.reward
+            board.terminated[slots] = played.terminated
+            board.truncated[slots] = played.truncated
+            board.success[slots] = played.success
+            board.diverged[slots] = False
+            for outcome in played.outcomes:
+                slot = slots[outcome.slot]
+                board.final_observation[slot] = played.next_observation[outcome.slot]
+                board.episode_success[slot] = outcome.success
+                board.diverged[slot] = outcome.diverged
+
+    def render(self) -> list[Array]:
+        """A picture of every slot."""
+        pictures: dict[int, Array] = {}
+        for slots, episodes in self._groups:
+            for place, slot in enumerate(slots):
+                pictures[int(slot)] = episodes.simulator.render(place)
+        return [pictures[slot] for slot in sorted(pictures)]
+
+    def close(self) -> None:
+        """Release the simulators."""
+        for _, episodes in self._groups:
+            episodes.simulator.close()

@@ -1,0 +1,98 @@
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recall.worlds.registry import task_names
+from recall.worlds.sequences import sequence_names
+
+RECALL = [str(Path(sys.executable).with_name("recall"))]
+MODULE = [sys.executable, "-m", "recall"]
+
+
+def run(command, *arguments):
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("command", [RECALL, MODULE], ids=["command", "module"])
+def test_help_names_the_subcommands(command):
+    shown = run(command, "--help")
+    assert shown.returncode == 0
+    assert "usage: recall" in shown.stdout
+    assert "list" in shown.stdout
+    assert "bench" in shown.stdout
+
+
+def test_help_loads_nothing_heavy():
+    program = """
+import sys
+from recall.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    heavy = ("jax", "flax", "mujoco", "metaworld", "scipy", "orbax")
+    print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+    assert run([sys.executable, "-c", program]).stderr.strip() == "[]"
+
+
+def test_lists_are_plain_lines_when_piped():
+    lines = run(RECALL, "list", "tasks").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == list(task_names())
+    assert "window-close\tcontinual_world\t200" in lines
+    lines = run(RECALL, "list", "sequences").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == list(sequence_names())
+    assert "cw3-1\tpush,window-close,hammer" in lines
+
+
+def test_lists_as_json():
+    tasks = json.loads(run(RECALL, "list", "tasks", "--json").stdout)
+    assert {"task": "push", "world": "continual_world", "horizon_steps": 200} in tasks
+    sequences = json.loads(run(RECALL, "list", "sequences", "--json").stdout)
+    assert {"sequence": "pair-8-5", "tasks": ["window-close", "handle-press-side"]} in sequences
+
+
+def test_lists_are_tables_on_a_terminal():
+    reader, terminal = pty.openpty()
+    subprocess.run([*RECALL, "list", "sequences"], stdout=terminal, check=True, timeout=60)
+    os.close(terminal)
+    shown = b""
+    while chunk := _read(reader):
+        shown += chunk
+    text = shown.decode()
+    assert "│ cw10" in text
+    assert "pair-i-j" in text
+    assert "pair-0-1" not in text
+
+
+def _read(reader):
+    try:
+        return os.read(reader, 65536)
+    except OSError:  # how Linux tells that the other side is gone
+        return b""
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    shown = subprocess.run(
+        f"{RECALL[0]} list sequences | head -n 1", shell=True, capture_output=True, text=True
+    )
+    assert shown.stdout == "cw3-1\tpush,window-close,hammer\n"
+    assert shown.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"], ["list", "takss"], ["no-such-thing"]])
+def test_a_misspelt_command_is_told_without_a_traceback(arguments):
+    shown = run(RECALL, *arguments)
+    assert shown.returncode == 2
+    assert "Traceback" not in shown.stderr
+    assert shown.stderr
+
+
+def test_what_the_user_can_mend_is_one_line_and_code_2():
+    shown = run(RECALL, "bench", "worlds", "--steps-per-task", "0")
+    assert shown.returncode == 2
+    assert shown.stderr == "recall: 0 steps per task: at least one is needed\n"

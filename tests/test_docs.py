@@ -1,0 +1,61 @@
+"""What the pages say is run: their Python, their commands, their links."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+# Commands that take longer than a test should; their help is asked for instead.
+SLOW = ("recall bench", "recall demo")
+
+
+def blocks(kind: str) -> list:
+    found = []
+    for page in PAGES:
+        for text in re.findall(rf"^ *```{kind}\n(.*?)^ *```", page.read_text(), re.M | re.S):
+            found.append(pytest.param(text, id=f"{page.name}-{len(found)}"))
+    return found
+
+
+def commands() -> list[str]:
+    texts = "".join(param.values[0] for param in blocks("console"))
+    return sorted({line[2:] for line in texts.splitlines() if line.startswith("$ ")})
+
+
+def run(command: list[str]) -> None:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_pages_have_something_to_run():
+    assert len(PAGES) >= 5
+    assert len(blocks("python")) >= 3
+    assert "make demo" in commands()
+
+
+@pytest.mark.parametrize("text", blocks("python"))
+def test_the_python_in_the_pages_runs(text):
+    run([sys.executable, "-c", text])
+
+
+@pytest.mark.parametrize("command", commands())
+def test_the_commands_in_the_pages_run(command):
+    program, *arguments = shlex.split(command)
+    if program == "make":
+        run(["make", "--dry-run", *arguments])
+        return
+    assert program == "recall", f"no way is known to test {command!r}"
+    slow = ["--help"] if command.startswith(SLOW) else []
+    run([sys.executable, "-m", "recall", *arguments, *slow])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_links_between_the_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target

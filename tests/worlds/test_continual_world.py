@@ -1,0 +1,224 @@
+"""The simulator's contract, in all ten tasks."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator, offscreen
+
+VARIANTS = [("v1", "classic"), ("v2", "full")]
+
+
+def started(task, slots=1, reward="v1", observation="classic", seed=0):
+    simulator = make_simulator(task, slots, reward, observation)
+    first = [simulator.reset(slot, np.random.default_rng([seed, slot])) for slot in range(slots)]
+    return simulator, np.array(first)
+
+
+def test_the_paper_s_order():
+    assert len(TASKS) == 10
+    assert (TASKS[0], TASKS[5], TASKS[9]) == ("hammer", "handle-press-side", "peg-unplug-side")
+    assert HORIZON_STEPS == 200
+
+
+@pytest.mark.parametrize(("reward", "observation"), VARIANTS)
+@pytest.mark.parametrize("task", TASKS)
+def test_slots_do_not_know_of_each_other(task, reward, observation):
+    actions = np.random.default_rng(1).uniform(-1, 1, (25, 3, 4))
+    together, _ = started(task, 3, reward, observation)
+    steps = [together.step(action) for action in actions]
+    for slot in range(3):
+        alone = make_simulator(task, 1, reward, observation)
+        alone.reset(0, np.random.default_rng([0, slot]))
+        for action, step in zip(actions, steps, strict=True):
+            mine = alone.step(action[slot : slot + 1])
+            np.testing.assert_array_equal(mine.observation[0], step.observation[slot])
+            assert mine.reward[0] == step.reward[slot]
+            assert mine.success[0] == step.success[slot]
+
+
+@pytest.mark.parametrize(("reward", "observation"), VARIANTS)
+@pytest.mark.parametrize("task", TASKS)
+def test_observations_lie_in_the_space(task, reward, observation):
+    simulator, first = started(task, 2, reward, observation)
+    assert first.shape[1] == (12 if observation == "classic" else 39)
+    assert simulator.observation_space.contains(first[0])
+    for action in np.random.default_rng(2).uniform(-1, 1, (20, 2, 4)):
+        step = simulator.step(action)
+        assert all(simulator.observation_space.contains(row) for row in step.observation)
+        assert step.reward.dtype == np.float64
+        assert step.success.dtype == bool
+        assert not (step.terminated | step.truncated | step.diverged).any()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_classic_is_part_of_full(task):
+    classic, first_classic = started(task, 1, "v1", "classic")
+    full, first_full = started(task, 1, "v1", "full")
+    picked = np.r_[0:3, 4:7, 11:14, 36:39]
+    pairs = [(first_classic[0], first_full[0])]
+    for action in np.random.default_rng(3).uniform(-1, 1, (10, 1, 4)):
+        pairs.append((classic.step(action).observation[0], full.step(action).observation[0]))
+    for ours, whole in pairs:
+        if task == "hammer":  # head and nail head instead of the nail's body and the goal
+            np.testing.assert_array_equal(ours[:6], whole[picked][:6])
+            assert np.linalg.norm(ours[6:9] - ours[3:6]) < 0.3
+            assert np.linalg.norm(ours[9:12] - whole[36:39]) < 0.2
+        else:
+            np.testing.assert_array_equal(ours, whole[picked])
+
+
+_GO_ON = """
+import sys
+import numpy as np
+from recall.worlds.continual_world import TASKS, make_simulator
+saved = np.load(sys.argv[1])
+told = {}
+for task in TASKS:
+    simulator = make_simulator(task, 2, "v2", "full")
+    simulator.set_state(1, saved[task])
+    simulator.set_state(0, saved[task])
+    steps = [simulator.step(np.stack([action, action])) for action in saved["actions"]]
+    told[task] = np.array([[*step.observation[1], step.reward[1]] for step in steps])
+np.savez(sys.argv[2], **told)
+"""
+
+
+def test_another_process_goes_on_bit_for_bit(tmp_path):
+    """Mid-episode, in every task, with the gripper at work."""
+    rng = np.random.default_rng(4)
+    before, after = rng.uniform(-1, 1, (40, 4)), rng.uniform(-1, 1, (30, 4))
+    saved, expected = {"actions": after}, {}
+    for task in TASKS:
+        simulator, _ = started(task, 1, "v2", "full")
+        for action in before:
+            simulator.step(action[None])
+        saved[task] = simulator.get_state(0)
+        assert saved[task].shape == (simulator.state_size,)
+        steps = [simulator.step(action[None]) for action in after]
+        expected[task] = np.array([[*step.observation[0], step.reward[0]] for step in steps])
+    np.savez(tmp_path / "saved.npz", **saved)
+    files = [str(tmp_path / "saved.npz"), str(tmp_path / "told.npz")]
+    subprocess.run([sys.executable, "-c", _GO_ON, *files], check=True)
+    told = np.load(files[1])
+    for task in TASKS:
+        np.testing.assert_array_equal(told[task], expected[task], err_msg=task)
+
+
+def test_state_of_another_size_is_refused():
+    simulator, _ = started("push")
+    with pytest.raises(BadValueError, match=r"\(3,\).*push"):
+        simulator.set_state(0, np.zeros(3))
+
+
+@pytest.mark.parametrize("task", ["push", "shelf-place", "stick-pull", "window-close"])
+def test_draws_keep_to_the_space_and_the_distance(task):
+    simulator = make_simulator(task)
+    rng = np.random.default_rng(0)
+    drawn = np.array([simulator.draw(rng) for _ in range(300)])
+    assert ((drawn >= simulator.reset_low) & (drawn <= simulator.reset_high)).all()
+    apart = np.hypot(*(drawn[:, :2] - drawn[:, -3:-1]).T)
+    assert apart.min() >= {"push": 0.15, "shelf-place": 0.1, "stick-pull": 0.1}.get(task, 0.0)
+
+
+def test_bad_vectors_are_refused_with_value_and_bounds():
+    simulator = make_simulator("push")
+    rng = np.random.default_rng(0)
+    good = simulator.draw(rng)
+    bad = {
+        "expected": good[:3],
+        "outside": good + np.array([1.0, 0, 0, 0, 0, 0]),
+        "nan": np.where(np.arange(6) == 2, np.nan, good),
+    }
+    for word, vector in bad.items():
+        with pytest.raises(BadValueError, match=rf"(?s)push.*{word}|{word}.*push"):
+            simulator.reset(0, rng, {"rand_vec": vector})
+    with pytest.raises(BadValueError, match=r"\[-0.1, 0.6, 0.02.*to \[0.1, 0.7"):
+        simulator.reset(0, rng, {"rand_vec": good + 1.0})
+    assert simulator.reset(0, rng, {"rand_vec": good.tolist()}).shape == (12,)
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="window-close"):
+        make_simulator("window-shut")
+    with pytest.raises(UnknownNameError, match="v1, v2"):
+        make_simulator("push", reward="v3")
+    with pytest.raises(UnknownNameError, match="classic"):
+        make_simulator("push", observation="clasic")
+    with pytest.raises(BadValueError, match="0 slots"):
+        make_simulator("push", 0)
+
+
+def test_actions_are_clipped():
+    wild, _ = started("push")
+    tame, _ = started("push")
+    for _ in range(5):
+        one = wild.step(np.array([[7.0, -3.0, 0.5, 9.0]]))
+        other = tame.step(np.array([[1.0, -1.0, 0.5, 1.0]]))
+        np.testing.assert_array_equal(one.observation, other.observation)
+        assert one.reward[0] == other.reward[0]
+
+
+@pytest.mark.parametrize("field", ["qvel", "qpos"])
+@pytest.mark.parametrize("task", ["push", "window-close", "peg-unplug-side"])
+def test_a_simulation_that_breaks_down_ends_alone(task, field, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warnings to a file there
+    simulator, _ = started(task, 3, "v2", "full")
+    calm, _ = started(task, 3, "v2", "full")
+    action = np.zeros((3, 4))
+    before = simulator.step(action)
+    calm.step(action)
+    getattr(simulator._data[1], field)[:] = 1e12 if field == "qvel" else np.nan
+    step, undisturbed = simulator.step(action), calm.step(action)
+    assert step.diverged.tolist() == [False, True, False]
+    np.testing.assert_array_equal(step.observation[1], before.observation[1])
+    assert step.reward[1] == 0.0
+    assert not step.success[1]
+    for slot in (0, 2):
+        np.testing.assert_array_equal(step.observation[slot], undisturbed.observation[slot])
+        assert step.reward[slot] == undisturbed.reward[slot]
+    # A reset mends it: the same vector gives what a fresh simulator gives.
+    vector = {"rand_vec": calm.draw(np.random.default_rng(9))}
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(simulator.reset(1, rng, vector), calm.reset(1, rng, vector))
+    for _ in range(3):
+        mended, sound = simulator.step(action), calm.step(action)
+        assert not mended.diverged.any()
+        np.testing.assert_array_equal(mended.observation, sound.observation)
+
+
+def test_importing_does_no_work():
+    code = (
+        "import sys; import recall.worlds.continual_world as world; "
+        "heavy = {'jax', 'mujoco', 'metaworld'}; "
+        "assert not heavy & set(sys.modules); "
+        "world.make_simulator('push'); "
+        "assert not {'jax', 'metaworld'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pictures_show_the_slot_or_say_what_is_missing():
+    simulator, _ = started("handle-press-side", 2)
+    try:
+        pictures = [simulator.render(slot, 96, 64) for slot in range(2)]
+    except RecallError as error:
+        pytest.skip(str(error))
+    assert pictures[0].shape == (64, 96, 3)
+    assert pictures[0].dtype == np.uint8
+    assert pictures[0].std() > 10
+    assert (pictures[0] != pictures[1]).any()
+    np.testing.assert_array_equal(simulator.render(0, 96, 64), pictures[0])
+    assert simulator.render(0, 32, 32).shape == (32, 32, 3)
+    simulator.close()
+
+
+def test_without_gl_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    monkeypatch.setattr(offscreen, "_LINUX_BACKENDS", ("nosuchgl",))
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(RecallError, match=r"nosuchgl: .*libosmesa6"):
+        offscreen._context_class.__wrapped__()

@@ -1,0 +1,158 @@
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from environments import breaking, counter, ending
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+import recall
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.worlds.registry import task_names, tasks_of
+
+ACTION = np.zeros(2, np.float32)
+
+
+@pytest.mark.parametrize("task", [*task_names(), "gym:Pendulum-v1"])
+def test_gymnasiums_checker_finds_nothing_to_say(task):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Positions in MuJoCo have no bounds, in Gymnasium's own MuJoCo environments neither.
+        warnings.filterwarnings("ignore", ".*Box observation space m.*imum value is -?infinity")
+        check_env(recall.make(task), skip_render_check=True)
+
+
+def test_an_episode_is_cut_at_the_horizon_and_tells_how_it_went():
+    env = recall.make(counter, horizon=5)
+    env.reset(seed=0)
+    steps = [env.step(np.zeros(1)) for _ in range(5)]
+    infos = [step[4] for step in steps]
+    assert [info["success"] for info in infos] == [False, True, False, False, False]
+    assert all(type(info["success"]) is bool for info in infos)
+    assert [step[2] for step in steps] == [False] * 5
+    assert [step[3] for step in steps] == [False] * 4 + [True]
+    assert all(set(info) == {"success"} for info in infos[:4])
+    assert infos[4] == {"success": False, "episode_success": True, "last_success": False}
+
+
+def test_a_true_end_is_terminated_and_not_truncated_even_at_the_horizon():
+    env = recall.make(ending, horizon=3)
+    env.reset(seed=0)
+    *_, (_, _, terminated, truncated, info) = [env.step(np.zeros(1)) for _ in range(3)]
+    assert (terminated, truncated) == (True, False)
+    assert info["episode_success"]
+
+
+def test_a_divergence_truncates():
+    env = recall.make(breaking, horizon=9)
+    env.reset(seed=0)
+    *_, (_, _, terminated, truncated, info) = [env.step(np.zeros(1)) for _ in range(4)]
+    assert (terminated, truncated, info["diverged"]) == (False, True, True)
+
+
+def test_no_step_without_an_episode():
+    env = recall.make("point-rich", horizon=1)
+    with pytest.raises(ResetNeeded, match=r"point-rich.*reset"):
+        env.step(ACTION)
+    env.reset()
+    env.step(ACTION)
+    with pytest.raises(ResetNeeded, match=r"point-rich.*reset"):
+        env.step(ACTION)
+    env.reset()
+    env.step(ACTION)
+
+
+def test_a_seed_begins_a_stream_and_resets_go_on_in_it():
+    env = recall.make("point-rich")
+    first, second = env.reset(seed=7)[0], env.reset()[0]
+    env.step(ACTION)  # half an episode changes nothing about the next
+    third = env.reset()[0]
+    other = recall.make("point-rich")
+    assert np.array_equal(other.reset(seed=7)[0], first)
+    assert np.array_equal(other.reset()[0], second)
+    assert np.array_equal(other.reset()[0], third)
+    assert not np.array_equal(first, second)
+    assert not np.array_equal(first, recall.make("point-rich").reset(seed=8)[0])
+    unseeded = [recall.make("point-rich").reset()[0] for _ in range(2)]
+    assert not np.array_equal(*unseeded)
+
+
+def test_options_reach_the_task():
+    start = [0.1, -0.2, 0.5, 0.6]
+    observation, _ = recall.make("point-rich").reset(options={"rand_vec": start})
+    assert observation.tolist() == [0.1, -0.2, 0.0, 0.0, 0.5, 0.6]
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (np.zeros(3), ("(1, 3)", "(1, 2)")),
+        (np.array([0.0, np.nan]), ("nan", "slot 0", "dimension 1")),
+        (np.array([-np.inf, 0.0]), ("-inf", "dimension 0")),
+    ],
+)
+def test_bad_actions_are_refused_and_change_nothing(action, words):
+    env, control = recall.make("point-rich"), recall.make("point-rich")
+    env.reset(seed=1)
+    control.reset(seed=1)
+    with pytest.raises(BadValueError) as caught:
+        env.step(action)
+    assert all(word in str(caught.value) for word in words)
+    assert np.array_equal(env.step(ACTION)[0], control.step(ACTION)[0])
+
+
+def test_bad_names_are_refused():
+    with pytest.raises(UnknownNameError, match="unknown render mode 'human'"):
+        recall.make("point-rich", render_mode="human")
+    with pytest.raises(UnknownNameError, match="unknown task 'point-rch'"):
+        recall.make("point-rch")
+    with pytest.raises(BadValueError, match="horizon -1"):
+        recall.make("point-rich", horizon=-1)
+
+
+def test_pictures():
+    env = recall.make("window-close", render_mode="rgb_array")
+    env.reset(seed=0)
+    try:
+        first = env.render()
+    except RecallError as error:
+        if "GL" not in str(error):
+            raise
+        pytest.skip(str(error))
+    assert (first.shape, first.dtype) == ((480, 480, 3), np.uint8)
+    for _ in range(10):
+        env.step(np.array([1.0, 0.0, 0.0, 0.0]))
+    assert not np.array_equal(first, env.render()), "the arm has moved"
+    env.close()
+    silent = recall.make("window-close")
+    silent.reset()
+    assert silent.render() is None
+
+
+def test_gymnasium_finds_our_tasks_by_module_and_name_alone():
+    program = """
+import gymnasium
+env = gymnasium.make("recall:PointWorld/point-rich", horizon=3)
+env.reset(seed=1)
+print([env.step(env.action_space.sample())[3] for _ in range(3)])
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout.decode().strip() == "[False, False, True]"
+
+
+def test_gymnasium_makes_what_we_make():
+    theirs = gymnasium.make("PointWorld/point-swap", horizon=4)
+    ours = recall.make("point-swap", horizon=4)
+    assert np.array_equal(theirs.reset(seed=2)[0], ours.reset(seed=2)[0])
+    for _ in range(4):
+        *_, truncated, info = theirs.step(ACTION)
+        assert info == ours.step(ACTION)[4]
+    assert truncated
+    again = ours.spec.make()
+    assert again.unwrapped.horizon_steps == 4
+    names = {f"ContinualWorld/{task}" for task in tasks_of("continual_world")}
+    assert len(names) == 10
+    assert names < set(gymnasium.registry)

@@ -1,0 +1,140 @@
+import gymnasium
+import numpy as np
+import pytest
+from environments import breaking, counter, discrete, ending, image, unbounded
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.worlds.episodes import Episodes
+from recall.worlds.gymnasium import GymnasiumSimulator
+
+
+def generator(seed):
+    return np.random.default_rng(seed)
+
+
+def test_actions_are_rescaled_from_one_box_to_the_other():
+    simulator = GymnasiumSimulator(counter, 5, 10)
+    for slot in range(5):
+        simulator.reset(slot, generator(0))
+    result = simulator.step(np.array([[-1.0], [0.0], [1.0], [0.25], [7.0]]))
+    assert result.observation[:, 1].tolist() == [2.0, 4.0, 6.0, 4.5, 6.0]
+
+
+def test_a_trajectory_is_the_environments_own():
+    simulator = GymnasiumSimulator("gym:Pendulum-v1", 1)
+    env = gymnasium.make("Pendulum-v1")
+    first = simulator.reset(0, generator(5))
+    theirs, _ = env.reset(seed=int(generator(5).integers(2**31)))
+    assert np.array_equal(first, theirs)
+    for action in generator(1).uniform(-1, 1, (200, 1)):
+        result = simulator.step(action[np.newaxis])
+        theirs, reward, _, truncated, _ = env.step((2 * action).astype(np.float32))
+        assert np.array_equal(result.observation[0], theirs)
+        assert result.reward[0] == reward
+        assert result.truncated[0] == truncated
+    assert truncated, "Gymnasium's time limit is the task's own truncation"
+
+
+def test_ends_and_success_are_passed_on():
+    simulator = GymnasiumSimulator(ending, 1, 10)
+    simulator.reset(0, generator(0))
+    steps = [simulator.step(np.zeros((1, 1))) for _ in range(3)]
+    assert [bool(step.terminated[0]) for step in steps] == [False, False, True]
+    assert [bool(step.success[0]) for step in steps] == [False, True, False]
+    assert not any(step.truncated[0] or step.diverged[0] for step in steps)
+
+
+def test_an_observation_that_is_no_number_is_a_divergence():
+    simulator = GymnasiumSimulator(breaking, 1, 10)
+    simulator.reset(0, generator(0))
+    steps = [simulator.step(np.zeros((1, 1))) for _ in range(4)]
+    assert [bool(step.diverged[0]) for step in steps] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("task", ["gym:Pendulum-v1", "gym:MountainCarContinuous-v0"])
+def test_a_saved_state_goes_on_bit_for_bit_elsewhere(task):
+    actions = generator(2).uniform(-1, 1, (60, 2, 1))
+    original = GymnasiumSimulator(task, 2)
+    for slot in range(2):
+        original.reset(slot, generator(slot))
+    for action in actions[:30]:
+        original.step(action)
+    states = [original.get_state(slot) for slot in range(2)]
+    assert {state.shape for state in states} == {(original.state_size,)}
+    copy = GymnasiumSimulator(task, 2)
+    copy.set_state(0, states[1])
+    copy.set_state(1, states[0])
+    for action in actions[30:]:
+        ours, theirs = original.step(action), copy.step(action[::-1])
+        assert np.array_equal(ours.observation, theirs.observation[::-1])
+        assert np.array_equal(ours.reward, theirs.reward[::-1])
+
+
+def test_a_saved_state_holds_nothing_of_earlier_episodes():
+    used, fresh = (GymnasiumSimulator("gym:Pendulum-v1", 1) for _ in range(2))
+    used.reset(0, generator(0))
+    used.step(np.ones((1, 1)))
+    for simulator in (used, fresh):
+        simulator.reset(0, generator(1))
+    assert np.array_equal(used.get_state(0), fresh.get_state(0))
+
+
+def test_episodes_of_gymnasium_tasks_are_saved_too():
+    def episodes():
+        return Episodes(GymnasiumSimulator("gym:Pendulum-v1", 1, 20), 20, [(3, 0)])
+
+    original, copy = episodes(), episodes()
+    original.start_all()
+    actions = generator(4).uniform(-1, 1, (50, 1, 1))
+    for action in actions[:33]:
+        original.step(action)
+    copy.set_state(0, original.get_state(0))
+    for action in actions[33:]:
+        assert np.array_equal(original.step(action).observation, copy.step(action).observation)
+
+
+def test_a_horizon_replaces_the_environments_own_limit():
+    simulator = GymnasiumSimulator("gym:Pendulum-v1", 1, 250)
+    simulator.reset(0, generator(0))
+    ends = [bool(simulator.step(np.zeros((1, 1))).truncated[0]) for _ in range(250)]
+    assert ends == [False] * 249 + [True]
+    with pytest.raises(BadValueError, match=r"slot 0 of gym:Pendulum-v1.*250 steps"):
+        simulator.step(np.zeros((1, 1)))
+
+
+def test_options_reach_the_environment_but_cannot_be_saved():
+    simulator = GymnasiumSimulator("gym:Pendulum-v1", 1)
+    limits = {"x_init": 1e-9, "y_init": 1e-9}
+    first = simulator.reset(0, generator(0), limits)
+    assert np.allclose(first, [1.0, 0.0, 0.0], atol=1e-6)
+    with pytest.raises(BadValueError, match="x_init"):
+        simulator.get_state(0)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (discrete, ("actions of discrete", "Discrete(3)", "Box")),
+        (image, ("observations of image", "(8, 8, 3)")),
+        (unbounded, ("actions of unbounded", "inf", "finite")),
+        ("gym:CartPole-v1", ("actions of gym:CartPole-v1", "Discrete(2)")),
+    ],
+)
+def test_spaces_that_cannot_be_used_are_refused(task, words):
+    with pytest.raises(BadValueError) as caught:
+        GymnasiumSimulator(task, 1, 10)
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize("task", ["gym:Pendulu-v1", "gym:no_such_module:Env-v0", "gym:"])
+def test_unknown_ids_are_told_with_the_nearest(task):
+    with pytest.raises(UnknownNameError, match=f"unknown Gymnasium task '{task}'") as caught:
+        GymnasiumSimulator(task, 1)
+    assert "gym:Pendulum-v1" in str(caught.value)
+
+
+def test_a_function_whose_environment_shows_nothing_says_so():
+    simulator = GymnasiumSimulator(counter, 1, 10)
+    simulator.reset(0, generator(0))
+    with pytest.raises(BadValueError, match="render_mode None"):
+        simulator.render(0)

@@ -1,0 +1,100 @@
+import subprocess
+import sys
+
+import pytest
+from environments import counter
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.settings import WorldSettings
+from recall.worlds.registry import (
+    check_same_shapes,
+    default_horizon_steps,
+    horizon_steps,
+    make_simulator,
+    task_names,
+    tasks_of,
+    world_names,
+    world_of,
+)
+
+SETTINGS = WorldSettings()
+
+
+def test_every_name_is_unique_and_leads_back_to_its_world():
+    names = task_names()
+    assert len(names) == len(set(names)) >= 14
+    for world in world_names():
+        assert {world_of(task) for task in tasks_of(world)} == {world}
+
+
+def test_gymnasium_ids_and_functions_are_tasks_too():
+    assert world_of("gym:Pendulum-v1") == "gymnasium"
+    assert world_of(counter) == "gymnasium"
+
+
+def test_unknown_task_is_named_with_the_nearest_and_all_valid_ones():
+    with pytest.raises(UnknownNameError) as caught:
+        make_simulator("window-clos", 1, SETTINGS)
+    message = str(caught.value)
+    assert "'window-clos'" in message
+    assert "did you mean 'window-close'?" in message
+    assert all(task in message for task in task_names())
+    assert "gym:<id>" in message
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (WorldSettings(reward="v3"), ("reward 'v3'", "v1, v2")),
+        (WorldSettings(observation="clasic"), ("observation 'clasic'", "mean 'classic'", "full")),
+        (WorldSettings(horizon_steps=0), ("horizon 0",)),
+        (WorldSettings(horizon_steps=2.5), ("horizon 2.5",)),
+    ],
+)
+@pytest.mark.parametrize("task", ["window-close", "point-rich", "gym:Pendulum-v1"])
+def test_bad_settings_are_refused_in_every_world(task, settings, words):
+    with pytest.raises((UnknownNameError, BadValueError)) as caught:
+        make_simulator(task, 1, settings)
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize("task", [3, None])
+def test_what_is_no_task_at_all_is_refused(task):
+    with pytest.raises(BadValueError, match=repr(task)):
+        world_of(task)
+
+
+def test_no_slots_are_refused():
+    with pytest.raises(BadValueError, match="0 slots of point-rich"):
+        make_simulator("point-rich", 0, SETTINGS)
+
+
+def test_horizons():
+    assert default_horizon_steps("window-close") == 200
+    assert default_horizon_steps("gym:Pendulum-v1") == 200
+    assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
+    assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
+    with pytest.raises(BadValueError, match="counter sets no time limit"):
+        default_horizon_steps(counter)
+
+
+def test_differing_shapes_are_refused_with_both_tasks_and_both_shapes():
+    simulators = [make_simulator(task, 1, SETTINGS) for task in ("gym:Pendulum-v1", "point-rich")]
+    with pytest.raises(BadValueError) as caught:
+        check_same_shapes(simulators)
+    message = str(caught.value)
+    assert all(word in message for word in ("gym:Pendulum-v1", "(3,)", "point-rich", "(6,)"))
+    check_same_shapes(simulators[:1] * 2)
+
+
+def test_names_are_listed_without_loading_mujoco_or_jax():
+    program = """
+import sys
+import recall
+from recall.worlds.registry import task_names
+from recall.worlds.sequences import sequence_names
+task_names(), sequence_names()
+print([name for name in ("mujoco", "jax", "metaworld") if name in sys.modules])
+"""
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout.decode().strip() == "[]"

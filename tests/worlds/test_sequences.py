@@ -1,0 +1,82 @@
+import pytest
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.settings import WorldSettings
+from recall.worlds.registry import task_names, tasks_of
+from recall.worlds.sequences import check_sequence, parse_sequence, sequence_names
+
+CW10 = (
+    "hammer",
+    "push-wall",
+    "faucet-close",
+    "push-back",
+    "stick-pull",
+    "handle-press-side",
+    "push",
+    "shelf-place",
+    "window-close",
+    "peg-unplug-side",
+)
+
+
+def tasks(name):
+    return parse_sequence(name).tasks
+
+
+def test_the_papers_sequences():
+    assert tasks("cw10") == CW10
+    assert tasks("cw20") == CW10 + CW10
+    assert tasks("cw3-1") == ("push", "window-close", "hammer")
+    assert tasks("cw3-6") == ("stick-pull", "peg-unplug-side", "stick-pull")
+    assert tasks("cw3-8") == ("faucet-close", "shelf-place", "peg-unplug-side")
+    assert tasks("pair-5-0") == ("handle-press-side", "hammer")
+    assert tasks("pair-9-9") == ("peg-unplug-side", "peg-unplug-side")
+    assert tasks("pointworld") == tasks_of("pointworld")
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_cw6_is_cw3_twice(number):
+    assert tasks(f"cw6-{number}") == 2 * tasks(f"cw3-{number}")
+
+
+def test_every_listed_sequence_is_made_of_known_tasks():
+    names = sequence_names()
+    assert len(names) == len(set(names)) == 8 + 8 + 2 + 100 + 1
+    for name in names:
+        assert set(tasks(name)) <= set(task_names())
+
+
+def test_a_sequence_of_ones_own():
+    own = parse_sequence("push, gym:Pendulum-v1,push")
+    assert own.tasks == ("push", "gym:Pendulum-v1", "push")
+    assert own.name == "push,gym:Pendulum-v1,push"
+    assert own.distinct_tasks == ("push", "gym:Pendulum-v1")
+    assert parse_sequence("point-rich").tasks == ("point-rich",)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cw3-9", ("unknown sequence 'cw3-9'", "did you mean 'cw3-", "pair-9-9", "commas")),
+        ("pair-1-10", ("unknown sequence", "did you mean 'pair-1-")),
+        ("hamer", ("unknown sequence 'hamer'", "did you mean 'hammer'")),
+        ("hammer,pushwall", ("unknown task 'pushwall'", "did you mean 'push-wall'")),
+    ],
+)
+def test_unknown_names_are_told_with_the_nearest(name, words):
+    with pytest.raises(UnknownNameError) as caught:
+        parse_sequence(name)
+    assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize("name", ["", "hammer,,push", "hammer,"])
+def test_empty_places_are_refused(name):
+    with pytest.raises(BadValueError, match="empty place"):
+        parse_sequence(name)
+
+
+def test_a_sequence_of_differing_shapes_is_refused():
+    settings = WorldSettings()
+    check_sequence(parse_sequence("pointworld"), settings)
+    with pytest.raises(BadValueError, match=r"point-rich have shape \(6,\).*Pendulum-v1 \(3,\)"):
+        check_sequence(parse_sequence("point-rich,gym:Pendulum-v1"), settings)

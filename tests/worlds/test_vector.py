@@ -1,0 +1,364 @@
+import gc
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from environments import breaking, counter, ending, failing
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+
+import recall
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.worlds.processes import WorkerError
+
+POINTS = ["point-rich", "point-swap", "point-slide"]
+
+
+def actions_for(env, steps, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1.2, 1.2, (steps, *env.action_space.shape))
+
+
+def rollout(env, actions, slots):
+    """Everything the chosen slots showed, in one array per step."""
+    seen = [env.reset()[0][slots]]
+    for action in actions:
+        observation, reward, terminated, truncated, infos = env.step(action)
+        numbers = (reward, terminated, truncated, infos["success"])
+        seen.append(np.column_stack([observation[slots], *(n[slots] for n in numbers)]))
+    env.close()
+    return seen
+
+
+def assert_same(one, two):
+    assert len(one) == len(two)
+    for a, b in zip(one, two, strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("tasks", [POINTS, ["window-close", "push"], ["gym:Pendulum-v1"]], ids=str)
+def test_a_slot_depends_neither_on_the_other_slots_nor_on_the_workers(tasks):
+    slots = np.arange(3)
+
+    def played(num_envs, workers):
+        env = recall.make_vec(tasks, num_envs, horizon=20, seed=5, workers=workers)
+        size = env.single_action_space.shape[0]
+        actions = np.random.default_rng(1).uniform(-1, 1, (45, 12, size))
+        return rollout(env, actions[:, :num_envs], slots)
+
+    few = played(3, 1)
+    assert_same(few, played(12, 1))
+    assert_same(few, played(7, 3))
+    assert_same(few, played(3, 8))
+    assert not np.array_equal(few[0][0], few[0][1])
+
+
+def test_slot_0_plays_what_make_plays():
+    env = recall.make_vec("point-rich", 4, horizon=6, seed=9)
+    single = recall.make("point-rich", horizon=6)
+    first, _ = env.reset()
+    assert np.array_equal(single.reset(seed=9)[0], first[0])
+    for action in actions_for(env, 20):
+        observation, reward, *_, infos = env.step(action)
+        own, own_reward, _, truncated, info = single.step(action[0])
+        assert reward[0] == own_reward
+        if truncated:
+            assert np.array_equal(infos["final_obs"][0], own)
+            own, _ = single.reset()
+        assert np.array_equal(observation[0], own)
+        assert infos["success"][0] == info["success"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("task", ["point-poor", "push", "gym:Pendulum-v1", ending, breaking])
+def test_it_equals_gymnasiums_own_vector_of_single_environments(task, dtype):
+    horizon = 7
+    ours = recall.make_vec(task, 3, horizon=horizon)
+    theirs = SyncVectorEnv(
+        [lambda: recall.make(task, horizon=horizon)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
+    )
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.metadata == theirs.metadata
+    first, infos = ours.reset(seed=[4, 5, 6])
+    assert np.array_equal(first, theirs.reset(seed=[4, 5, 6])[0])
+    assert first.dtype == ours.observation_space.dtype
+    assert infos == {}
+    for action in actions_for(ours, 2 * horizon + 3).astype(dtype):
+        *mine, my_infos = ours.step(action)
+        *other, their_infos = theirs.step(action)
+        for a, b in zip(mine, other, strict=True):
+            assert a.dtype == b.dtype
+            assert np.array_equal(a, b)
+        assert_infos_hold(my_infos, their_infos)
+
+
+def assert_infos_hold(ours, theirs):
+    """Ours say all that theirs say; ours go on to tell the success of a slot's last step too."""
+    assert set(theirs) - {"success", "_success"} <= set(ours)
+    assert set(ours) - set(theirs) <= {"success", "_success", "diverged", "_diverged"}
+    for key, value in theirs.items():
+        if isinstance(value, dict):
+            assert_infos_equal(ours[key], value)
+        elif key in ("success", "_success"):
+            where = theirs["_success"]
+            assert np.array_equal(ours[key][where], value[where])
+        else:
+            assert_arrays_equal(ours[key], value)
+
+
+def assert_infos_equal(ours, theirs):
+    assert set(ours) == set(theirs)
+    for key, value in theirs.items():
+        assert_arrays_equal(ours[key], value)
+
+
+def assert_arrays_equal(ours, theirs):
+    assert ours.dtype == theirs.dtype
+    for one, two in zip(ours, theirs, strict=True):
+        assert np.array_equal(one, two, equal_nan=one is not None and one.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_actions_keep_their_precision_as_in_meta_world(workers):
+    def last_observation(dtype):
+        env = recall.make_vec("push-wall", 2, seed=0, workers=workers)
+        env.reset()
+        for action in actions_for(env, 5).astype(np.float32):
+            observation, *_ = env.step(action.astype(dtype))
+        env.close()
+        return observation[0]
+
+    single = recall.make("push-wall")
+    single.reset(seed=0)
+    env_actions = np.random.default_rng(0).uniform(-1.2, 1.2, (5, 2, 4)).astype(np.float32)
+    for action in env_actions[:, 0]:
+        expected, *_ = single.step(action)
+    assert np.array_equal(last_observation(np.float32), expected)
+    assert not np.array_equal(last_observation(np.float64), expected)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ended_episodes_tell_how_they_went(workers):
+    env = recall.make_vec(counter, 3, horizon=4, seed=0, workers=workers)
+    env.reset()
+    infos = [env.step(np.zeros((3, 1)))[4] for _ in range(4)]
+    assert [info["success"].tolist() for info in infos] == [[s] * 3 for s in (0, 1, 0, 0)]
+    assert all(set(info) == {"success", "_success"} for info in infos[:3])
+    final = infos[3]["final_info"]
+    assert final["episode_success"].tolist() == [True] * 3
+    assert final["last_success"].tolist() == [False] * 3
+    assert infos[3]["_final_info"].all()
+    assert [row[0] for row in infos[3]["final_obs"]] == [4.0] * 3
+    env.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_diverged_slot_alone_is_truncated_reset_and_counted(workers):
+    env = recall.make_vec([counter, breaking], 4, horizon=50, seed=0, workers=workers)
+    env.reset()
+    results = [env.step(np.zeros((4, 1))) for _ in range(9)]
+    observation, _, terminated, truncated, infos = results[3]
+    assert truncated.tolist() == infos["diverged"].tolist() == [False, True, False, True]
+    assert infos["final_info"]["diverged"].tolist() == [False, True, False, True]
+    assert not terminated.any()
+    assert observation[:, 0].tolist() == [4.0, 0.0, 4.0, 0.0]
+    assert env.diverged_episodes == 4  # in steps 4 and 8, two slots each
+    assert not any("diverged" in result[4] for result in results[:3])
+    env.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda a: a[:2], ("(2, 2)", "(3, 2)")),
+        (lambda a: a[:, :1], ("(3, 1)", "(3, 2)")),
+        (lambda a: np.where(np.arange(6).reshape(3, 2) == 5, np.nan, a), ("nan", "slot 2")),
+        (lambda a: np.where(np.arange(6).reshape(3, 2) == 2, np.inf, a), ("inf", "slot 1")),
+    ],
+)
+def test_bad_actions_are_refused_and_no_slot_is_touched(workers, change, words):
+    env = recall.make_vec(POINTS, 3, seed=1, workers=workers)
+    control = recall.make_vec(POINTS, 3, seed=1)
+    env.reset()
+    control.reset()
+    good = actions_for(env, 2)
+    with pytest.raises(BadValueError) as caught:
+        env.step(change(good[0]))
+    assert all(word in str(caught.value) for word in words)
+    for action in good:
+        assert np.array_equal(env.step(action)[0], control.step(action)[0])
+    env.close()
+
+
+def test_seeds_and_resets():
+    env = recall.make_vec("point-rich", 2, seed=3)
+    first, second = env.reset()[0], env.reset()[0]
+    assert not np.array_equal(first, second)
+    assert np.array_equal(env.reset(seed=3)[0], first)
+    assert np.array_equal(env.reset()[0], second)
+    assert not np.array_equal(env.reset(seed=4)[0], first)
+    unseeded = [recall.make_vec("point-rich", 2).reset()[0] for _ in range(2)]
+    assert not np.array_equal(*unseeded)
+    fixed, _ = env.reset(options={"rand_vec": [0.1, -0.2, 0.5, 0.6]})
+    assert fixed.tolist() == [[0.1, -0.2, 0.0, 0.0, 0.5, 0.6]] * 2
+
+
+def test_a_list_of_tasks_is_dealt_to_the_slots_in_turn():
+    env = recall.make_vec(POINTS, 5)
+    assert env.tasks == (*POINTS, *POINTS[:2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"task": POINTS, "num_envs": 2}, BadValueError, "3 tasks for 2 slots"),
+        ({"task": [], "num_envs": 2}, BadValueError, "0 tasks for 2 slots"),
+        ({"task": "point-rich", "num_envs": 0}, BadValueError, "num_envs 0"),
+        ({"task": "point-rich", "num_envs": 2, "workers": 0}, BadValueError, "workers 0"),
+        ({"task": "point-rich", "num_envs": 2, "seed": -1}, BadValueError, "seed -1"),
+        ({"task": "point-rich", "num_envs": 2, "reward": "v0"}, UnknownNameError, "'v0'"),
+        ({"task": ["point-rich", "push-it"], "num_envs": 2}, UnknownNameError, "'push-it'"),
+        (
+            {"task": ["point-rich", "gym:Pendulum-v1"], "num_envs": 2},
+            BadValueError,
+            r"point-rich have shape \(6,\).*gym:Pendulum-v1 \(3,\)",
+        ),
+        ({"task": "point-rich", "num_envs": 2, "render_mode": "ascii"}, UnknownNameError, "ascii"),
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bad_requests_are_refused(arguments, error, words, workers):
+    with pytest.raises(error, match=words):
+        recall.make_vec(**{"workers": workers, **arguments})
+
+
+def test_bad_resets_are_refused():
+    env = recall.make_vec("point-rich", 2)
+    with pytest.raises(ResetNeeded):
+        env.step(np.zeros((2, 2)))
+    with pytest.raises(BadValueError, match="3 seeds for 2 slots"):
+        env.reset(seed=[1, 2, 3])
+    with pytest.raises(BadValueError, match="seed -4"):
+        env.reset(seed=-4)
+    with pytest.raises(BadValueError, match="reset_mask"):
+        env.reset(options={"reset_mask": np.array([True, False])})
+
+
+def test_gymnasiums_vector_wrappers_work_on_it():
+    env = RecordEpisodeStatistics(recall.make_vec("point-rich", 2, horizon=5, seed=0))
+    env.reset()
+    for _ in range(10):
+        *_, infos = env.step(np.zeros((2, 2)))
+    assert env.episode_count == 4
+    assert infos["episode"]["l"].tolist() == [5, 5]
+    told = DictInfoToList(recall.make_vec("point-rich", 2, horizon=1, seed=0))
+    told.reset()
+    *_, infos = told.step(np.zeros((2, 2)))
+    assert [info["final_info"]["episode_success"] for info in infos] == [False, False]
+
+
+@pytest.mark.parametrize("mode", [None, "sync", "async"])
+def test_gymnasium_makes_vectors_of_our_tasks(mode):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env = gymnasium.make_vec("PointWorld/point-rich", 2, vectorization_mode=mode, horizon=3)
+    env.reset(seed=1)
+    for _ in range(3):
+        *_, truncated, _ = env.step(env.action_space.sample())
+    assert truncated.all()
+    env.close()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_slot_has_its_picture(workers):
+    env = recall.make_vec("window-close", 3, seed=0, workers=workers, render_mode="rgb_array")
+    env.reset()
+    try:
+        pictures = env.render()
+    except RecallError as error:
+        if "GL" not in str(error):
+            raise
+        pytest.skip(str(error))
+    assert [picture.shape for picture in pictures] == [(480, 480, 3)] * 3
+    assert not np.array_equal(pictures[0], pictures[1]), "their starts differ"
+    env.close()
+
+
+def processes_of(env):
+    return [worker.process for worker in env._slots._workers]
+
+
+def test_a_dead_worker_is_told_with_its_slots_and_ends_the_others():
+    env = recall.make_vec("point-rich", 4, workers=2)
+    env.reset()
+    processes = processes_of(env)
+    os.kill(processes[1].pid, signal.SIGKILL)
+    with pytest.raises(WorkerError, match=r"slots 2 to 3 died with exit code -9"):
+        env.step(np.zeros((4, 2)))
+    assert not any(process.is_alive() for process in processes)
+    with pytest.raises(WorkerError):
+        env.step(np.zeros((4, 2)))
+    env.close()
+    with pytest.raises(ClosedEnvironmentError):
+        env.reset()
+
+
+def test_a_worker_that_cannot_start_says_why():
+    with pytest.raises(WorkerError, match="ZeroDivisionError: no such luck"):
+        recall.make_vec(failing, 2, horizon=5, workers=2)
+    with pytest.raises(BadValueError, match=r"lambda.*cannot be sent"):
+        recall.make_vec(lambda: counter(), 2, horizon=5, workers=2)
+
+
+@pytest.mark.parametrize("end", ["close", "forget"])
+def test_workers_end_with_their_environment(end):
+    env = recall.make_vec("point-rich", 2, workers=2)
+    env.reset()
+    processes = processes_of(env)
+    assert all(process.is_alive() for process in processes)
+    if end == "close":
+        env.close()
+        env.close()
+    else:
+        del env
+        gc.collect()
+    assert not any(process.is_alive() for process in processes)
+
+
+def test_nothing_is_left_of_the_shared_memory():
+    shared = Path("/dev/shm")
+    if not shared.is_dir():
+        pytest.skip("shared memory has no folder here")
+    env = recall.make_vec("point-rich", 2, workers=2)
+    maps = Path(f"/proc/{os.getpid()}/maps").read_text().splitlines()
+    names = [line.split("/")[-1] for line in maps if "/dev/shm/recall-" in line]
+    assert len(names) == 1
+    assert names[0].endswith("(deleted)")
+    env.close()
+
+
+@pytest.mark.parametrize("death", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)", "1 / 0"])
+def test_workers_end_when_their_parent_dies(death):
+    program = f"""
+import os, signal
+import numpy as np
+import recall
+if __name__ == "__main__":
+    env = recall.make_vec("point-rich", 2, workers=2)
+    env.reset()
+    print(env.step(np.zeros((2, 2)))[0].shape, flush=True)
+    {death}
+"""
+    # The workers hold the pipe too: it only closes, and `run` returns, when all have ended.
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert done.stdout.decode() == "(2, 6)\n"
+    assert done.returncode != 0

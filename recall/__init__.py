@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 from recall.worlds.register import register_all as _register_all
 
 if TYPE_CHECKING:
+    from recall.api import evaluate as evaluate
+    from recall.api import resume as resume
+    from recall.api import train as train
     from recall.worlds.env import make as make
     from recall.worlds.vector import make_vec as make_vec
 
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "make": "recall.worlds.env",
     "make_vec": "recall.worlds.vector",
+    "train": "recall.api",
+    "resume": "recall.api",
+    "evaluate": "recall.api",
 }
 __all__ = ["__version__", *_EXPORTS]
 

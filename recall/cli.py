@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, listing
+from recall.commands import bench, demo, listing, training
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -20,29 +20,48 @@ DESCRIPTION = (
 
 def _commands() -> SubcommandApp:
     app = SubcommandApp()
+    app.command(name="demo")(demo.demo)
+    app.command(name="train", help=training.TRAIN_HELP)(_train_is_parsed_apart)
+    app.command(name="resume")(training.resume)
+    app.command(name="evaluate")(training.evaluate)
     lists = SubcommandApp()
     lists.command(name="tasks")(listing.list_tasks)
     lists.command(name="sequences")(listing.list_sequences)
+    lists.command(name="methods")(listing.list_methods)
+    lists.command(name="presets")(listing.list_presets)
     app.command(lists, name="list", help="The names that other commands take.")
     benches = SubcommandApp()
     benches.command(name="worlds")(bench.bench_worlds)
+    benches.command(name="learner")(bench.bench_learner)
+    benches.command(name="fleet")(bench.bench_fleet)
     app.command(benches, name="bench", help="How fast things are on this machine.")
     return app
+
+
+def _train_is_parsed_apart() -> None:
+    """Its options depend on the method, which must be known before they are."""
+
+
+def _run(arguments: Sequence[str]) -> None:
+    if arguments and arguments[0] == "train":
+        training.train_command(arguments[1:])
+        return
+    _commands().cli(
+        prog="recall",
+        description=DESCRIPTION,
+        args=arguments,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; what the user can mend is told in one line, without a traceback."""
     try:
-        _commands().cli(
-            prog="recall",
-            description=DESCRIPTION,
-            args=arguments,
-            config=(tyro.conf.FlagCreatePairsOff,),
-        )
+        _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except RecallError as error:
         print(f"recall: {error}", file=sys.stderr)
-        sys.exit(_BAD_INPUT)
+        sys.exit(getattr(error, "exit_status", _BAD_INPUT))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough

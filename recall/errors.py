@@ -15,8 +15,7 @@ class UnknownNameError(RecallError, ValueError):
         names = list(valid)
         nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
         message = f"unknown {kind} {name!r}"
-        if nearest:
-            message += f"; did you mean {nearest[0]!r}?"
+        message += f"; did you mean {nearest[0]!r}?" if nearest else "."
         message += f" Valid: {', '.join(names)}."
         super().__init__(message + (f" {hint}" if hint else ""))
 

@@ -39,8 +39,9 @@ class PopArtSettings:
     """The paper's beta."""
     sigma_bounds: tuple[float, float] = (1e-4, 1e6)
     """Smallest and largest scale."""
-    bias_corrected: bool = False
-    """Divide the step by 1 - (1 - beta)^t, so that the first targets set the scale at once."""
+    bias_corrected: bool = True
+    """Divide the step by 1 - (1 - beta)^t, so that the first targets set the scale at once. Not
+    in the paper: without it three of five first tasks did not start (docs/performance.md)."""
     follow: Literal["raw", "normalised"] = "raw"
     """What the statistics follow: raw targets (the paper) or normalised ones (its code)."""
     inherit: bool = False

@@ -1,19 +1,29 @@
 """What a fleet is: one method, sequences of one length, seeds, settings; to and from JSON."""
 
 import dataclasses
-import types
-import typing
+import re
+import zlib
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from recall.columns import Columns
 from recall.errors import BadValueError
 from recall.learn.build import Blueprint
 from recall.methods import Method, method_class
+from recall.plain import from_plain
 from recall.settings import Settings
-from recall.worlds.registry import Task, make_simulator, task_label
+from recall.worlds.episodes import Episodes
+from recall.worlds.registry import Task, check_same_shapes, make_simulator, task_label
 from recall.worlds.sequences import parse_sequence
+
+# A name, tasks, or several of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
+Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
+
+_LARGEST_SEED = 2**31 - 1
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,17 @@ class FleetSpec:
         """Steps of each run on each task."""
         return self.settings.schedule.steps_per_task
 
+    @property
+    def total_steps(self) -> int:
+        """Steps of each run in all."""
+        return self.tasks * self.steps_per_task
+
+    @property
+    def functions(self) -> dict[str, Task]:
+        """The tasks that are functions of the user's, by their names."""
+        tasks = (task for run in self.runs for task in run.tasks)
+        return {task_label(task): task for task in tasks if not isinstance(task, str)}
+
     def describe(self) -> dict[str, Any]:
         """As plain data: what run.json says of it."""
         return {
@@ -57,35 +78,35 @@ class FleetSpec:
                 }
                 for run in self.runs
             ],
+            "functions": sorted(self.functions),
             "settings": dataclasses.asdict(self.settings),
         }
 
 
 def make_spec(
-    method: str | Method,
-    sequences: str | Many[str | Many[Task]],
-    seeds: Many[int],
-    settings: Settings,
+    method: str | Method, sequences: Sequences, seeds: Many[int], settings: Settings
 ) -> FleetSpec:
     """Check and complete: the fleet of every seed on every sequence."""
     if isinstance(method, str):
         method = method_class(method)()
-    listed = [sequences] if isinstance(sequences, str) else list(sequences)
-    parsed = [_tasks_of(sequence) for sequence in listed]
-    lengths = {name: len(tasks) for name, tasks in parsed}
-    if len(set(lengths.values())) != 1:
-        raise BadValueError(f"a fleet's sequences must have one length; these have {lengths}")
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise BadValueError(f"seeds {list(seeds)}: give at least one, each once")
-    if min(seeds) < 0:
-        raise BadValueError(f"seed {min(seeds)} is negative")
+    parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
+    _check_sequences(parsed)
+    _check_seeds(seeds)
+    _check_settings(settings)
     runs = tuple(
-        RunSpec(f"{method.name}-{name}-seed{seed}", seed, name, tasks)
+        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), seed, name, tasks)
         for name, tasks in parsed
         for seed in seeds
     )
-    _check_schedule(settings)
     return FleetSpec(method, runs, settings)
+
+
+def _listed(sequences: Sequences) -> list[Any]:
+    """The sequences one by one; functions among the items mean that the items are the tasks."""
+    if isinstance(sequences, str):
+        return [sequences]
+    items = list(sequences)
+    return [items] if any(callable(item) for item in items) else items
 
 
 def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
@@ -96,11 +117,56 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     return ",".join(task_label(task) for task in tasks), tasks
 
 
-def _check_schedule(settings: Settings) -> None:
+def file_name(text: str) -> str:
+    """`text` as the name of a file: odd characters replaced, long names cut but kept distinct."""
+    name = re.sub(r"[^\w.,+=-]", "-", text)
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 9]}-{zlib.crc32(text.encode()):08x}"
+
+
+def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
+    if not parsed or not all(tasks for _, tasks in parsed):
+        raise BadValueError("a fleet needs at least one sequence with at least one task")
+    lengths = {name: len(tasks) for name, tasks in parsed}
+    if len(lengths) != len(parsed):
+        names = [name for name, _ in parsed]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadValueError(f"sequence {twice} is named twice; more seeds give more runs of it")
+    if len(set(lengths.values())) != 1:
+        raise BadValueError(f"a fleet's sequences must have one length; these have {lengths}")
+    meant: dict[str, Task] = {}
+    for task in (task for _, tasks in parsed for task in tasks):
+        if meant.setdefault(task_label(task), task) != task:
+            raise BadValueError(
+                f"two different tasks are called {task_label(task)!r}: give each its own name"
+            )
+
+
+def _check_seeds(seeds: Many[int]) -> None:
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise BadValueError(f"seeds {list(seeds)}: give at least one, each once")
+    for seed in seeds:
+        if not 0 <= seed <= _LARGEST_SEED:
+            raise BadValueError(f"seed {seed} is not between 0 and {_LARGEST_SEED}")
+
+
+def _check_settings(settings: Settings) -> None:
     schedule = settings.schedule
+    for name, value in (
+        ("chunk_steps", schedule.chunk_steps),
+        ("evaluation_episodes", schedule.evaluation_episodes),
+        ("scoring_episodes", schedule.scoring_episodes),
+        ("workers", schedule.workers),
+        ("updates_per_burst", settings.learner.updates_per_burst),
+        ("update_after", schedule.update_after),
+        *(("hidden", width) for width in settings.learner.network.hidden or (0,)),
+    ):
+        if value is not None and value < 1:
+            raise BadValueError(f"{name} {value} must be at least 1")
+    if schedule.checkpoint_minutes <= 0:
+        raise BadValueError(f"checkpoint_minutes {schedule.checkpoint_minutes} must be positive")
     chunk = schedule.chunk_steps
-    if chunk < 1:
-        raise BadValueError(f"chunk_steps {chunk} must be at least 1")
     for name in ("steps_per_task", "evaluate_every", "record_every", "replay_capacity"):
         value = getattr(schedule, name)
         if value < chunk or value % chunk:
@@ -110,55 +176,50 @@ def _check_schedule(settings: Settings) -> None:
             )
 
 
+def task_sizes(spec: FleetSpec) -> tuple[Columns, int]:
+    """Observation and action size of the fleet's tasks, and the largest state of a simulator."""
+    tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
+    simulators = [make_simulator(task, 1, spec.settings.world) for task in tasks]
+    try:
+        check_same_shapes(simulators)
+        first = simulators[0]
+        columns = Columns(first.observation_space.shape[0], first.action_space.shape[0])
+        return columns, max(Episodes(each, 1, [(0,)]).state_size for each in simulators)
+    finally:
+        for simulator in simulators:
+            simulator.close()
+
+
+@lru_cache(maxsize=4)  # asked for to check a fleet, and again to train it
 def blueprint_of(spec: FleetSpec) -> tuple[Blueprint, int]:
     """The learner's blueprint, and the size of the largest simulator state."""
-    from recall.worlds.episodes import Episodes
-
-    sizes: dict[tuple[int, int], str] = {}
-    state_size = 0
-    for task in dict.fromkeys(task for run in spec.runs for task in run.tasks):
-        simulator = make_simulator(task, 1, spec.settings.world)
-        shape = (simulator.observation_space.shape[0], simulator.action_space.shape[0])
-        sizes.setdefault(shape, task_label(task))
-        state_size = max(state_size, Episodes(simulator, 1, [(0,)]).state_size)
-        simulator.close()
-    if len(sizes) > 1:
-        (first, one), (second, other) = list(sizes.items())[:2]
-        raise BadValueError(
-            f"tasks of one fleet must agree in shape: {one} has {first[0]} observations and "
-            f"{first[1]} actions, {other} has {second[0]} and {second[1]}"
-        )
-    columns = Columns(*next(iter(sizes)))
-    return Blueprint(spec.method, spec.settings.learner, columns, spec.tasks), state_size
+    columns, state_size = task_sizes(spec)
+    blueprint = Blueprint(spec.method, spec.settings.learner, columns, spec.tasks)
+    _ = blueprint.actor, blueprint.critic  # refuse shapes that no network has
+    return blueprint, state_size
 
 
-def spec_from(description: dict[str, Any]) -> FleetSpec:
-    """The fleet that `describe` described."""
+def spec_from(
+    description: dict[str, Any], functions: Mapping[str, Task] | None = None
+) -> FleetSpec:
+    """The fleet that `describe` described; `functions` gives back tasks that JSON cannot hold."""
     method = dict(description["method"])
     chosen = from_plain(method_class(method.pop("name")), method)
+    given = dict(functions or {})
+    missing = [name for name in description.get("functions", ()) if name not in given]
+    if missing:
+        names = ", ".join(f"{name!r}: {name}" for name in missing)
+        raise BadValueError(
+            f"it trains on tasks that are Python functions ({', '.join(missing)}), which no file "
+            f"can hold. Go on from Python: recall.resume(folder, tasks={{{names}}})"
+        )
     runs = tuple(
-        RunSpec(run["name"], run["seed"], run["sequence"], tuple(run["tasks"]))
+        RunSpec(
+            run["name"],
+            run["seed"],
+            run["sequence"],
+            tuple(given.get(task, task) for task in run["tasks"]),
+        )
         for run in description["runs"]
     )
     return FleetSpec(chosen, runs, from_plain(Settings, description["settings"]))
-
-
-def from_plain(kind: Any, value: Any) -> Any:
-    """A dataclass from plain data, checked field by field."""
-    if not dataclasses.is_dataclass(kind):
-        return tuple(value) if isinstance(value, list) else value
-    made: Any = kind
-    hints = typing.get_type_hints(made)
-    names = {field.name for field in dataclasses.fields(made)}
-    unknown = set(value) - names
-    if unknown:
-        raise BadValueError(
-            f"{made.__name__} has no setting {sorted(unknown)[0]!r}; it has {sorted(names)}"
-        )
-    return made(**{name: from_plain(_plain_type(hints[name]), value[name]) for name in value})
-
-
-def _plain_type(hint: Any) -> Any:
-    if isinstance(hint, types.UnionType):
-        return next((arg for arg in typing.get_args(hint) if arg is not type(None)), hint)
-    return hint

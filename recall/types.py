@@ -5,17 +5,38 @@ Axes, everywhere: `run` (runs of a fleet), `task` (position in the sequence, one
 run; the run axis is added by vmap in one place.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 
 from recall.nets.adam import Moments
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Heads, Rows
+from recall.nets.multihead import Heads, MultiHead, Rows
 
 Array = jax.Array
 Params = Any
 Metrics = dict[str, Array]
+
+
+class Model(Protocol):
+    """A run's networks as functions of their parameters: what a method may compute with them."""
+
+    @property
+    def actor(self) -> MultiHead:
+        """Observation -> mean and log std; knows the layers of its flat parameters."""
+
+    @property
+    def critic(self) -> MultiHead:
+        """Observation and action -> value."""
+
+    def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
+        """[batch, obs] -> the policy of each row's head."""
+
+    def policy_of_task(self, actor: Params, observation: Array, task: Array | int) -> Gaussian:
+        """[batch, obs] -> the policy of one task."""
+
+    def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
+        """[critic, batch] the two critics' normalised values."""
 
 
 class Batch(NamedTuple):

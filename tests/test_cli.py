@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from recall.methods import METHODS, PerfectMemory
+from recall.plain import paths
+from recall.presets import PRESETS
+from recall.settings import Settings
 from recall.worlds.registry import task_names
 from recall.worlds.sequences import sequence_names
 
@@ -23,8 +27,8 @@ def test_help_names_the_subcommands(command):
     shown = run(command, "--help")
     assert shown.returncode == 0
     assert "usage: recall" in shown.stdout
-    assert "list" in shown.stdout
-    assert "bench" in shown.stdout
+    for name in ("demo", "train", "resume", "evaluate", "list", "bench"):
+        assert f"• {name}" in shown.stdout
 
 
 def test_help_loads_nothing_heavy():
@@ -54,6 +58,14 @@ def test_lists_as_json():
     assert {"task": "push", "world": "continual_world", "horizon_steps": 200} in tasks
     sequences = json.loads(run(RECALL, "list", "sequences", "--json").stdout)
     assert {"sequence": "pair-8-5", "tasks": ["window-close", "handle-press-side"]} in sequences
+
+
+def test_methods_and_presets_are_listed():
+    lines = run(RECALL, "list", "methods").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == list(METHODS)
+    assert "perfect_memory\tPM\t" in "\n".join(lines)
+    presets = json.loads(run(RECALL, "list", "presets", "--json").stdout)
+    assert [preset["preset"] for preset in presets] == list(PRESETS)
 
 
 def test_lists_are_tables_on_a_terminal():
@@ -90,6 +102,48 @@ def test_a_misspelt_command_is_told_without_a_traceback(arguments):
     assert shown.returncode == 2
     assert "Traceback" not in shown.stderr
     assert shown.stderr
+
+
+def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_path):
+    config = tmp_path / "settings.json"
+    config.write_text('{"method": "perfect_memory", "uniform_steps": 700, "seeds": [4, 5]}')
+    shown = run(RECALL, "train", "--preset", "quick", "--config", str(config), "--help")
+    assert shown.returncode == 0
+    text = " ".join(shown.stdout.replace("│", "").split())
+    names = {path.rsplit(".", 1)[-1] for path in (*paths(Settings()), *paths(PerfectMemory()))}
+    for name in names:
+        assert f"{name.replace('_', '-')} " in text, name
+    assert "--steps-per-task INT (default: 6000)" in text
+    assert "at the start of the first task, and of every task of methods" in text
+    assert "(default: 700)" in text
+    assert "everything is sampled). (default: 128)" in text
+    assert "for each. (default: 4 5)" in text
+    assert "--distillation-weight" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--method", "recal"], "unknown method 'recal'; did you mean 'recall'?"),
+        (["--preset", "quik"], "unknown preset 'quik'; did you mean 'quick'?"),
+        (["--sequence", "cw3-9"], "unknown sequence 'cw3-9'"),
+        (["--config", "nowhere.toml"], "there is no settings file nowhere.toml"),
+        (["--steps-per-task", "120"], "must be a multiple of the chunk of 50 steps"),
+        (["--wandb", "project"], "Weights & Biases is not installed"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line_and_code_2(arguments, told):
+    shown = run(RECALL, "train", *arguments)
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("recall: ")
+    assert told in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_a_misspelt_setting_is_told_with_the_nearest():
+    shown = run(RECALL, "train", "--steps-per-tusk", "100")
+    assert shown.returncode == 2
+    assert "--steps-per-task" in shown.stderr
 
 
 def test_what_the_user_can_mend_is_one_line_and_code_2():

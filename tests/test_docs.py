@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that take longer than a test should; their help is asked for instead.
-SLOW = ("recall bench", "recall demo")
+SLOW = ("recall bench", "recall demo", "recall train", "recall resume", "recall evaluate")
 
 
 def blocks(kind: str) -> list:
@@ -27,8 +27,8 @@ def commands() -> list[str]:
     return sorted({line[2:] for line in texts.splitlines() if line.startswith("$ ")})
 
 
-def run(command: list[str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+def run(command: list[str], folder: Path = ROOT) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -39,8 +39,8 @@ def test_the_pages_have_something_to_run():
 
 
 @pytest.mark.parametrize("text", blocks("python"))
-def test_the_python_in_the_pages_runs(text):
-    run([sys.executable, "-c", text])
+def test_the_python_in_the_pages_runs(text, tmp_path):
+    run([sys.executable, "-c", text], tmp_path)
 
 
 @pytest.mark.parametrize("command", commands())

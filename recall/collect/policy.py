@@ -3,6 +3,7 @@
 A policy travels as one flat float32 vector, layer after layer in the order of `layer_shapes`.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,25 +23,32 @@ class PolicyShape:
     action_size: int
     hidden: tuple[int, ...]
     activation: str
+    shared_layers: int = 0
 
-    def layer_shapes(self) -> list[tuple[int, ...]]:
+    def layer_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes in the order of the flat vector, as recall.nets.multihead lays it out.
 
-        Bias and kernel of each hidden layer, bias and scale of the LayerNorm that follows the
-        first one, then bias and kernel of the output.
+        The trunk, then the head: in each the hidden layers it has, then the LayerNorm that
+        follows the first layer if that is among them, each with its bias before its kernel or
+        scale. The output comes last.
         """
-        shapes: list[tuple[int, ...]] = []
+        hidden: dict[str, tuple[int, ...]] = {}
         inputs = self.observation_size
-        for width in self.hidden:
-            shapes += [(width,), (inputs, width)]
+        for layer, width in enumerate(self.hidden):
+            hidden |= {f"bias_{layer}": (width,), f"kernel_{layer}": (inputs, width)}
             inputs = width
-        norm = (self.hidden[0],)
-        return [*shapes, norm, norm, (2 * self.action_size,), (inputs, 2 * self.action_size)]
+        norm = {"norm_bias": (self.hidden[0],), "norm_scale": (self.hidden[0],)}
+        split = 2 * (self.shared_layers or len(self.hidden))
+        out = {"out_bias": (2 * self.action_size,), "out_kernel": (inputs, 2 * self.action_size)}
+        names = list(hidden)
+        trunk = {name: hidden[name] for name in names[:split]}
+        head = {name: hidden[name] for name in names[split:]}
+        return trunk | norm | head | out
 
     @property
     def size(self) -> int:
         """Numbers in the flat vector."""
-        return sum(int(np.prod(shape)) for shape in self.layer_shapes())
+        return sum(int(np.prod(shape)) for shape in self.layer_shapes().values())
 
 
 class NumpyPolicy:
@@ -53,26 +61,40 @@ class NumpyPolicy:
 
     def load(self, vector: Array) -> None:
         """Use the parameters in `vector` [size]; a view, so keep it unchanged while acting."""
-        self._layers: list[Array] = []
+        layers: dict[str, Array] = {}
         start = 0
-        for shape in self._shape.layer_shapes():
+        for name, shape in self._shape.layer_shapes().items():
             end = start + int(np.prod(shape))
-            self._layers.append(vector[start:end].reshape(shape))
+            layers[name] = vector[start:end].reshape(shape)
             start = end
+        self._hidden = [
+            (layers[f"bias_{layer}"], layers[f"kernel_{layer}"])
+            for layer in range(len(self._shape.hidden))
+        ]
+        self._norm = layers["norm_bias"], layers["norm_scale"]
+        self._out = layers["out_bias"], layers["out_kernel"]
 
     def outputs(self, observation: Array) -> tuple[Array, Array]:
         """Mean and log std before tanh, each [act], of one observation [obs]."""
-        *hidden, norm_bias, norm_scale, out_bias, out_kernel = self._layers
-        x = observation.astype(np.float32) @ hidden[1] + hidden[0]
-        centred = x - x.mean()
-        variance = np.square(centred).mean()
-        x = np.tanh(centred / np.sqrt(variance + _NORM_EPSILON) * norm_scale + norm_bias)
-        for bias, kernel in zip(hidden[2::2], hidden[3::2], strict=True):
-            x = x @ kernel + bias
-            x = np.maximum(x, self._negative_slope * x)
-        out = x @ out_kernel + out_bias
+        (first_bias, first_kernel), *others = self._hidden
+        norm_bias, norm_scale = self._norm
+        out_bias, out_kernel = self._out
+        # In place and with few calls: for one row the calls cost as much as the products.
+        x = np.dot(observation.astype(np.float32), first_kernel)
+        x += first_bias
+        x -= np.add.reduce(x) / np.float32(x.size)
+        x *= np.float32(1.0 / math.sqrt(np.dot(x, x) / x.size + _NORM_EPSILON))
+        x *= norm_scale
+        x += norm_bias
+        np.tanh(x, out=x)
+        for bias, kernel in others:
+            x = np.dot(x, kernel)
+            x += bias
+            np.maximum(x, self._negative_slope * x if self._negative_slope else 0.0, out=x)
+        out = np.dot(x, out_kernel)
+        out += out_bias
         act = self._shape.action_size
-        return out[:act], np.clip(out[act:], _LOG_STD_MIN, _LOG_STD_MAX)
+        return out[:act], np.minimum(np.maximum(out[act:], _LOG_STD_MIN), _LOG_STD_MAX)
 
     def act(self, observation: Array, noise: Array | None) -> Array:
         """An action in (-1, 1); without noise the mean's."""

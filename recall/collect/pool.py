@@ -6,74 +6,36 @@ every worker has answered. The shared memory is an unlinked file, so the kernel 
 every way out, a kill included.
 """
 
-import contextlib
 import mmap
-import os
-import socket
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
-from multiprocessing.connection import Connection, wait
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
 from recall.collect.orders import Begin, Chunk, Episode, EpisodeResult, Play, RunTasks, Setup
 from recall.collect.policy import PolicyShape
+from recall.collect.process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.collect.worker import map_arrays
 from recall.columns import Columns
-from recall.errors import RecallError
 from recall.settings import WorldSettings
 from recall.worlds.base import Array
 from recall.worlds.episodes import Outcome
 
 _RESTARTS_PER_ORDER = 3
-# A worker computes with one thread: there is one worker per core.
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 1.0  # for workers to end by themselves
 
 
-class WorkerDiedError(RecallError):
-    """A worker that could not be brought to finish an order."""
+class Abandoned(Exception):  # noqa: N818  (nothing is wrong)
+    """Episodes were left in the middle because the pool's owner wants to stop."""
 
 
-class _Process:
-    """One worker as the parent sees it: process, socket, runs, the order it is busy with."""
-
-    def __init__(self, runs: tuple[int, ...]):
-        self.runs = runs
-        self.order: Any = None
-        self.restarts = 0
-
-    def launch(self, setup: Setup, memory: int) -> None:
-        ours, theirs = socket.socketpair()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "recall.collect.worker", str(theirs.fileno()), str(memory)],
-            pass_fds=(theirs.fileno(), memory),
-            env=os.environ | _ONE_THREAD,
-            stdin=subprocess.DEVNULL,
-            # Ctrl-C goes to the parent alone, which then tells the workers.
-            start_new_session=True,
-        )
-        theirs.close()
-        self.connection = Connection(ours.detach())
-        self.connection.send_bytes(cloudpickle.dumps(setup))
-
-    def send(self, order: Any) -> None:
-        self.order = order
-        # A broken pipe is noticed and mended when the answer is awaited.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.connection.send_bytes(cloudpickle.dumps(order))
-
-    def stop(self) -> None:
-        self.connection.close()
-        try:
-            self.process.wait(timeout=2.0)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+def _never() -> bool:
+    return False
 
 
 class Pool:
@@ -87,7 +49,9 @@ class Pool:
         chunk_steps: int,
         state_size: int,
         workers: int,
+        should_stop: Callable[[], bool] = _never,
     ):
+        """`should_stop` is asked while episodes are played; if true they are abandoned."""
         self.columns = Columns(policy.observation_size, policy.action_size)
         count = len(runs)
         shapes = {
@@ -106,25 +70,29 @@ class Pool:
         self._memory_file.truncate(total)
         memory = mmap.mmap(self._memory_file.fileno(), total)
         self.shared = map_arrays(memory, offsets)
-        parts = np.array_split(np.arange(count), min(max(workers, 1), max(count, workers)))
-        self._processes = [_Process(tuple(int(run) for run in part)) for part in parts]
-        self._position = 0
+        self._should_stop = should_stop
+        self._position: int | None = None  # of the task that environments are in, if in any
         self.restarts = 0
+        # More workers than runs is fine: those without a run still play episodes.
+        parts = np.array_split(np.arange(count), max(workers, 1))
+        self._processes = [WorkerProcess(tuple(int(run) for run in part)) for part in parts]
         for process in self._processes:
             process.launch(self._setup, self._memory_file.fileno())
 
     def begin_task(self, position: int, states: Array | None = None) -> None:
         """Take up the task at `position` in every run, afresh or from `states` [run, state]."""
-        self._position = position
+        self._position = None
         if states is not None:
             self.shared["state"][:] = states
         for process in self._with_runs():
             process.send(Begin(position, process.runs, states is not None))
-        self._answers(self._with_runs(), restore_before=states is not None)
+        self._answers(self._with_runs())
+        self._position = position
         self._commit()
 
     def order_chunk(self, policies: Array | None, first_step: int) -> None:
         """Start a chunk in every run with flat `policies` [run, size]; None acts uniformly."""
+        assert self._position is not None
         if policies is not None:
             self.shared["policy"][:] = policies
         for process in self._with_runs():
@@ -132,7 +100,7 @@ class Pool:
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, Outcome]]]:
         """The ordered chunk: rows [run, chunk, columns], and the episodes that ended in it."""
-        answers = self._answers(self._with_runs(), restore_before=True)
+        answers = self._answers(self._with_runs())
         self._commit()
         ended = [item for answer in answers for item in answer]
         ended.sort(key=lambda item: item[0])
@@ -151,68 +119,67 @@ class Pool:
             if len(part):
                 process.send(Play(tuple(episodes[int(index)] for index in part)))
                 busy.append(process)
-        return [result for answer in self._answers(busy, restore_before=True) for result in answer]
+        answers = self._answers(busy, self._should_stop)
+        return [result for answer in answers for result in answer]
+
+    def process_ids(self) -> list[int]:
+        """Of the workers."""
+        return [process.process.pid for process in self._processes]
 
     def close(self) -> None:
         """End all workers."""
         for process in self._processes:
-            process.stop()
+            process.hang_up()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        for process in self._processes:
+            process.end(max(0.0, deadline - time.monotonic()))
         self._processes = []
         self._memory_file.close()
 
-    def _with_runs(self) -> list[_Process]:
+    def _with_runs(self) -> list[WorkerProcess]:
         return [process for process in self._processes if process.runs]
 
     def _commit(self) -> None:
         self.shared["state"][:] = self.shared["next_state"]
 
-    def _answers(self, busy: list[_Process], restore_before: bool) -> list[Any]:
+    def _answers(
+        self, busy: list[WorkerProcess], should_stop: Callable[[], bool] = _never
+    ) -> list[Any]:
         """Everyone's answer, in order; the dead are restarted and asked again."""
         answers: dict[int, Any] = {}
+        restarts = [0] * len(busy)
         while len(answers) < len(busy):
-            waiting = [process for i, process in enumerate(busy) if i not in answers]
-            ready = wait([process.connection for process in waiting], timeout=1.0)
-            for process in waiting:
-                if process.connection in ready:
-                    answer = self._receive(process, restore_before)
-                    if answer is not None:
-                        answers[busy.index(process)] = answer[0]
-        for process in busy:
-            process.order, process.restarts = None, 0
+            waiting = {busy[i].connection: i for i in range(len(busy)) if i not in answers}
+            for connection in wait(list(waiting), timeout=_POLL_SECONDS):
+                index = waiting[connection]  # type: ignore[index]
+                try:
+                    answers[index] = busy[index].receive()
+                except WorkerDiedError as error:
+                    restarts[index] += 1
+                    if restarts[index] > _RESTARTS_PER_ORDER:
+                        raise
+                    self._restart(busy[index], error)
+            if should_stop():
+                raise Abandoned
         return [answers[index] for index in range(len(busy))]
 
-    def _receive(self, process: _Process, restore_before: bool) -> tuple[Any] | None:
-        reason = "it ended without an answer"
-        try:
-            kind, answer = process.connection.recv()
-            if kind == "done":
-                return (answer,)
-            reason = answer
-        except (EOFError, ConnectionResetError):
-            pass
-        process.restarts += 1
-        self.restarts += 1
-        code = process.process.poll()
-        if process.restarts > _RESTARTS_PER_ORDER:
-            raise WorkerDiedError(
-                f"a worker failed {process.restarts} times at the same order "
-                f"({type(process.order).__name__}): {reason} (exit status {code})"
-            )
-        self._restart(process, restore_before)
-        return None
+    def _restart(self, process: WorkerProcess, error: WorkerDiedError) -> None:
+        """A new process in the old one's place, in the same state, with the same order.
 
-    def _restart(self, process: _Process, restore_before: bool) -> None:
+        If it dies on the way, that is noticed when its answer is awaited.
+        """
+        self.restarts += 1
         order = process.order
-        process.connection.close()
-        process.process.kill()
-        process.process.wait()
+        process.end(0.0)
         process.launch(self._setup, self._memory_file.fileno())
-        if restore_before and process.runs and not isinstance(order, Begin):
-            process.send(Begin(self._position, process.runs, True))
-            process.connection.recv()
+        if process.runs and self._position is not None:
+            process.send(Begin(self._position, process.runs, restore=True), followed=True)
         process.send(order)
 
 
 def _memory_folder() -> str | None:
     """Memory-backed where the system has it."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+__all__ = ["Abandoned", "Pool", "TaskFailedError", "WorkerDiedError"]

@@ -7,6 +7,7 @@ the pool, however that died.
 
 import mmap
 import sys
+import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -31,6 +32,8 @@ from recall.worlds.base import Array
 from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import default_horizon_steps, make_simulator
 
+_STEPS_BETWEEN_LOOKS = 25  # at whether the pool is still there, while playing
+
 
 def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]) -> Any:
     """The shared arrays by name."""
@@ -51,8 +54,10 @@ def by_task(runs: tuple[RunTasks, ...], position: int, chosen: list[int]) -> dic
 class Worker:
     """Carries out orders."""
 
-    def __init__(self, setup: Setup, memory: Any):
+    def __init__(self, setup: Setup, memory: Any, abandoned: Callable[[], bool]):
+        """`abandoned` tells whether nobody waits for an answer any more."""
         self.setup = setup
+        self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
         self.policies = [NumpyPolicy(setup.policy, row) for row in self.shared["policy"]]
         self.judged = [NumpyPolicy(setup.policy, row) for row in self.shared["judged_policy"]]
@@ -126,9 +131,8 @@ class Worker:
         # One matrix-vector pass per run: a batched product may round differently with its size.
         if uniform:
             return draws.astype(np.float32)
-        return np.stack(
-            [self.policies[run].act(observation[i], draws[i]) for i, run in enumerate(runs)]
-        ).astype(np.float32)
+        acting = [self.policies[run].act(observation[i], draws[i]) for i, run in enumerate(runs)]
+        return _finite(np.stack(acting))
 
     def play(self, order: Play) -> list[EpisodeResult]:
         """Play whole episodes apart from training, each with its own random stream."""
@@ -159,13 +163,15 @@ class Worker:
         ]
         results: dict[int, EpisodeResult] = {}
         for step in range(horizon):
+            if step % _STEPS_BETWEEN_LOOKS == 0 and self._abandoned():
+                raise EOFError
             actions = [
                 self.judged[episode.run].act(
                     observation[i], None if episode.deterministic else noise[i][step]
                 )
                 for i, episode in enumerate(chosen)
             ]
-            played = episodes.step(np.stack(actions).astype(np.float32))
+            played = episodes.step(_finite(np.stack(actions)))
             observation = played.observation
             for outcome in played.outcomes:
                 results.setdefault(
@@ -177,18 +183,29 @@ class Worker:
         return [results[slot] for slot in range(len(chosen))]
 
 
+def _finite(actions: Array) -> Array:
+    """A run whose environment or network gave no number goes on acting, and is told of later."""
+    return np.nan_to_num(actions.astype(np.float32), posinf=1.0, neginf=-1.0)
+
+
 def main(socket: int, memory: int) -> None:
     """Serve until the pool hangs up."""
     connection = Connection(socket)
     try:
-        worker = Worker(cloudpickle.loads(connection.recv_bytes()), mmap.mmap(memory, 0))
+        sys.path[:] = cloudpickle.loads(connection.recv_bytes())
+        setup = cloudpickle.loads(connection.recv_bytes())
+        # While episodes are played nothing is sent, so something to read means the end.
+        worker = Worker(setup, mmap.mmap(memory, 0), lambda: connection.poll(0))
         while True:
             order = cloudpickle.loads(connection.recv_bytes())
             try:
                 answer: Any = worker.handle(order)
-            except Exception as error:
-                connection.send(("error", f"{type(error).__name__}: {error}"))
+            except (EOFError, KeyboardInterrupt):
                 raise
+            except Exception as error:
+                traceback.print_exc()
+                connection.send(("error", f"{type(error).__name__} in a task: {error}"))
+                return
             connection.send(("done", answer))
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return

@@ -1,12 +1,15 @@
 """`recall bench`: how fast things are, beside their peers, in one run on this machine."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 from tyro.conf import arg
 
 from recall.commands.show import AsJson, print_json
 
+Precision = Annotated[
+    Literal["default", "float32", "bfloat16"], arg(help="Of matrix products; see the settings.")
+]
 StepsPerTask = Annotated[
     int | None, arg(help="Steps of each task for everybody; more are steadier. None: the bench's.")
 ]
@@ -19,6 +22,42 @@ def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -
     steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
     result = worlds.bench_worlds(steps_per_task=steps, progress=_tell)
     (print_json if as_json else worlds.print_table)(result)
+
+
+def bench_learner(
+    runs: Annotated[tuple[int, ...], arg(help="Runs trained at once, for each a row.")] = (
+        1,
+        5,
+        40,
+    ),
+    tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
+    methods: Annotated[tuple[str, ...], arg(help="Methods by name; none given measures all.")] = (
+        "fine_tuning",
+        "perfect_memory",
+        "recall",
+    ),
+    precision: Precision = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Updates per second at the paper's sizes, beside one large matrix product."""
+    from recall.bench import learner
+
+    result = learner.bench_learner(runs, tasks, methods, precision, progress=_tell)
+    (print_json if as_json else learner.print_table)(result)
+
+
+def bench_fleet(
+    runs: Annotated[tuple[int, ...], arg(help="Runs trained at once, for each a row.")] = (5, 40),
+    method: str = "recall",
+    precision: Precision = "default",
+    chunks: Annotated[int, arg(help="Chunks of 50 steps to measure.")] = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Collecting and learning together, beside what each reaches alone."""
+    from recall.bench import fleet
+
+    result = fleet.bench_fleet(runs, method, precision, chunks, progress=_tell)
+    (print_json if as_json else fleet.print_table)(result)
 
 
 def _tell(line: str) -> None:

@@ -37,3 +37,22 @@ def _with_pairs_folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     shown = [row for row in rows if not row["sequence"].startswith("pair-")]
     any_tasks = {"sequence": "a,b,c", "tasks": "any tasks, in that order"}
     return [*shown, pairs, any_tasks]
+
+
+def list_methods(as_json: AsJson = False) -> None:
+    """The methods, and what each does."""
+    from recall.methods import METHODS
+
+    rows = [
+        {"method": name, "label": method.label, "summary": method.summary}
+        for name, method in METHODS.items()
+    ]
+    (print_json if as_json else print_rows)(rows)
+
+
+def list_presets(as_json: AsJson = False) -> None:
+    """The presets, and what each is for."""
+    from recall.presets import PRESETS
+
+    rows = [{"preset": name, "summary": preset.summary} for name, preset in PRESETS.items()]
+    (print_json if as_json else print_rows)(rows)

@@ -48,7 +48,15 @@ class Blueprint:
     def _network(self, sharing: Sharing, inputs: int, outputs: int) -> MultiHead:
         network = self.settings.network
         shared = shared_layers(sharing, len(network.hidden), network.head_layers)
-        return MultiHead(inputs, outputs, self.tasks, network.hidden, shared, network.activation)
+        return MultiHead(
+            inputs,
+            outputs,
+            self.tasks,
+            network.hidden,
+            shared,
+            network.activation,
+            self.settings.sac.matmul == "bfloat16",
+        )
 
     @property
     def target_entropy(self) -> float:
@@ -85,7 +93,9 @@ class Blueprint:
         key_actor, key_critic, key_method, key_run = jax.random.split(key, 4)
         actor = self.method.init_actor(self.actor.init(key_actor), key_method)
         critic = self.init_critic(key_critic)
-        log_alpha = {"heads": jnp.full(self.tasks, self.settings.sac.initial_log_alpha)}
+        log_alpha = {
+            "heads": jnp.full(self.tasks, self.settings.sac.initial_log_alpha, jnp.float32)
+        }
         trainable = Trainable(
             actor=actor,
             critic=critic,
@@ -96,5 +106,5 @@ class Blueprint:
             alpha_moments=adam.init(log_alpha),
             popart={"heads": popart.init(self.tasks)},
         )
-        state = LearnerState(trainable, (), key_run, jnp.asarray(-1))
-        return state._replace(method=self.method.init(state))
+        state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32))
+        return state._replace(method=self.method.init(self, state))

@@ -22,7 +22,12 @@ from recall.nets.multihead import is_head
 from recall.replay import Replay
 from recall.types import Array, Batch, LearnerState, Metrics, Stage
 
-_PRECISION = {"default": None, "float32": "float32", "bfloat16": "BF16_BF16_F32"}
+# On a CPU, XLA's newer kernels for matrix products are slower at these sizes than those before
+# them (docs/performance.md). The option that chooses is known to JAX 0.10.
+_COMPILER_OPTIONS = (
+    {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
+)
+_PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
 
 
 def groups_of(blueprint: Blueprint, task: int) -> int:
@@ -44,7 +49,12 @@ def append(replay: Replay, rows: Array, position: Array) -> Replay:
     return jax.vmap(buffers.append, in_axes=(0, 0, None))(replay, rows, position)
 
 
-@partial(jax.jit, static_argnames=("blueprint", "groups", "updates"), donate_argnames=("state",))
+@partial(
+    jax.jit,
+    static_argnames=("blueprint", "groups", "updates"),
+    donate_argnames=("state",),
+    compiler_options=_COMPILER_OPTIONS,
+)
 def burst(
     blueprint: Blueprint,
     state: LearnerState,
@@ -153,7 +163,10 @@ def end_task(
             return buffers.sample_new(replay, stage, blueprint.columns, size, key)
 
         key = jax.random.fold_in(jax.random.fold_in(state.key, 2), stage.task)
-        return blueprint.method.on_task_end(state, stage.task, draw, key)
+        method = blueprint.method
+        state = method.on_task_end(blueprint, state, stage.task, draw, key)
+        resets = method.reset_optimiser and method.retraining_updates
+        return reset_optimisers(state) if resets else state
 
     return jax.vmap(one_run)(state, replay)
 
@@ -179,7 +192,11 @@ def policy_shape(blueprint: Blueprint) -> PolicyShape:
     """The shape that workers act with."""
     columns, network = blueprint.columns, blueprint.settings.network
     return PolicyShape(
-        columns.observation_size, columns.action_size, network.hidden, network.activation
+        columns.observation_size,
+        columns.action_size,
+        network.hidden,
+        network.activation,
+        blueprint.actor.shared_layers,
     )
 
 

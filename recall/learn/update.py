@@ -88,8 +88,8 @@ def joint_loss(
     loss_alpha = losses.alpha_loss(
         one_hot @ trained.log_alpha["heads"], log_pi, blueprint.target_entropy, alpha_weights
     )
-    extra_pi, metrics_pi = method.actor_loss(method_state, trained.actor, forward)
-    extra_q, metrics_q = method.critic_loss(method_state, trained.critic, forward)
+    extra_pi, metrics_pi = method.actor_loss(blueprint, method_state, trained.actor, forward)
+    extra_q, metrics_q = method.critic_loss(blueprint, method_state, trained.critic, forward)
     metrics = {
         "loss_q": loss_q,
         "loss_pi": loss_pi,

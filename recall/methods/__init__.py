@@ -1,13 +1,37 @@
 """The methods, one file each, and their registry: a new method is one file and one line here."""
 
 from recall.errors import UnknownNameError
+from recall.methods.agem import AGem
 from recall.methods.base import Method
+from recall.methods.clear import Clear
+from recall.methods.clonex import ClonEx
+from recall.methods.ewc import Ewc
 from recall.methods.fine_tuning import FineTuning
+from recall.methods.l2 import L2
+from recall.methods.mas import Mas
+from recall.methods.packnet import PackNet
 from recall.methods.perfect_memory import PerfectMemory
 from recall.methods.recall import Recall
+from recall.methods.reset import Reset
+from recall.methods.vcl import Vcl
 
+# In the order of tables and figures: what the paper compares first.
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (FineTuning, PerfectMemory, Recall)
+    method.name: method
+    for method in (
+        FineTuning,
+        Ewc,
+        PackNet,
+        ClonEx,
+        PerfectMemory,
+        Recall,
+        Clear,
+        AGem,
+        L2,
+        Mas,
+        Vcl,
+        Reset,
+    )
 }
 
 
@@ -18,4 +42,20 @@ def method_class(name: str) -> type[Method]:
     return METHODS[name]
 
 
-__all__ = ["METHODS", "FineTuning", "Method", "PerfectMemory", "Recall", "method_class"]
+__all__ = [
+    "L2",
+    "METHODS",
+    "AGem",
+    "Clear",
+    "ClonEx",
+    "Ewc",
+    "FineTuning",
+    "Mas",
+    "Method",
+    "PackNet",
+    "PerfectMemory",
+    "Recall",
+    "Reset",
+    "Vcl",
+    "method_class",
+]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.types import Array, Batch, Forward, Gradients, LearnerState, Metrics, Params
+from recall.types import Array, Batch, Forward, Gradients, LearnerState, Metrics, Model, Params
 
 Sampling = Literal["new", "halves", "everything"]
 Sharing = Literal["shallow", "deep", "separate"]
@@ -55,9 +55,9 @@ class Method:
     best_return: bool = False
     """Start a new task from the old head that earns most on it, without uniform exploration."""
     reset_optimiser: bool = False
-    """Forget the optimisers' moments when a task starts."""
+    """Forget the optimisers' moments when a task starts, and before retraining."""
     retraining_updates: int = 0
-    """Updates without new data after the end of a task."""
+    """Updates without new data after the end of every task but the last."""
 
     def __post_init__(self) -> None:
         """Refuse values that no run could use."""
@@ -79,7 +79,7 @@ class Method:
         """The actor's parameters, extended where a method needs more (a posterior's spread)."""
         return actor
 
-    def init(self, state: LearnerState) -> Any:
+    def init(self, model: Model, state: LearnerState) -> Any:
         """The method's own state, a pytree whose shapes never change."""
         return ()
 
@@ -104,13 +104,13 @@ class Method:
         return (new + weight * old) / (1.0 + weight)
 
     def actor_loss(
-        self, method: Any, actor: Params, forward: Forward
+        self, model: Model, method: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """A term added to the actor's loss, and the method's own metrics."""
         return 0.0, {}
 
     def critic_loss(
-        self, method: Any, critic: Params, forward: Forward
+        self, model: Model, method: Any, critic: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """A term added to the critics' loss."""
         return 0.0, {}
@@ -134,7 +134,12 @@ class Method:
         return state
 
     def on_task_end(
-        self, state: LearnerState, task: Array, draw: Callable[[int, Array], Batch], key: Array
+        self,
+        model: Model,
+        state: LearnerState,
+        task: Array,
+        draw: Callable[[int, Array], Batch],
+        key: Array,
     ) -> LearnerState:
         """After the last update of `task`; `draw(size, key)` samples its transitions."""
         return state

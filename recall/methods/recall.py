@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Literal
 import jax.numpy as jnp
 
 from recall.methods.base import Method, Sampling, Sharing
+from recall.methods.cloning import mean_of_old
 from recall.nets import gaussian
-from recall.types import Array, Forward, Metrics, Params
+from recall.types import Array, Forward, Metrics, Model, Params
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Recall(Method):
     """Over the action dimensions; lambda was tuned for the mean."""
 
     def actor_loss(
-        self, method: Any, actor: Params, forward: Forward
+        self, model: Model, method: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """Lambda L_pi,distill over the old rows."""
         stored = forward.batch.stored
@@ -55,8 +56,5 @@ class Recall(Method):
             return 0.0, {}
         divergence = gaussian.kl(forward.policy, stored)
         reduce = jnp.mean if self.distillation_kl == "mean" else jnp.sum
-        old = 1.0 - forward.batch.new
-        # New rows hold no stored policy: keep what they compute out of value and gradient.
-        per_row = jnp.where(old > 0, reduce(divergence, axis=-1), 0.0)
-        loss = jnp.sum(per_row) / jnp.maximum(jnp.sum(old), 1.0)
+        loss = mean_of_old(forward.batch, reduce(divergence, axis=-1))
         return self.distillation_weight * loss, {"loss_distill": loss}

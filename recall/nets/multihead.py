@@ -12,6 +12,7 @@ pass over memory, and taking a task's head is one slice.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import flax.linen as nn
@@ -19,6 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
+
+from recall.nets import matmul
 
 Array = jax.Array
 Params = dict[str, Array]  # {"trunk": [size], "heads": [task, size]}
@@ -56,20 +59,25 @@ class _Layers(nn.Module):
     widths: tuple[int, ...]
     activation: str
     normalise_first: bool
+    half_inputs: bool
     outputs: int | None = None
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        kernel_init = nn.initializers.glorot_uniform()
+        dense = partial(
+            nn.Dense,
+            kernel_init=nn.initializers.glorot_uniform(),
+            dot_general=matmul.dot_general if self.half_inputs else None,
+        )
         for layer, width in enumerate(self.widths):
-            x = nn.Dense(width, kernel_init=kernel_init, name=f"hidden_{layer:02}")(x)
+            x = dense(width, name=f"hidden_{layer:02}")(x)
             if layer == 0 and self.normalise_first:
                 x = nn.tanh(nn.LayerNorm(name="norm")(x))
             else:
                 x = ACTIVATIONS[self.activation](x)
         if self.outputs is None:
             return x
-        return nn.Dense(self.outputs, kernel_init=kernel_init, name=LAST_LAYER)(x)
+        return dense(self.outputs, name=LAST_LAYER)(x)
 
 
 @dataclass(frozen=True)
@@ -85,13 +93,17 @@ class MultiHead:
     hidden: tuple[int, ...] = (256, 256, 256, 256)
     shared_layers: int = 4
     activation: str = "relu"
+    half_inputs: bool = False
+    """Whether matrix products round their inputs to bfloat16."""
 
     def _trunk(self) -> _Layers:
-        return _Layers(self.hidden[: self.shared_layers], self.activation, True)
+        shared = self.hidden[: self.shared_layers]
+        return _Layers(shared, self.activation, True, self.half_inputs)
 
     def _head(self) -> _Layers:
         own = self.hidden[self.shared_layers :]
-        return _Layers(own, self.activation, self.shared_layers == 0, self.outputs)
+        first = self.shared_layers == 0
+        return _Layers(own, self.activation, first, self.half_inputs, self.outputs)
 
     @property
     def features(self) -> int:

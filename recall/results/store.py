@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recall.errors import BadValueError
+from recall.errors import BadValueError, RecallError
 
 SCHEMA = 1
 RECORDS = ("evaluations", "training")
@@ -49,7 +49,8 @@ class Store:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._files = {name: (folder / f"{name}.jsonl").open("ab") for name in RECORDS}
+        # Unbuffered: nothing is left over that would be written after a failure.
+        self._files = {name: (folder / f"{name}.jsonl").open("ab", buffering=0) for name in RECORDS}
 
     @classmethod
     def create(cls, folder: Path, description: dict[str, Any]) -> "Store":
@@ -60,23 +61,29 @@ class Store:
 
     def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
         """Add lines."""
+        lines = b"".join(json.dumps(_plain(record)).encode() + b"\n" for record in records)
         file = self._files[name]
-        for record in records:
-            file.write(json.dumps(_plain(record)).encode() + b"\n")
-        file.flush()
+        while lines:  # an unbuffered file may take a part at a time
+            lines = lines[file.write(lines) :]
 
     def sync(self) -> dict[str, int]:
         """Put all on disk; returns the length of each file, to cut back to on resuming."""
         for file in self._files.values():
-            file.flush()
             os.fsync(file.fileno())
-        return {name: file.tell() for name, file in self._files.items()}
+        return {name: os.fstat(file.fileno()).st_size for name, file in self._files.items()}
+
+    def check(self, lengths: dict[str, int]) -> None:
+        """Refuse records that have become shorter than they were."""
+        for name, length in lengths.items():
+            size = os.fstat(self._files[name].fileno()).st_size
+            if size < length:
+                raise RecallError(f"{name}.jsonl has {size} of {length} bytes: the rest is lost")
 
     def cut(self, lengths: dict[str, int]) -> None:
         """Drop what was written after the lengths were taken."""
+        self.check(lengths)
         for name, length in lengths.items():
             self._files[name].truncate(length)
-            self._files[name].seek(length)
 
     def finish(self, outcome: dict[str, Any]) -> None:
         """Close with the outcome."""

@@ -3,8 +3,8 @@
 A point on a plane is driven by a force towards a goal. The tasks share the observation
 (position, velocity, goal) but turn the force differently, slide differently, and pay the same
 success a thousand times more in some tasks than in others: the spread of reward scales that
-starves replay of new tasks. As in Continual World's classic rewards a step pays minus the
-distance while far away and up to `scale` more once the goal is reached.
+starves replay of new tasks. As in Continual World's classic rewards a step costs the distance
+while far away and pays much more once the goal is reached, all of it times the task's scale.
 """
 
 from collections.abc import Mapping
@@ -25,27 +25,27 @@ FORCE = 0.03  # velocity gained in one step at full force
 class PointTask(NamedTuple):
     """What tells one task from another."""
 
-    scale: float  # reward at the goal
+    scale: float  # what every reward of the task is multiplied by
     turn: tuple[tuple[float, float], tuple[float, float]]  # force = turn @ action
     drag: float  # share of the velocity kept in a step
     goal: tuple[float, float]  # centre of the square that goals are drawn from
 
 
 _TASKS = {
-    "point-rich": PointTask(1000.0, ((1, 0), (0, 1)), 0.7, (0.6, 0.6)),
-    "point-poor": PointTask(1.0, ((-1, 0), (0, -1)), 0.7, (0.6, 0.6)),
-    "point-swap": PointTask(1000.0, ((0, 1), (1, 0)), 0.5, (-0.6, 0.6)),
-    "point-slide": PointTask(1.0, ((0, -1), (1, 0)), 0.85, (-0.6, -0.6)),
+    "point-slide": PointTask(1.0, ((0, -1), (1, 0)), 0.85, (-0.5, -0.5)),
+    "point-rich": PointTask(1000.0, ((1, 0), (0, 1)), 0.7, (0.5, 0.5)),
+    "point-poor": PointTask(1.0, ((-1, 0), (0, -1)), 0.7, (-0.5, 0.5)),
+    "point-swap": PointTask(1000.0, ((0, 1), (1, 0)), 0.5, (0.5, -0.5)),
 }
 TASKS = tuple(_TASKS)
-_GOAL_SPREAD = 0.1
+_GOAL_SPREAD = 0.3
 _START_SPREAD = 0.3
 _BOUND = 1.5
 
 
 def reward(distance: Array, scale: float) -> Array:
-    """Minus the distance, and up to `scale` near the goal."""
-    return -distance + scale * np.exp(-((distance / REWARD_WIDTH) ** 2))
+    """Minus the distance, and up to 1 more near the goal, times `scale`."""
+    return scale * (np.exp(-((distance / REWARD_WIDTH) ** 2)) - distance)
 
 
 def expert_action(task: str, observation: Array) -> Array:

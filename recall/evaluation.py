@@ -14,10 +14,15 @@ PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
 
 
 def evaluate(
-    pool: Pool, runs: Sequence[Any], policies_of: PoliciesOf, step: int, episodes: int
+    pool: Pool,
+    runs: Sequence[Any],
+    policies_of: PoliciesOf,
+    step: int,
+    episodes: int,
+    positions: Sequence[int] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Records of one evaluation: every task of every run, stochastic and deterministic."""
-    for position in range(len(runs[0].tasks)):
+    for position in range(len(runs[0].tasks)) if positions is None else positions:
         played = [
             Episode(index, position, mode == "deterministic", stream)
             for index, run in enumerate(runs)

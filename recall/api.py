@@ -1,0 +1,198 @@
+"""Training, resuming and evaluating fleets, as a library. The commands are thin covers of this."""
+
+import errno
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.checkpoint import NotWrittenError
+from recall.collect.orders import RunTasks
+from recall.collect.pool import Pool
+from recall.device import keep_programs
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.evaluation import evaluate as play_evaluation
+from recall.learn import fleet
+from recall.machine import surroundings
+from recall.methods import Method
+from recall.presets import choose, read_config
+from recall.results.folder import check_free, hold, is_finished, summary
+from recall.results.policies import read_policies
+from recall.results.store import Results, Store, read, read_description
+from recall.settings import Settings
+from recall.spec import FleetSpec, Sequences, blueprint_of, file_name, make_spec, spec_from
+from recall.stopping import stopping
+from recall.trainer import Interrupted, Trainer, default_workers
+from recall.watch import Watcher
+from recall.watch.choose import chosen_watchers
+from recall.worlds.registry import Task, task_label
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+Folder = str | Path
+
+
+class Stopped(Interrupted):
+    """A signal stopped the fleet; all is saved. The process should end with `exit_status`."""
+
+    def __init__(self, message: str, exit_status: int):
+        super().__init__(message)
+        self.exit_status = exit_status
+
+
+def train(
+    method: str | Method = "recall",
+    sequence: Sequences = "cw3-1",
+    seeds: Iterable[int] = (0,),
+    out: Folder | None = None,
+    preset: str = "default",
+    settings: Settings | None = None,
+    config: Folder | None = None,
+    watcher: Watcher | None = None,
+    **changes: Any,
+) -> Results:
+    """Train one method on every given sequence with every seed, all at once, and return records.
+
+    `sequence` is a name, tasks joined by commas, a list of either (which must have one length),
+    or a list with functions that make Gymnasium environments, one for each task. The records,
+    policies and checkpoints go to the folder `out`, a new one in `runs/` if none is given.
+
+    Settings: the defaults or `settings`, changed by the `preset`, by the file `config` (.json or
+    .toml), then by `changes`: any setting of recall.settings or of the method by its name, such
+    as `steps_per_task=100_000`. `watcher` sees how it goes; None shows progress on the terminal
+    and writes TensorBoard events.
+    """
+    chosen, complete = choose(
+        method,
+        settings or Settings(),
+        preset,
+        read_config(config)[1] if config else {},
+        changes,
+    )
+    spec = make_spec(chosen, sequence, list(seeds), complete)
+    blueprint_of(spec)  # what cannot be trained is refused before a folder is made for it
+    folder = Path(out) if out is not None else _new_folder(spec)
+    with hold(folder):
+        description = spec.describe()
+        check_free(folder, description)
+        store = Store.create(folder, description | surroundings())
+        return _run(spec, folder, store, watcher, resumed=False)
+
+
+def resume(
+    folder: Folder, tasks: Mapping[str, Task] | None = None, watcher: Watcher | None = None
+) -> Results:
+    """Go on with the fleet in `folder` to its end, exactly as if it had never stopped.
+
+    `tasks` gives back, by name, the functions that it was started with, if any.
+    """
+    folder = Path(folder)
+    description = read_description(folder)
+    if is_finished(folder):
+        raise BadValueError(f"{folder} is finished: {summary(description)}")
+    try:
+        spec = spec_from(description, tasks)
+    except BadValueError as error:
+        raise BadValueError(f"{folder}: {error}") from error
+    with hold(folder):
+        return _run(spec, folder, Store(folder), watcher, resumed=True)
+
+
+def _run(
+    spec: FleetSpec, folder: Path, store: Store, watcher: Watcher | None, resumed: bool
+) -> Results:
+    keep_programs(folder)
+    watcher = chosen_watchers() if watcher is None else watcher
+    trainer = Trainer(spec, folder, store, watcher)
+
+    def ask_to_stop() -> None:
+        trainer.stop_requested = True
+        watcher.on_message("stopping: saving first; once more leaves at once")
+
+    try:
+        with stopping(ask_to_stop, watcher.close) as stop:
+            for complaint in trainer.restore() if resumed else []:
+                watcher.on_message(f"{complaint}; going back to the one before")
+            trainer.run()
+    except Interrupted as stopped:
+        message = f"{stopped}. `recall resume {folder}` goes on"
+        raise Stopped(message, stop.exit_status) from None
+    except NotWrittenError as error:
+        raise NotWrittenError(f"{error}. {_intact(folder)}") from error
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        raise RecallError(f"{folder}: {error.strerror}. {_intact(folder)}") from error
+    finally:
+        watcher.close()
+        trainer.close()
+    return read(folder)
+
+
+def _intact(folder: Path) -> str:
+    return (
+        f"The last checkpoint is intact: make room, then `recall resume {folder}` goes on from it"
+    )
+
+
+def _new_folder(spec: FleetSpec) -> Path:
+    """The first free `runs/<method>-<sequences>[-N]`."""
+    sequences = "+".join(dict.fromkeys(run.sequence for run in spec.runs))
+    name = file_name(f"{spec.method.name}-{re.sub(',', '+', sequences)}")
+    number = 1
+    while (folder := Path("runs") / (name if number == 1 else f"{name}-{number}")).exists():
+        number += 1
+    return folder
+
+
+def evaluate(
+    folder: Folder,
+    episodes: int | None = None,
+    tasks: Sequence[str] | None = None,
+    functions: Mapping[str, Task] | None = None,
+    workers: int | None = None,
+) -> list[dict[str, Any]]:
+    """Play the trained policies of a fleet again: a record for each run, task and mode.
+
+    An unfinished fleet shows the tasks that are over. The episodes are those of the fleet's own
+    last evaluation, followed by new ones where `episodes` asks for more of them. `tasks` chooses
+    tasks by name; `functions` gives back the functions that the fleet was started with, if any.
+    """
+    folder = Path(folder)
+    spec = spec_from(read_description(folder), functions)
+    names = [run.name for run in spec.runs]
+    policies = read_policies(folder, names, spec.tasks)
+    positions = _chosen_positions(spec, sorted(policies), tasks)
+    episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
+    if episodes < 1:
+        raise BadValueError(f"{episodes} episodes: at least one is needed")
+    blueprint, state_size = blueprint_of(spec)
+    pool = Pool(
+        [RunTasks(run.seed, run.tasks) for run in spec.runs],
+        spec.settings.world,
+        fleet.policy_shape(blueprint),
+        spec.settings.schedule.chunk_steps,
+        state_size,
+        workers or default_workers(),
+    )
+    try:
+        step = (max(policies) + 1) * spec.steps_per_task
+        return list(
+            play_evaluation(pool, spec.runs, policies.__getitem__, step, episodes, positions)
+        )
+    finally:
+        pool.close()
+
+
+def _chosen_positions(
+    spec: FleetSpec, there: Sequence[int], tasks: Sequence[str] | None
+) -> list[int]:
+    """The positions that some run has one of the `tasks` at."""
+    labels = {
+        position: {task_label(run.tasks[position]) for run in spec.runs} for position in there
+    }
+    for task in tasks or ():
+        if not any(task in names for names in labels.values()):
+            raise UnknownNameError(
+                "task of this fleet", task, sorted(set().union(*labels.values()))
+            )
+    return [position for position in there if tasks is None or labels[position].intersection(tasks)]

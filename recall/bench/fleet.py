@@ -1,0 +1,108 @@
+"""A fleet end to end: transitions per second, and what the learner and the workers reach alone."""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from rich.console import Console
+from rich.table import Table
+
+from recall.results.store import Store
+from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
+from recall.spec import make_spec
+from recall.train import Trainer
+from recall.watch import Watcher
+
+SEQUENCE = "handle-press-side,window-close"
+_WARM_CHUNKS = 4
+
+
+def measure(runs: int, method: str, precision: Any, chunks: int) -> dict[str, Any]:
+    """One fleet: `chunks` chunks together, then the learner alone, then the workers alone."""
+    schedule = ScheduleSettings(
+        steps_per_task=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
+        update_after=50,
+        uniform_steps=50,
+        replay_capacity=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
+    )
+    settings = Settings(
+        learner=LearnerSettings(sac=SacSettings(matmul=precision)), schedule=schedule
+    )
+    spec = make_spec(method, SEQUENCE, range(runs), settings)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store.create(Path(folder), spec.describe())
+        trainer = Trainer(spec, Path(folder), store, Watcher())
+        try:
+            return {"runs": runs, "method": method, **_rates(trainer, chunks)}
+        finally:
+            trainer.close()
+
+
+def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
+    schedule = trainer.schedule
+    transitions = chunks * schedule.chunk_steps * len(trainer.names)
+    trainer.start_task()
+    for _ in range(_WARM_CHUNKS):
+        trainer.advance()
+    jax.block_until_ready(trainer.state)
+    start = time.perf_counter()
+    for _ in range(chunks):
+        trainer.advance()
+    jax.block_until_ready(trainer.state)
+    together = time.perf_counter() - start
+
+    trainer.chunks.settle()
+    start = time.perf_counter()
+    for _ in range(chunks):
+        trainer.learn()
+    jax.block_until_ready(trainer.state)
+    learning = time.perf_counter() - start
+
+    policies = trainer.policies(trainer.clock.task)
+    start = time.perf_counter()
+    for _ in range(chunks):
+        trainer.pool.order_chunk(policies, trainer.clock.steps)
+        trainer.pool.wait_chunk()
+    collecting = time.perf_counter() - start
+    return {
+        "transitions_per_s": transitions / together,
+        "learner_alone_per_s": transitions / learning,
+        "workers_alone_per_s": transitions / collecting,
+        "share_of_learner": learning / together,
+        "learner_waits": max(0.0, 1.0 - learning / together),
+        "workers_wait": max(0.0, 1.0 - collecting / together),
+    }
+
+
+def bench_fleet(
+    runs: Sequence[int] = (5, 40),
+    method: str = "recall",
+    precision: Any = "default",
+    chunks: int = 60,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Fleets of these sizes on two Continual World tasks."""
+    rows = []
+    for count in runs:
+        progress(f"{method}, {count} runs")
+        rows.append(measure(count, method, precision, chunks))
+    return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
+
+
+def print_table(result: dict[str, Any]) -> None:
+    """As a person reads it."""
+    table = Table(title=f"fleets on {result['device']}, transitions/s")
+    for heading in ("runs", "together", "learner alone", "workers alone", "of the learner's rate"):
+        table.add_column(heading, justify="right")
+    for row in result["rows"]:
+        table.add_row(
+            str(row["runs"]),
+            f"{row['transitions_per_s']:,.0f}",
+            f"{row['learner_alone_per_s']:,.0f}",
+            f"{row['workers_alone_per_s']:,.0f}",
+            f"{row['share_of_learner']:.0%}",
+        )
+    Console().print(table)

@@ -1,0 +1,162 @@
+"""How fast the learner is at the paper's sizes: each method, each number of runs."""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from rich.console import Console
+from rich.table import Table
+
+from recall import replay as buffers
+from recall.columns import Columns
+from recall.errors import BadValueError
+from recall.learn import fleet
+from recall.learn.build import Blueprint
+from recall.methods import METHODS, Method, method_class
+from recall.settings import LearnerSettings, SacSettings
+from recall.types import Stage
+
+CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
+_REPEATS = 3
+_GROWTH_TASKS = (2, 20)
+
+Precision = Literal["default", "float32", "bfloat16"]
+
+
+def flops_per_update(blueprint: Blueprint, groups: int) -> float:
+    """Multiplications and additions of the matrix products in one update of one run."""
+    method = blueprint.method
+    rows = method.batch_size
+    if groups:
+        rows += -(-method.old_batch_size // groups) * groups
+    heads_seen = blueprint.tasks if method.sampling == "everything" else 1
+
+    def products(network: Any) -> int:
+        sizes = [network.inputs, *network.hidden, network.outputs]
+        layers = [a * b for a, b in pairwise(sizes)]
+        shared = network.shared_layers
+        return sum(layers[:shared]) + heads_seen * sum(layers[shared:])
+
+    actor, critic = products(blueprint.actor), products(blueprint.critic)
+    # The actor: next step forwards, this step forwards and backwards (weights and inputs).
+    # Two critics: the target forwards, the stored action forwards and backwards, the policy's
+    # action forwards and backwards to the action alone.
+    return 2.0 * rows * (4 * actor + 2 * 6 * critic)
+
+
+def matmul_rate(size: int = 4096) -> float:
+    """Floating-point operations per second of one large matrix product, for comparison."""
+    if jax.default_backend() == "cpu":
+        size = 1024
+    a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
+    product = jax.jit(lambda a: a @ a)
+    return 2.0 * size**3 / _best_time(lambda: product(a))
+
+
+def _best_time(call: Callable[[], Any]) -> float:
+    """Seconds of one call, after a first one that compiles."""
+    jax.block_until_ready(call())
+    times = []
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        jax.block_until_ready(call())
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure(
+    method: Method, runs: int, tasks: int, precision: Precision, stored: int
+) -> dict[str, Any]:
+    """Bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
+    settings = LearnerSettings(sac=SacSettings(matmul=precision))
+    blueprint = Blueprint(method, settings, CONTINUAL_WORLD, tasks)
+    kept = tasks - 1 if method.keeps() else 0
+    memory = min(stored, method.memory_per_task or stored)
+    replay = buffers.init(CONTINUAL_WORLD, stored, kept, memory if kept else 0, runs)
+    replay = jax.tree.map(
+        lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape), replay
+    )
+    stage = Stage(jnp.asarray(tasks - 1), jnp.asarray(stored), jnp.full(tasks, memory))
+    groups = fleet.groups_of(blueprint, tasks - 1)
+    updates = settings.updates_per_burst
+    holder = {"state": fleet.init(blueprint, jnp.arange(runs))}
+
+    def burst() -> Any:
+        holder["state"], metrics = fleet.burst(
+            blueprint, holder["state"], replay, stage, jnp.asarray(0), groups, updates
+        )
+        return holder["state"], metrics
+
+    seconds = _best_time(burst) / updates
+    return {
+        "method": method.name,
+        "runs": runs,
+        "tasks": tasks,
+        "ms_per_update": 1e3 * seconds,
+        "run_updates_per_s": runs / seconds,
+        "flops_per_s": runs * flops_per_update(blueprint, groups) / seconds,
+    }
+
+
+def bench_learner(
+    runs: Sequence[int] = (1, 5, 40),
+    tasks: int = 3,
+    methods: Sequence[str] = ("fine_tuning", "perfect_memory", "recall"),
+    precision: Precision = "default",
+    growth: bool = True,
+    stored: int = 20_000,
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Every method at every number of runs, and how RECALL's cost grows with the tasks."""
+    if tasks < 1 or min(runs) < 1:
+        raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
+    rows = []
+    for name in methods or tuple(METHODS):
+        for count in runs:
+            progress(f"{name}, {count} runs")
+            rows.append(measure(method_class(name)(), count, tasks, precision, stored))
+    result: dict[str, Any] = {
+        "device": jax.devices()[0].device_kind,
+        "precision": precision,
+        "matmul_flops_per_s": matmul_rate(),
+        "rows": rows,
+    }
+    if growth:
+        progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
+        recall = method_class("recall")()
+        few, many = (measure(recall, 1, count, precision, stored) for count in _GROWTH_TASKS)
+        result["growth_tasks"] = list(_GROWTH_TASKS)
+        result["growth"] = many["ms_per_update"] / few["ms_per_update"]
+    return result
+
+
+def print_table(result: dict[str, Any]) -> None:
+    """As a person reads it."""
+    table = Table(title=f"learner on {result['device']}, {result['precision']} products")
+    for heading in (
+        "method",
+        "runs",
+        "tasks",
+        "ms/update",
+        "run-updates/s",
+        "of one large product",
+    ):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    for row in result["rows"]:
+        share = row["flops_per_s"] / result["matmul_flops_per_s"]
+        table.add_row(
+            row["method"],
+            str(row["runs"]),
+            str(row["tasks"]),
+            f"{row['ms_per_update']:.2f}",
+            f"{row['run_updates_per_s']:,.0f}",
+            f"{share:.0%}",
+        )
+    console = Console()
+    console.print(table)
+    if "growth" in result:
+        few, many = result["growth_tasks"]
+        console.print(f"RECALL's update costs {result['growth']:.2f} x at {many} tasks of {few}.")

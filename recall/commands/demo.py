@@ -1,0 +1,29 @@
+"""`recall demo`: the paper's point in a few minutes."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+Out = Annotated[Path | None, arg(help="Keep the fleets in this folder. None: keep nothing.")]
+
+INTRODUCTION = """\
+Three tasks, one after the other. The first and the last pay a thousand times more than the
+second. Fine-tuning forgets old tasks. Perfect memory replays everything, and the large rewards
+of old tasks drown the small ones of a new task. RECALL normalises them, task by task."""
+
+
+def demo(out: Out = None) -> None:
+    """Train fine-tuning, perfect memory and RECALL on pointworld and compare them."""
+    from rich.console import Console
+
+    from recall import demo as demonstration
+    from recall.watch.choose import on_screen
+
+    console = Console()
+    console.print(INTRODUCTION)
+    with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:
+        rows = demonstration.run_demo(out or Path(temporary), watcher=on_screen)
+    demonstration.print_table(rows)
+    console.print(f"Next, on robot tasks: [bold]{demonstration.NEXT}[/bold]", soft_wrap=True)

@@ -1,0 +1,125 @@
+"""The paper's point in a few minutes: three methods on tasks that pay a thousand times apart.
+
+Every number of the demo stands in `PLAN`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from recall import api
+from recall.methods import method_class
+from recall.results import metrics
+from recall.results.store import Results
+from recall.watch import Watcher
+
+NEXT = "recall train --sequence handle-press-side,window-close --steps-per-task 100000"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the demo trains, and how much."""
+
+    tasks: tuple[str, ...] = ("point-slide", "point-rich", "point-poor")
+    methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall")
+    seeds: tuple[int, ...] = (0, 1, 2)
+    preset: str = "quick"
+    changes: dict[str, Any] = field(default_factory=lambda: {"steps_per_task": 2_000})
+
+
+PLAN = Plan()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method's mean over seeds."""
+
+    method: str
+    success: tuple[float, ...]  # of each task, at the end
+    performance: float
+    forgetting: float
+    transfer: float
+
+
+def run_demo(
+    folder: Path, plan: Plan = PLAN, watcher: Callable[[], Watcher] = Watcher
+) -> list[Row]:
+    """Train every method, and single tasks to compare their learning with; a row per method."""
+    reference = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, watcher)
+    areas = reference_areas(reference)
+    sequence = ",".join(plan.tasks)
+    return [
+        row_of(_train(folder, method, sequence, method, plan, watcher), areas)
+        for method in plan.methods
+    ]
+
+
+def _train(
+    folder: Path,
+    method: str,
+    sequence: Any,
+    name: str,
+    plan: Plan,
+    watcher: Callable[[], Watcher],
+) -> Results:
+    return api.train(
+        method,
+        sequence,
+        plan.seeds,
+        folder / name,
+        preset=plan.preset,
+        watcher=watcher(),
+        **plan.changes,
+    )
+
+
+def reference_areas(results: Results) -> dict[str, float]:
+    """By task, how well it is learnt from scratch: the mean area under the curves."""
+    areas: dict[str, list[float]] = {}
+    for curve in metrics.curves(results):
+        areas.setdefault(curve.tasks[0], []).append(metrics.area(curve, 0))
+    return {task: float(np.mean(values)) for task, values in areas.items()}
+
+
+def row_of(results: Results, areas: dict[str, float]) -> Row:
+    """The metrics of one method."""
+    curves = metrics.curves(results)
+    references = [areas[task] for task in curves[0].tasks]
+    end = len(references) * curves[0].steps_per_task
+    success = [
+        np.mean([metrics.success_at(curve, task, end) for curve in curves])
+        for task in range(len(references))
+    ]
+    return Row(
+        results.description["method"]["name"],
+        tuple(map(float, success)),
+        float(np.mean([metrics.average_performance(curve) for curve in curves])),
+        float(np.mean([metrics.forgetting(curve) for curve in curves])),
+        float(np.mean([metrics.forward_transfer(curve, references) for curve in curves])),
+    )
+
+
+def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
+    """As a person reads it."""
+    table = Table(
+        title=f"success at the end, mean of {len(plan.seeds)} seeds",
+        caption="forward transfer: against learning each task alone, from scratch",
+    )
+    table.add_column("method", no_wrap=True)
+    tasks = [task.removeprefix("point-") for task in plan.tasks]
+    for heading in (*tasks, "average\nperformance", "forgetting", "forward\ntransfer"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            method_class(row.method).label,
+            *(f"{value:.0%}" for value in row.success),
+            f"[bold]{row.performance:.2f}[/bold]",
+            f"{row.forgetting:.2f}",
+            f"{row.transfer:+.2f}",
+        )
+    Console().print(table)

@@ -1,0 +1,37 @@
+"""CLEAR, in the manner of: rehearsal of everything, with policy and values cloned beside it.
+
+    L = L_SAC(D_new and D_old) + lambda_pi E_old KL[pi_old, pi] + lambda_Q E_old 1/2 (Q - Q_old)^2
+
+CLEAR is an actor-critic with V-trace. What carries over to SAC is the mixture, half new and half
+replayed, and the two cloning terms, with policy and values taken at the end of a task. The KL is
+CLEAR's way round, which punishes dropping what the old policy did.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from recall.methods.cloning import Cloning
+from recall.nets import gaussian
+from recall.nets.gaussian import Gaussian
+from recall.types import Array
+
+
+@dataclass(frozen=True)
+class Clear(Cloning):
+    """Perfect memory with cloning."""
+
+    name: ClassVar[str] = "clear"
+    label: ClassVar[str] = "CLEAR"
+    summary: ClassVar[str] = "Half replay of everything, with old policies and values cloned."
+    reference: ClassVar[str] = "Rolnick et al., Experience Replay for Continual Learning, 2019"
+    colour: ClassVar[str] = "#882255"
+
+    memory_per_task: int | None = None
+    weight: float = 0.01
+    critic_weight: float = 0.005
+
+    def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
+        """KL(old || new), summed over the action's dimensions."""
+        return jnp.sum(gaussian.kl(old, new), axis=-1)

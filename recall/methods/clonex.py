@@ -1,0 +1,38 @@
+"""ClonEx: behavioural cloning from a small memory, and a best-return start.
+
+    L = L_SAC(D_new) + lambda E_{s in D_old} KL[pi(.|s), pi_old(.|s)]
+
+Old rows teach the policy what it did, not what was rewarded: they take no part in SAC's losses.
+A new task starts from the old head that earns most on it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from recall.methods.cloning import Cloning
+from recall.nets import gaussian
+from recall.nets.gaussian import Gaussian
+from recall.types import Array
+
+
+@dataclass(frozen=True)
+class ClonEx(Cloning):
+    """10,000 states of each task, with the policy's outputs at its end."""
+
+    name: ClassVar[str] = "clonex"
+    label: ClassVar[str] = "ClonEx"
+    summary: ClassVar[str] = "Clones old policies on a small memory; best-return start."
+    reference: ClassVar[str] = "Wolczyk et al., Disentangling Transfer, 2022 (ClonEx-SAC)"
+    colour: ClassVar[str] = "#e69f00"
+
+    rehearse: bool = False
+    memory_per_task: int | None = 10_000
+    clip_norm: float | None = 0.1
+    best_return: bool = True
+    weight: float = 100.0
+
+    def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
+        """KL(new || old), a mean over the action's dimensions: lambda was tuned for it."""
+        return jnp.mean(gaussian.kl(new, old), axis=-1)

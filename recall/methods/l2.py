@@ -1,0 +1,38 @@
+"""L2: every shared weight is pulled back to the last task's, all equally hard.
+
+    w_i = 1
+
+The control for EWC and MAS: what they gain over this, they gain by knowing which weights matter.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+
+from recall.methods.anchored import Anchored
+from recall.types import Array, Batch, Model, Params
+
+
+@dataclass(frozen=True)
+class L2(Anchored):
+    """Importance is 1."""
+
+    name: ClassVar[str] = "l2"
+    label: ClassVar[str] = "L2"
+    summary: ClassVar[str] = "Pulls every shared weight back to the last task's, all alike."
+    reference: ClassVar[str] = "Kirkpatrick et al., Overcoming Catastrophic Forgetting, 2017 (L2)"
+    colour: ClassVar[str] = "#999933"
+
+    weight: float = 1e5
+    importance_batches: int = 1
+    """Importance needs no data here."""
+    importance_batch_size: int = 1
+
+    def actor_importance(self, model: Model, actor: Params, task: Array, batch: Batch) -> Array:
+        """1 everywhere."""
+        return jnp.ones_like(actor["trunk"])
+
+    def critic_importance(self, model: Model, critic: Params, task: Array, batch: Batch) -> Array:
+        """1 everywhere."""
+        return jnp.ones_like(critic["trunk"])

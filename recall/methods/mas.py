@@ -1,0 +1,49 @@
+"""MAS: memory aware synapses, weights held as hard as the outputs feel them.
+
+    w_i = E_s |d (|mean(s)|^2 + |log std(s)|^2) / d theta_i|,      critics: E |d Q^2 / d theta_i|
+
+Unlike Fisher information it needs no likelihood: how much would the output's length change?
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from recall.methods.anchored import Anchored, mean_of_rows, trunk_slopes
+from recall.types import Array, Batch, Model, Params
+
+
+@dataclass(frozen=True)
+class Mas(Anchored):
+    """Importance is the slope of the outputs' squared length."""
+
+    name: ClassVar[str] = "mas"
+    label: ClassVar[str] = "MAS"
+    summary: ClassVar[str] = "Pulls shared weights back by how strongly the outputs feel them."
+    reference: ClassVar[str] = "Aljundi et al., Memory Aware Synapses, 2018"
+    colour: ClassVar[str] = "#56b4e9"
+
+    weight: float = 1e4
+
+    def actor_importance(self, model: Model, actor: Params, task: Array, batch: Batch) -> Array:
+        """Of mean and log std together."""
+
+        def of_state(observation: Array) -> Array:
+            def length(trunk: Array) -> Array:
+                policy = model.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
+                return jnp.sum(policy.mean**2) + jnp.sum(policy.log_std**2)
+
+            return jnp.abs(jax.grad(length)(actor["trunk"]))
+
+        return mean_of_rows(of_state, batch.observation)
+
+    def critic_importance(self, model: Model, critic: Params, task: Array, batch: Batch) -> Array:
+        """Of each critic by itself."""
+
+        def of_row(observation: Array, action: Array) -> Array:
+            q, slopes = trunk_slopes(model, critic, task, observation, action)
+            return jnp.abs(2.0 * q[:, None] * slopes)
+
+        return mean_of_rows(of_row, batch.observation, batch.action)

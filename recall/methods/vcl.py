@@ -1,0 +1,111 @@
+"""VCL: variational continual learning, the last task's posterior is the next task's prior.
+
+Every shared number of the actor is a Gaussian, q(theta_i) = N(m_i, s_i^2). Each update trains
+with one draw theta = m + s eps and adds
+
+    L_KL = lambda sum_i [log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2]
+
+with N(m', s'^2) the posterior after the previous task. Acting uses the means. Weights that the
+old tasks pinned down (small s') can hardly move; those they left open can.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from recall.errors import BadValueError
+from recall.methods.base import Method
+from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
+
+SPREAD = "trunk_log_std"
+
+
+class Prior(NamedTuple):
+    """Of the actor's trunk; `weight` is lambda, or 0 while the first task runs free."""
+
+    mean: Array
+    log_std: Array
+    weight: Array
+
+
+def divergence(mean: Array, log_std: Array, prior: Prior) -> Array:
+    """KL(q || prior), summed over all parameters."""
+    ratio = log_std - prior.log_std
+    distance = (mean - prior.mean) * jnp.exp(-prior.log_std)
+    return jnp.sum(0.5 * (jnp.exp(2.0 * ratio) + distance**2 - 1.0) - ratio)
+
+
+@dataclass(frozen=True)
+class Vcl(Method):
+    """A Bayesian actor."""
+
+    name: ClassVar[str] = "vcl"
+    label: ClassVar[str] = "VCL"
+    summary: ClassVar[str] = "A Bayesian actor; each task's posterior is the next one's prior."
+    reference: ClassVar[str] = "Nguyen et al., Variational Continual Learning, 2018"
+    colour: ClassVar[str] = "#cc79a7"
+
+    weight: float = 1.0
+    """Lambda."""
+    initial_log_std: float = -3.0
+    """Of every shared parameter's posterior."""
+    first_task_kl: bool = False
+    """Whether the first task is held to a standard normal prior, or runs free."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use."""
+        super().__post_init__()
+        if self.weight < 0:
+            raise BadValueError(f"weight {self.weight} would reward leaving the prior")
+        if self.initial_log_std > 0:
+            raise BadValueError(
+                f"initial_log_std {self.initial_log_std}: weights with a spread above 1 drown "
+                "in their noise; -3 is usual"
+            )
+
+    def init_actor(self, actor: Params, key: Array) -> Params:
+        """The means are the network's own start; the spread stands beside them."""
+        return actor | {SPREAD: jnp.full_like(actor["trunk"], self.initial_log_std)}
+
+    def init(self, model: Model, state: LearnerState) -> Prior:
+        """A standard normal, which counts only where the first task has a prior."""
+        zeros = jnp.zeros_like(state.trainable.actor["trunk"])
+        weight = self.weight if self.first_task_kl else 0.0
+        return Prior(zeros, zeros.copy(), jnp.asarray(weight, jnp.float32))
+
+    def actor_for_training(self, actor: Params, key: Array) -> Params:
+        """One draw for the whole batch."""
+        noise = jax.random.normal(key, actor["trunk"].shape)
+        drawn = actor["trunk"] + jnp.exp(actor[SPREAD]) * noise
+        return {"trunk": drawn, "heads": actor["heads"]}
+
+    def actor_for_task(self, method: Any, actor: Params, task: Array) -> Params:
+        """The means."""
+        return {"trunk": actor["trunk"], "heads": actor["heads"]}
+
+    def actor_loss(
+        self, model: Model, method: Any, actor: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """L_KL."""
+        if not self.weight:
+            return 0.0, {}
+        loss = divergence(actor["trunk"], actor[SPREAD], method)
+        return method.weight * loss, {"loss_kl": jnp.where(method.weight > 0, loss, 0.0)}
+
+    def on_task_end(
+        self,
+        model: Model,
+        state: LearnerState,
+        task: Array,
+        draw: Callable[[int, Array], Batch],
+        key: Array,
+    ) -> LearnerState:
+        """The posterior becomes the prior."""
+        actor = state.trainable.actor
+        prior = Prior(
+            actor["trunk"], actor[SPREAD], jnp.full_like(state.method.weight, self.weight)
+        )
+        return state._replace(method=prior)

@@ -1,0 +1,133 @@
+"""Presets, as data, and how settings are chosen: defaults < preset < file < what is given by hand.
+
+A setting goes by its name (`steps_per_task`) or any longer end of its path (`popart.follow`);
+those of the method and of everything else are named alike.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.methods import Method, method_class
+from recall.plain import find, flattened, paths, replaced
+from recall.settings import Settings
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Named departures from the defaults."""
+
+    summary: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    every_method: Mapping[str, Any] = field(default_factory=dict)
+    methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+PRESETS = {
+    "default": Preset("The paper's choices, with PopArt's step corrected for its start."),
+    "paper": Preset("The paper's choices to the letter.", settings={"bias_corrected": False}),
+    "authors": Preset(
+        "Where the authors' code departs from their paper and a setting exists (docs/fidelity.md).",
+        settings={
+            "activation": "leaky_relu",
+            "popart.follow": "normalised",
+            "bias_corrected": False,
+        },
+        methods={"recall": {"old_weight": "per_task"}},
+    ),
+    "quick": Preset(
+        "Small networks and few steps, for pointworld and for trying things out.",
+        settings={
+            "hidden": (64, 64),
+            "head_layers": 1,
+            "initial_log_alpha": -2.0,
+            "steps_per_task": 3_000,
+            "update_after": 100,
+            "uniform_steps": 500,
+            "evaluate_every": 500,
+            "record_every": 500,
+            "scoring_episodes": 5,
+        },
+        every_method={"batch_size": 64, "old_batch_size": 64},
+        methods={
+            "perfect_memory": {"batch_size": 128},
+            "packnet": {"retraining_updates": 600},
+        },
+    ),
+}
+
+
+def preset_named(name: str) -> Preset:
+    """The preset called `name`."""
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What the names of settings are looked up in."""
+
+    method: Method
+    settings: Settings
+
+    def with_changes(self, changes: Mapping[str, Any]) -> "_Chosen":
+        """Every named setting changed, nested names or dotted ones."""
+        chosen = self
+        known = list(paths(self))
+        for name, value in flattened(changes).items():
+            chosen = replaced(chosen, find(name, known), value)
+        return chosen
+
+
+def choose(
+    method: str | Method,
+    settings: Settings,
+    preset: str,
+    *changes: Mapping[str, Any],
+) -> tuple[Method, Settings]:
+    """Method and settings after a preset and then `changes`, later ones last.
+
+    A method that comes with its own settings keeps them: a preset changes named methods only.
+    """
+    applied = preset_named(preset)
+    if isinstance(method, str):
+        chosen = _Chosen(method_class(method)(), settings).with_changes(applied.every_method)
+        chosen = chosen.with_changes(applied.methods.get(method, {}))
+    else:
+        chosen = _Chosen(method, settings)
+    for layer in (applied.settings, *changes):
+        chosen = chosen.with_changes(layer)
+    return chosen.method, chosen.settings
+
+
+# What a settings file may say besides settings: the arguments of `train`.
+FILE_ARGUMENTS = ("method", "sequence", "seeds", "preset")
+
+
+def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A .json or .toml file: the arguments of `train` in it, and the settings."""
+    path = Path(path)
+    if not path.exists():
+        raise BadValueError(f"there is no settings file {path}")
+    try:
+        if path.suffix == ".toml":
+            content: Any = tomllib.loads(path.read_text())
+        elif path.suffix == ".json":
+            content = json.loads(path.read_text())
+        else:
+            raise BadValueError(f"settings file {path}: only .json and .toml are read")
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadValueError(f"settings file {path} cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise BadValueError(f"settings file {path} holds no names")
+    arguments = {
+        name: content.pop(name)
+        for name in FILE_ARGUMENTS
+        if name in content and not isinstance(content[name], dict)
+    }
+    return arguments, content

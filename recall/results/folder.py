@@ -1,0 +1,122 @@
+"""A fleet's folder: who works in it, and what it already holds."""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recall.errors import RecallError
+from recall.results.store import read_description
+
+LOCK = "lock"
+# Where and how often, not what: a fleet that differs in these alone is the same fleet.
+_NO_MATTER = ("workers", "checkpoint_minutes")
+
+
+class FolderInUseError(RecallError):
+    """The folder holds something else, or another process works in it."""
+
+
+@contextlib.contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keep all other processes from training in `folder`.
+
+    The lock is the kernel's, on a file that says who has it: however a process dies, its lock
+    dies with it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            raise FolderInUseError(
+                f"{folder} is in use by {_holder(file.read())}: two processes cannot train there"
+            ) from None
+        file.truncate(0)
+        file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _holder(text: str) -> str:
+    try:
+        who = json.loads(text)
+        return f"process {who['pid']} on {who['host']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def check_free(folder: Path, description: dict[str, Any]) -> None:
+    """Refuse to start the described fleet in a folder that holds anything."""
+    if not (folder / "run.json").exists():
+        if any(path.name != LOCK for path in folder.glob("*")):
+            raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
+        return
+    held = read_description(folder)
+    if _what_matters(held) != _what_matters(json.loads(json.dumps(description))):
+        raise FolderInUseError(
+            f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
+            "Choose another folder"
+        )
+    if is_finished(folder):
+        raise FolderInUseError(f"{folder} holds this run already, finished")
+    raise FolderInUseError(
+        f"{folder} holds this run already, unfinished: `recall resume {folder}` goes on with it"
+    )
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether there is nothing left to train."""
+    return (folder / "outcome.json").exists()
+
+
+def summary(description: dict[str, Any]) -> str:
+    """A fleet in a few words."""
+    sequences = dict.fromkeys(run["sequence"] for run in description["runs"])
+    seeds = dict.fromkeys(run["seed"] for run in description["runs"])
+    return (
+        f"{description['method']['name']} on {' and '.join(sequences)}, "
+        f"seeds {' '.join(map(str, seeds))}"
+    )
+
+
+def _what_matters(description: dict[str, Any]) -> dict[str, Any]:
+    settings = dict(description["settings"])
+    settings["schedule"] = {
+        name: value for name, value in settings["schedule"].items() if name not in _NO_MATTER
+    }
+    return {
+        "method": description["method"],
+        "runs": description["runs"],
+        "settings": settings,
+    }
+
+
+def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """The first setting in which two fleets differ that look alike in a few words."""
+    if summary(held) != summary(wanted):
+        return ""
+    one, other = (
+        _leaves(_what_matters(held)),
+        _leaves(json.loads(json.dumps(_what_matters(wanted)))),
+    )
+    for name in one:
+        if name in other and one[name] != other[name]:
+            return f", with {name.rpartition('.')[2]} {one[name]} and not {other[name]}"
+    return ""
+
+
+def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
+    if not isinstance(tree, dict):
+        return {above: tree}
+    return {
+        name: leaf
+        for key, item in tree.items()
+        for name, leaf in _leaves(item, f"{above}.{key}").items()
+    }

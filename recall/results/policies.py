@@ -1,0 +1,53 @@
+"""The policies a fleet leaves: policies/<run>/task-K.npz after each task, final.npz at the end.
+
+A file holds `task_K`, the parameters that act on task K as one flat vector
+(recall.collect.policy): plain arrays, read without pickle.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from recall.errors import BadValueError
+
+Array = np.ndarray
+FINAL = "final"
+
+
+def write_policies(
+    folder: Path, names: Sequence[str], label: str, flat: Mapping[int, Array]
+) -> None:
+    """Write every run's policies; `flat` has [run, size] for each task's position."""
+    for index, name in enumerate(names):
+        target = folder / "policies" / name
+        target.mkdir(parents=True, exist_ok=True)
+        temporary = target / f"{label}.tmp"
+        with temporary.open("wb") as file:
+            np.savez(file, **{f"task_{task}": value[index] for task, value in flat.items()})
+        temporary.replace(target / f"{label}.npz")
+
+
+def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, Array]:
+    """[run, size] by position: the final policies, or those of the tasks that are over."""
+    where = folder / "policies"
+    if all((where / name / f"{FINAL}.npz").exists() for name in names):
+        files = dict.fromkeys(range(tasks), FINAL)
+    else:
+        files = {
+            task: f"task-{task}"
+            for task in range(tasks)
+            if all((where / name / f"task-{task}.npz").exists() for name in names)
+        }
+    if not files:
+        raise BadValueError(f"{folder} has no policies yet: no task is over")
+    return {
+        task: np.stack([_one(where / name / f"{label}.npz", task) for name in names])
+        for task, label in files.items()
+    }
+
+
+def _one(path: Path, task: int) -> Array:
+    with np.load(path, allow_pickle=False) as stored:
+        vector: Array = stored[f"task_{task}"]
+    return vector

@@ -1,0 +1,345 @@
+"""Training a fleet: the one place that sees worlds, replay, learner, evaluation and results.
+
+A fleet moves chunk by chunk, all runs in lockstep:
+
+    wait for the chunk that workers roll -> append it to replay -> burst of updates
+    (meanwhile, with overlap, the workers roll the next chunk with the policies of before)
+
+Between two chunks everything that decides the future is in `LearnerState`, the transition log, the
+simulators' states and `Clock`: that is what a checkpoint holds.
+"""
+
+import dataclasses
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall.checkpoint import Checkpoints
+from recall.collect.chunks import Chunks
+from recall.collect.orders import RunTasks
+from recall.collect.pool import Abandoned, Pool
+from recall.errors import RecallError
+from recall.evaluation import evaluate, score_heads
+from recall.experience import Experience
+from recall.learn import fleet
+from recall.results.policies import FINAL, write_policies
+from recall.results.records import score_records, training_records
+from recall.results.store import Store
+from recall.spec import FleetSpec, blueprint_of
+from recall.types import LearnerState, Stage
+from recall.watch import Watcher
+from recall.worlds.registry import task_label
+
+Array = np.ndarray
+
+
+class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
+    """Asked to stop; all is saved."""
+
+
+@dataclass
+class Clock:
+    """Where the fleet stands, in plain numbers."""
+
+    task: int = 0
+    steps: int = 0  # of the current task, appended to replay
+    updates: int = 0  # of the whole run
+    retrained: int = -1  # updates without new data after the current task; -1 before its end
+    evaluated: int = -1  # total steps at the last evaluation
+    old_sizes: list[int] = dataclasses.field(default_factory=list)
+    failed: dict[str, int] = dataclasses.field(default_factory=dict)  # run -> total step
+    episodes: list[list[Any]] = dataclasses.field(default_factory=list)  # ended since recorded
+
+
+class Trainer:
+    """Trains one fleet in one folder."""
+
+    def __init__(self, spec: FleetSpec, folder: Path, store: Store, watcher: Watcher):
+        self.spec, self.folder, self.store, self.watcher = spec, folder, store, watcher
+        self.schedule = spec.settings.schedule
+        self.names = [run.name for run in spec.runs]
+        self.blueprint, state_size = blueprint_of(spec)
+        self.clock = Clock()
+        self.stop_requested = False
+        self.checkpoints = Checkpoints(folder)
+        self.experience = Experience(spec, self.blueprint, folder)
+        self.state = fleet.init(self.blueprint, jnp.array([run.seed for run in spec.runs]))
+        self.pool = Pool(
+            [RunTasks(run.seed, run.tasks) for run in spec.runs],
+            spec.settings.world,
+            fleet.policy_shape(self.blueprint),
+            self.schedule.chunk_steps,
+            state_size,
+            self.schedule.workers or default_workers(),
+            should_stop=lambda: self.stop_requested,
+        )
+        self.chunks = Chunks(self.pool)
+        self._saved_at = time.monotonic()
+        self._task_saved = 0  # the task that the newest checkpoint stands in
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of each run since its start."""
+        return self.clock.task * self.spec.steps_per_task + self.clock.steps
+
+    def stage(self) -> Stage:
+        """The learner's view of the clock."""
+        filled = min(self.clock.steps, self.experience.capacity)
+        sizes = np.zeros(self.spec.tasks, np.int32)
+        sizes[: len(self.clock.old_sizes)] = self.clock.old_sizes
+        return Stage(jnp.asarray(self.clock.task), jnp.asarray(filled), jnp.asarray(sizes))
+
+    def policies(self, position: int) -> Array:
+        """Flat policies [run, size] of the task at `position`."""
+        return _for_workers(self._flat_policies(position))
+
+    def _flat_policies(self, position: int) -> jax.Array:
+        return fleet.flat_policies(self.blueprint, self.state, jnp.asarray(position))
+
+    # The loop.
+
+    def run(self) -> None:
+        """Train to the end, or until asked to stop."""
+        self.watcher.on_start(self.spec, self.folder, self.total_steps)
+        while self.clock.task < self.spec.tasks:
+            if self.clock.steps == 0:
+                self.start_task()
+            self._train_task()
+            self._end_task()
+        final = {task: self.policies(task) for task in range(self.spec.tasks)}
+        write_policies(self.folder, self.names, FINAL, final)
+        self.store.finish({"finished": True, "failed": self.clock.failed})
+        self.experience.clear()
+
+    def start_task(self) -> None:
+        """Choose the best old head where the method asks for it; build the environments."""
+        task = self.clock.task
+        best = np.full(len(self.names), -1)
+        if task and self.spec.method.best_return:
+            self.watcher.on_activity("scoring old heads on the new task")
+            episodes = self.schedule.scoring_episodes
+            try:
+                scores = score_heads(self.pool, self.spec.runs, self.policies, task, episodes)
+            except Abandoned:
+                self._leave()
+            best = np.argmax(scores, axis=1)
+            self.store.append("training", score_records(scores, best, self.total_steps, task))
+        self.state = fleet.start_task(
+            self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best)
+        )
+        self.pool.begin_task(task)
+
+    def _train_task(self) -> None:
+        # A fleet that was stopped in the middle of an evaluation resumes with that evaluation.
+        while True:
+            if self._evaluation_is_due():
+                self._evaluate()
+            self._save_if_due()
+            if self.clock.steps == self.spec.steps_per_task:
+                return
+            self.advance()
+            self.watcher.on_steps(self.total_steps)
+
+    def advance(self) -> None:
+        """One chunk: append it, order the next, learn."""
+        if not self.chunks.ordered:
+            self._order(None)
+        rows, ended = self.chunks.take()
+        self._check_rows(rows)
+        self.experience.append(self.clock.task, self.clock.steps, rows)
+        self.clock.steps += self.schedule.chunk_steps
+        self.clock.episodes += [
+            [run, outcome.success, outcome.episode_return] for run, outcome in ended
+        ]
+        more = self.clock.steps < self.spec.steps_per_task
+        early = None
+        if more and self.schedule.overlap and not self._acts_uniformly():
+            early = self._flat_policies(self.clock.task)
+        metrics = self.learn() if self.clock.steps >= self.schedule.update_after else {}
+        if more:
+            self._order(early)
+        if self.clock.steps % self.schedule.record_every == 0:
+            self._record(metrics)
+
+    def _acts_uniformly(self) -> bool:
+        explores = self.clock.task == 0 or not self.spec.method.best_return
+        return explores and self.clock.steps < self.schedule.uniform_steps
+
+    def _order(self, early: jax.Array | None) -> None:
+        """Order a chunk with the `early` policies, or with those of now."""
+        if self._acts_uniformly():
+            self.chunks.order(None, self.clock.steps)
+        elif early is None:
+            self.chunks.order(self.policies(self.clock.task), self.clock.steps)
+        else:
+            self.chunks.order(_for_workers(early), self.clock.steps)
+
+    def learn(self) -> Any:
+        """One burst of updates; returns its metrics, not waited for."""
+        updates = self.spec.settings.learner.updates_per_burst
+        self.state, metrics = fleet.burst(
+            self.blueprint,
+            self.state,
+            self.experience.replay,
+            self.stage(),
+            jnp.asarray(self.clock.updates),
+            fleet.groups_of(self.blueprint, self.clock.task),
+            updates,
+        )
+        self.clock.updates += updates
+        return metrics
+
+    def _end_task(self) -> None:
+        task, stage, clock = self.clock.task, self.stage(), self.clock
+        if clock.retrained < 0:
+            self.state = fleet.end_task(self.blueprint, self.state, self.experience.replay, stage)
+            clock.retrained = 0
+        if self.spec.method.retraining_updates and task < self.spec.tasks - 1:
+            self._retrain()
+        clock.old_sizes.append(self.experience.retire(self.state, stage))
+        write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+        clock.task, clock.steps, clock.retrained = task + 1, 0, -1
+        self.save()
+        self.watcher.on_task_end(task)
+
+    def _retrain(self) -> None:
+        self.watcher.on_activity("retraining")
+        while self.clock.retrained < self.spec.method.retraining_updates:
+            self.learn()
+            self.clock.retrained += self.spec.settings.learner.updates_per_burst
+            self._save_if_due()
+        self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.clock.task))
+
+    # What is told.
+
+    def _evaluation_is_due(self) -> bool:
+        if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:
+            return False
+        at_end = self.clock.steps == self.spec.steps_per_task
+        return at_end or self.clock.steps % self.schedule.evaluate_every == 0
+
+    def _evaluate(self) -> None:
+        self.chunks.settle()
+        self._check_failures()
+        self.watcher.on_activity("evaluating")
+        episodes = self.schedule.evaluation_episodes
+        played = evaluate(self.pool, self.spec.runs, self.policies, self.total_steps, episodes)
+        try:
+            records = list(played)
+        except Abandoned:  # done again, with the same outcome, after resuming
+            return
+        alive = [record for record in records if self.names[record["run"]] not in self.clock.failed]
+        self.store.append("evaluations", alive)
+        self.clock.evaluated = self.total_steps
+        self.watcher.on_evaluation(self.total_steps, alive)
+
+    def _record(self, metrics: Any) -> None:
+        self._check_failures()
+        alive = [run for run, name in enumerate(self.names) if name not in self.clock.failed]
+        values = jax.tree.map(np.asarray, metrics)
+        records = training_records(self.total_steps, alive, self.clock.episodes, values)
+        self.clock.episodes = []
+        self.store.append("training", records)
+        self.watcher.on_training(records)
+
+    def _check_rows(self, rows: Array) -> None:
+        """A run whose task gave no number has failed; it goes on in lockstep, unrecorded."""
+        finite = np.isfinite(rows).all(axis=2)  # [run, step]
+        for run in np.flatnonzero(~finite.all(axis=1)):
+            task = task_label(self.spec.runs[run].tasks[self.clock.task])
+            step = self.total_steps + int(np.argmin(finite[run])) + 1
+            self._fail(self.names[run], step, f"{task} gave a number that is not finite")
+
+    def _check_failures(self) -> None:
+        for name, update in fleet.failures(self.state, self.names).items():
+            self._fail(name, self.total_steps, f"a loss was not finite in update {update}")
+        if len(self.clock.failed) == len(self.names):
+            self.store.finish({"finished": False, "failed": self.clock.failed})
+            raise RecallError(f"every run failed, at these steps: {self.clock.failed}")
+
+    def _fail(self, name: str, step: int, reason: str) -> None:
+        if name not in self.clock.failed:
+            self.clock.failed[name] = step
+            self.watcher.on_failure(name, step, reason)
+
+    # Checkpoints.
+
+    def _save_if_due(self) -> None:
+        due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
+        # At step 0 the checkpoint of the last task's end still stands: `start_task` is repeated.
+        if self.clock.steps and (due or self.stop_requested):
+            self.save()
+        if self.stop_requested:
+            self._leave()
+
+    def _leave(self) -> NoReturn:
+        raise Interrupted(
+            f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; all is saved"
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint; the chunk in flight is waited for and goes into it."""
+        self.chunks.settle()
+        self.experience.sync()
+        arrays, ended = self.chunks.saved()
+        facts = {
+            "clock": dataclasses.asdict(self.clock),
+            "records": self.store.sync(),
+            "ended": ended,
+        }
+        self.checkpoints.save({"learner": self.state, "chunks": arrays}, facts)
+        self._saved_at = time.monotonic()
+        # The checkpoints that are kept are this one and the one before.
+        self.experience.forget(before=self._task_saved)
+        self._task_saved = self.clock.task
+
+    def restore(self) -> list[str]:
+        """Go back to the newest whole checkpoint, or to the start where none was written.
+
+        Returns what was wrong with newer ones.
+        """
+        arrays, _ = self.chunks.saved()
+        found = self.checkpoints.restore(
+            {"learner": self.state, "chunks": arrays}, self._check_facts
+        )
+        if found is None:
+            self.store.cut({"evaluations": 0, "training": 0})
+            self.experience.restore(0, 0)
+            return []
+        arrays, facts, complaints = found
+        self.clock = Clock(**facts["clock"])
+        self._task_saved = self.clock.task
+        self.state = LearnerState(*jax.tree.map(jnp.array, arrays["learner"]))
+        self.store.cut(facts["records"])
+        self.experience.restore(self.clock.task, self.clock.steps)
+        if self.clock.steps:
+            self.chunks.restore(arrays["chunks"], facts["ended"], self.clock.task)
+        return complaints
+
+    def _check_facts(self, facts: dict[str, Any]) -> None:
+        """Refuse a checkpoint whose records or transitions are no longer there."""
+        self.store.check(facts["records"])
+        self.experience.check(facts["clock"]["task"], facts["clock"]["steps"])
+
+    def close(self) -> None:
+        """Release workers and files."""
+        self.pool.close()
+        self.experience.close()
+        self.store.close()
+        self.checkpoints.close()
+
+
+def _for_workers(flat: jax.Array) -> Array:
+    """Policies as workers take them; a run that failed acts from zeros."""
+    return np.nan_to_num(np.asarray(flat), posinf=0.0, neginf=0.0)
+
+
+def default_workers() -> int:
+    """One per core."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,121 @@
+"""The transitions of a fleet on disk: one file per task, appended chunk after chunk.
+
+    task-K.rows   every chunk of task K, [chunk, run, step, column] float32
+    old-K.npy     what replay keeps of task K once it is over
+
+Nothing is rewritten. A checkpoint knows how many chunks it stands for; what came later is cut off
+when a fleet resumes and collected again.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.errors import RecallError
+
+Array = np.ndarray
+
+
+class TransitionLog:
+    """Every transition that some checkpoint may still need."""
+
+    def __init__(self, folder: Path, runs: int, chunk_steps: int, width: int):
+        self.folder = folder / "replay"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._shape = (runs, chunk_steps, width)
+        self._chunk_bytes = 4 * runs * chunk_steps * width
+        self._file: Any = None
+        self._task = -1
+
+    def _path(self, task: int) -> Path:
+        return self.folder / f"task-{task}.rows"
+
+    def append(self, task: int, rows: Array) -> None:
+        """Add a chunk [run, step, column] of the task."""
+        if task != self._task:
+            self.close()
+            # Unbuffered: nothing is left over that would be written after a failure.
+            self._file, self._task = self._path(task).open("ab", buffering=0), task
+        write_all(self._file, np.ascontiguousarray(rows, np.float32).tobytes())
+
+    def sync(self) -> None:
+        """Put all on disk."""
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+
+    def check(self, task: int, chunks: int) -> None:
+        """Refuse a log that has lost some of the first `chunks` chunks of `task`."""
+        path = self._path(task)
+        stored = path.stat().st_size if path.exists() else 0
+        if stored < chunks * self._chunk_bytes:
+            raise RecallError(
+                f"{path} has {stored // self._chunk_bytes} of {chunks} chunks: the rest is lost"
+            )
+
+    def cut(self, task: int, chunks: int) -> None:
+        """Drop what came after the first `chunks` chunks of `task`."""
+        self.close()
+        self.check(task, chunks)
+        if self._path(task).exists():
+            os.truncate(self._path(task), chunks * self._chunk_bytes)
+        for later in self._numbers():
+            if later > task:
+                self._path(later).unlink()
+
+    def _numbers(self) -> list[int]:
+        return [int(path.stem.split("-")[1]) for path in self.folder.glob("task-*.rows")]
+
+    def read(self, task: int, capacity: int) -> Array:
+        """[run, slot, column] as the buffer of the task stood: the last chunks, in its ring."""
+        runs, chunk, width = self._shape
+        rows = np.zeros((runs, capacity, width), np.float32)
+        path = self._path(task)
+        if not path.exists() or not path.stat().st_size:
+            return rows
+        stored = np.memmap(path, np.float32, "r").reshape(-1, runs, chunk, width)
+        for number in range(max(0, len(stored) - capacity // chunk), len(stored)):
+            start = number * chunk % capacity
+            rows[:, start : start + chunk] = stored[number]
+        return rows
+
+    def keep(self, task: int, kept: Array) -> None:
+        """Write what replay keeps of a finished task, or the part that is not in the log."""
+        temporary = self.folder / f"old-{task}.tmp"
+        with temporary.open("wb") as file:
+            np.save(file, kept)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.folder / f"old-{task}.npy")
+
+    def read_kept(self, task: int) -> Array:
+        """What `keep` was given."""
+        kept: Array = np.load(self.folder / f"old-{task}.npy", allow_pickle=False)
+        return kept
+
+    def forget(self, before: int) -> None:
+        """Remove the transitions of the tasks before `before`."""
+        for task in self._numbers():
+            if task < before:
+                self._path(task).unlink()
+
+    def clear(self) -> None:
+        """Remove everything: the fleet is done, nothing will be resumed."""
+        self.close()
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.folder.rmdir()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file, self._task = None, -1
+
+
+def write_all(file: Any, data: bytes) -> None:
+    """Write to an unbuffered file, which may take a part at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]

@@ -1,0 +1,83 @@
+"""What a watcher is told."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.spec import FleetSpec
+
+Record = dict[str, Any]
+
+
+class Watcher:
+    """Sees everything and shows nothing: `--quiet`, and the base of the others."""
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Training starts in `folder`, or goes on from `total_steps` steps of each run."""
+
+    def on_steps(self, total_steps: int) -> None:
+        """A chunk is done."""
+
+    def on_activity(self, what: str) -> None:
+        """Something other than training takes its time, until the next step."""
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """All tasks were evaluated."""
+
+    def on_training(self, records: Sequence[Record]) -> None:
+        """Training records were written."""
+
+    def on_task_end(self, task: int) -> None:
+        """A stage is over."""
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """A run has failed; the others go on."""
+
+    def on_message(self, message: str) -> None:
+        """Something a person should know."""
+
+    def close(self) -> None:
+        """Nothing more will come. May be called twice."""
+
+
+class Several(Watcher):
+    """Tells everything to all of its watchers, in order."""
+
+    def __init__(self, watchers: Sequence[Watcher]):
+        self.watchers = tuple(watchers)
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_start(spec, folder, total_steps)
+
+    def on_steps(self, total_steps: int) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_steps(total_steps)
+
+    def on_activity(self, what: str) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_activity(what)
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_evaluation(total_steps, records)
+
+    def on_training(self, records: Sequence[Record]) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_training(records)
+
+    def on_task_end(self, task: int) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_task_end(task)
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_failure(name, step, reason)
+
+    def on_message(self, message: str) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_message(message)
+
+    def close(self) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.close()

@@ -1,0 +1,77 @@
+"""Plain lines for logs and pipes: at every evaluation, and about twice a minute."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from recall.spec import FleetSpec
+from recall.watch.base import Record, Watcher
+from recall.watch.progress import Progress
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+class Lines(Watcher):
+    """Writes to standard error, so that standard output stays for results."""
+
+    def __init__(self, file: TextIO | None = None):
+        self._file = file or sys.stderr
+        self._progress: Progress | None = None
+        self._told_at = 0.0
+
+    def _tell(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+        self._told_at = time.monotonic()
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Say what trains."""
+        self._progress = Progress(spec, total_steps)
+        runs = "1 run" if len(spec.runs) == 1 else f"{len(spec.runs)} runs"
+        where = f", from step {total_steps:,}" if total_steps else ""
+        self._tell(
+            f"{spec.method.label}: {runs} of {spec.total_steps:,} steps, tasks "
+            f"{', '.join(self._progress.labels)}{where}"
+        )
+
+    def on_steps(self, total_steps: int) -> None:
+        """Say how far and how fast, now and then."""
+        assert self._progress is not None
+        self._progress.step(total_steps)
+        if time.monotonic() - self._told_at > _SECONDS_BETWEEN_LINES:
+            self._tell(self._place())
+
+    def _place(self) -> str:
+        progress = self._progress
+        assert progress is not None
+        parts = [
+            f"step {progress.total_steps:,} of {progress.spec.total_steps:,}",
+            progress.stage_name(),
+            progress.speed(),
+            progress.time_left(progress.spec.total_steps - progress.total_steps),
+        ]
+        return " | ".join(part for part in parts if part)
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """Say where and how well."""
+        assert self._progress is not None
+        self._progress.evaluated(records)
+        pairs = zip(self._progress.labels, self._progress.means(), strict=True)
+        success = ", ".join(f"{label} {mean}" for label, mean in pairs)
+        self._tell(f"{self._place()} | success {success}")
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Say which run failed."""
+        assert self._progress is not None
+        self._progress.failed(name)
+        self._tell(failure_text(name, step, reason))
+
+    def on_message(self, message: str) -> None:
+        """Pass on."""
+        self._tell(message)
+
+
+def failure_text(name: str, step: int, reason: str) -> str:
+    """What is said of a failed run."""
+    return f"run {name} failed at step {step:,}: {reason}; the other runs go on"

@@ -1,0 +1,102 @@
+"""A view that a person likes to watch: bars, speed, time left, and the success of every task."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from recall.spec import FleetSpec
+from recall.watch.base import Record, Watcher
+from recall.watch.lines import failure_text
+from recall.watch.progress import Progress
+
+_REFRESHES_PER_SECOND = 4
+_BAR_WIDTH = 30
+
+
+class LiveView(Watcher):
+    """Redraws itself in place; messages scroll by above it."""
+
+    def __init__(self, console: Console | None = None):
+        self._console = console or Console(stderr=True)
+        self._live: Live | None = None
+        self._progress: Progress | None = None
+        self._activity = "starting"
+        self._evaluated_at = 0
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Start drawing."""
+        self._progress = Progress(spec, total_steps)
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._view,
+            refresh_per_second=_REFRESHES_PER_SECOND,
+            transient=False,
+        )
+        self._live.start()
+
+    def on_steps(self, total_steps: int) -> None:
+        """Move the bars."""
+        if self._progress is not None:
+            self._progress.step(total_steps)
+            self._activity = "training"
+
+    def on_activity(self, what: str) -> None:
+        """Say it."""
+        self._activity = what
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """Fill the table."""
+        if self._progress is not None:
+            self._progress.evaluated(records)
+            self._evaluated_at = total_steps
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Say which run failed."""
+        if self._progress is not None:
+            self._progress.failed(name)
+        self._console.print(failure_text(name, step, reason), style="red")
+
+    def on_message(self, message: str) -> None:
+        """Pass on."""
+        self._console.print(message, style="yellow")
+
+    def close(self) -> None:
+        """Leave the last picture standing."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _view(self) -> Group:
+        progress = self._progress
+        assert progress is not None
+        spec = progress.spec
+        runs = "1 run" if len(progress.runs) == 1 else f"{len(progress.runs)} runs"
+        title = Text.assemble((spec.method.label, "bold"), f"  {runs}  {self._activity}")
+        return Group(title, self._bars(progress), *self._table(progress))
+
+    def _bars(self, progress: Progress) -> Table:
+        spec = progress.spec
+        bars = Table.grid(padding=(0, 2))
+        for name, done, total in (
+            (progress.stage_name(), progress.stage_steps, spec.steps_per_task),
+            ("all tasks", progress.total_steps, spec.total_steps),
+        ):
+            bar = ProgressBar(total, done, width=_BAR_WIDTH)
+            left = progress.time_left(total - done)
+            bars.add_row(name, bar, f"{done:,} of {total:,}", progress.speed(), left)
+        return bars
+
+    def _table(self, progress: Progress) -> list[Table]:
+        if not self._evaluated_at:
+            return []
+        table = Table(f"success at {self._evaluated_at:,}", *progress.labels)
+        for row in progress.rows():
+            table.add_row(*row)
+        name = "mean" if len(progress.runs) > 1 else progress.runs[0]
+        table.add_row(name, *progress.means(), style="bold")
+        return [table]

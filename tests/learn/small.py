@@ -1,0 +1,48 @@
+"""A small learner on made-up transitions, shared by the tests so that compilations are shared."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall import replay as buffers
+from recall.columns import Columns
+from recall.learn import fleet
+from recall.learn.build import Blueprint
+from recall.methods import Method, Recall
+from recall.settings import LearnerSettings, NetworkSettings, SacSettings
+from recall.types import Stage
+
+COLUMNS = Columns(observation_size=3, action_size=2)
+STORED = 40
+TASKS = 4
+NETWORK = NetworkSettings(hidden=(16, 16), head_layers=1)
+
+
+def make_blueprint(method: Method | None = None, **sac) -> Blueprint:
+    method = method or Recall(batch_size=8, old_batch_size=8)
+    settings = LearnerSettings(
+        network=NETWORK, sac=SacSettings(matmul="float32", **sac), updates_per_burst=3
+    )
+    return Blueprint(method, settings, COLUMNS, TASKS)
+
+
+def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffers.Replay:
+    replay = buffers.init(COLUMNS, STORED, kept, STORED, runs)
+    keys = iter(jax.random.split(jax.random.PRNGKey(seed), 2))
+    return jax.tree.map(lambda leaf: 0.5 * jax.random.normal(next(keys), leaf.shape), replay)
+
+
+def make_stage(task: int) -> Stage:
+    return Stage(jnp.asarray(task), jnp.asarray(STORED), jnp.full(TASKS, STORED))
+
+
+def run_burst(blueprint, state, replay, task, updates=3, first=0):
+    groups = fleet.groups_of(blueprint, task)
+    return fleet.burst(
+        blueprint, state, replay, make_stage(task), jnp.asarray(first), groups, updates
+    )
+
+
+def leaves_equal(a, b) -> bool:
+    pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    return all(np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)

@@ -1,0 +1,258 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.learn import fleet
+from recall.methods import FineTuning, PerfectMemory, Recall
+from recall.nets import gaussian
+from recall.types import Forward
+from tests.learn.small import (
+    COLUMNS,
+    TASKS,
+    leaves_equal,
+    make_blueprint,
+    make_replay,
+    make_stage,
+    run_burst,
+)
+
+PER_TASK = ("actor", "critic", "target")
+
+
+def copied(tree):
+    return jax.tree.map(np.array, tree)
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "moved"),
+    [
+        (FineTuning(batch_size=8), 2, {2}),
+        (Recall(batch_size=8, old_batch_size=8), 0, {0}),
+        (Recall(batch_size=8, old_batch_size=8), 2, {0, 1, 2}),
+        # Two groups at task 3: one update has the turn of two old tasks.
+        (Recall(batch_size=8, old_batch_size=8, old_groups=2), 3, {0, 1, 3}),
+        (PerfectMemory(batch_size=64), 1, {0, 1}),
+    ],
+)
+def test_only_heads_in_the_batch_change(method, task, moved):
+    blueprint = make_blueprint(method)
+    state = fleet.init(blueprint, jnp.array([0]))
+    # Moments that would carry a head on even without a gradient.
+    trainable = state.trainable
+    trainable = trainable._replace(
+        critic_moments=jax.tree.map(lambda leaf: leaf + 1, trainable.critic_moments),
+        alpha_moments=jax.tree.map(lambda leaf: leaf + 1, trainable.alpha_moments),
+    )
+    state = state._replace(trainable=trainable)
+    before = copied(state.trainable)
+    state, _ = run_burst(blueprint, state, make_replay(1), task, updates=1)
+    after = copied(state.trainable)
+    for name in PER_TASK:
+        old, new = getattr(before, name)["heads"][0], getattr(after, name)["heads"][0]
+        changed = {t for t in range(TASKS) if not np.array_equal(old[t], new[t])}
+        assert changed == moved, name
+    old, new = before.critic_moments.first["heads"][0], after.critic_moments.first["heads"][0]
+    assert {t for t in range(TASKS) if not np.array_equal(old[t], new[t])} == moved
+    alphas = before.log_alpha["heads"][0] != after.log_alpha["heads"][0]
+    learns = moved if method.sampling == "everything" else {task}
+    assert set(np.flatnonzero(alphas)) == learns
+
+
+def test_old_tasks_take_turns_evenly():
+    method = Recall(batch_size=8, old_batch_size=8, old_groups=2)
+    blueprint = make_blueprint(method)
+    stage, seen = make_stage(3), []
+    from recall.replay import heads_of_update
+
+    for number in range(6):
+        heads = np.asarray(heads_of_update(stage, 2, 2, jnp.asarray(number)))
+        assert heads[-1] == 3
+        seen += heads[:-1].tolist()
+    assert [seen.count(task) for task in range(3)] == [4, 4, 4]
+    assert fleet.groups_of(blueprint, 3) == 2
+    assert fleet.groups_of(blueprint, 1) == 1
+
+
+def test_vmapped_runs_equal_single_runs():
+    blueprint = make_blueprint()
+    seeds = [4, 5, 6]
+    replay = make_replay(3)
+    together, metrics = run_burst(
+        blueprint, fleet.init(blueprint, jnp.array(seeds)), replay, task=2
+    )
+    for run, seed in enumerate(seeds):
+        mine = jax.tree.map(lambda leaf, run=run: leaf[run : run + 1], replay)
+        alone, alone_metrics = run_burst(
+            blueprint, fleet.init(blueprint, jnp.array([seed])), mine, task=2
+        )
+        for a, b in zip(
+            jax.tree.leaves(together.trainable), jax.tree.leaves(alone.trainable), strict=True
+        ):
+            np.testing.assert_allclose(np.asarray(a)[run], np.asarray(b)[0], rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(metrics["loss_q"][run], alone_metrics["loss_q"][0], rtol=1e-3)
+
+
+def test_equal_seeds_give_equal_bits_and_other_seeds_others():
+    blueprint = make_blueprint()
+    states = [
+        run_burst(blueprint, fleet.init(blueprint, jnp.array([seed])), make_replay(1), 1)[0]
+        for seed in (0, 0, 1)
+    ]
+    assert leaves_equal(states[0], states[1])
+    assert not leaves_equal(states[0].trainable.actor, states[2].trainable.actor)
+
+
+def test_nothing_compiles_inside_a_stage():
+    blueprint = make_blueprint()
+    state = fleet.init(blueprint, jnp.array([0]))
+    replay = make_replay(1)
+    state, _ = run_burst(blueprint, state, replay, 2)
+    compiled = fleet.burst._cache_size()
+    for first in (3, 6):
+        state, _ = run_burst(blueprint, state, replay, 2, first=first)
+    assert fleet.burst._cache_size() == compiled
+
+
+def test_bursts_count_as_one_long_burst():
+    """Updates are numbered: three and three are the same as six."""
+    blueprint = make_blueprint()
+    replay = make_replay(1)
+    state = fleet.init(blueprint, jnp.array([0]))
+    for first in (0, 3):
+        state, _ = run_burst(blueprint, state, replay, 2, updates=3, first=first)
+    long, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), replay, 2, updates=6)
+    for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(long), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-4, atol=1e-6)
+
+
+def test_distillation_alone_brings_a_policy_back():
+    blueprint = make_blueprint()
+    method = blueprint.method
+    actor = blueprint.actor.init(jax.random.PRNGKey(0))
+    states = jax.random.normal(jax.random.PRNGKey(1), (64, 3))
+    stored = blueprint.policy_of_task(actor, states, 0)
+    batch_like = type("B", (), {"stored": stored, "new": jnp.zeros(64)})
+
+    def loss(params):
+        policy = blueprint.policy_of_task(params, states, 0)
+        forward = Forward(batch_like, policy, jnp.zeros((2, 64)), jnp.zeros(64))
+        return method.actor_loss(blueprint, (), params, forward)[0]
+
+    noise = jax.random.split(jax.random.PRNGKey(2))
+    params = {
+        "trunk": actor["trunk"] + 0.05 * jax.random.normal(noise[0], actor["trunk"].shape),
+        "heads": actor["heads"] + 0.05 * jax.random.normal(noise[1], actor["heads"].shape),
+    }
+    start = float(loss(params))
+
+    @jax.jit
+    def descend(params):
+        return jax.lax.fori_loop(
+            0, 800,
+            lambda _, p: jax.tree.map(lambda x, g: x - 3e-3 * g, p, jax.grad(loss)(p)),
+            params,
+        )  # fmt: skip
+
+    params = descend(params)
+    assert float(loss(params)) < 0.02 * start
+    policy = blueprint.policy_of_task(params, states, 0)
+    np.testing.assert_allclose(policy.mean, stored.mean, atol=0.06)
+
+
+@pytest.mark.parametrize("inherit", [False, True])
+def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
+    blueprint = make_blueprint()
+    popart = dataclasses.replace(blueprint.settings.popart, inherit=inherit)
+    blueprint = dataclasses.replace(
+        blueprint, settings=dataclasses.replace(blueprint.settings, popart=popart)
+    )
+    state = fleet.init(blueprint, jnp.array([0, 1]))
+    state, _ = run_burst(blueprint, state, make_replay(2), 1)
+    before = copied(state.trainable)
+    state = fleet.start_task(blueprint, state, jnp.asarray(2), jnp.array([1, -1]))
+    after = copied(state.trainable)
+    for name in PER_TASK:
+        old, new = getattr(before, name), getattr(after, name)
+        np.testing.assert_array_equal(new["trunk"], old["trunk"])
+        np.testing.assert_array_equal(new["heads"][0, 2], old["heads"][0, 1])
+        assert not np.array_equal(old["heads"][0, 2], old["heads"][0, 1])
+        for task in (0, 1, 3):
+            np.testing.assert_array_equal(new["heads"][0, task], old["heads"][0, task])
+        np.testing.assert_array_equal(new["heads"][1], old["heads"][1])  # -1: no copy
+    for name in ("actor_moments", "critic_moments", "alpha_moments"):
+        assert leaves_equal(getattr(before, name), getattr(after, name))
+    same = leaves_equal(before.popart, after.popart)
+    assert same is (not inherit)
+    if inherit:
+        np.testing.assert_array_equal(
+            after.log_alpha["heads"][0, 2], before.log_alpha["heads"][0, 1]
+        )
+
+
+@pytest.mark.parametrize("column", [0, COLUMNS.observation_size + COLUMNS.action_size])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_number_that_is_none_fails_its_run_alone(column, value):
+    blueprint = make_blueprint()
+    replay = make_replay(2)
+    clean, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), replay, 1)
+    dirty = replay._replace(new=replay.new.at[0, :, column].set(value))
+    state, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), dirty, 1)
+    assert fleet.failures(state, ["first", "second"]) == {"first": 0}
+    for a, b in zip(jax.tree.leaves(clean), jax.tree.leaves(state), strict=True):
+        np.testing.assert_array_equal(np.asarray(a)[1], np.asarray(b)[1])
+    assert fleet.failures(clean, ["first", "second"]) == {}
+
+
+def test_clipping_bounds_the_gradient():
+    """With Adam's moments at zero a step is the learning rate; clipping shows in the moments."""
+    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3)
+    blueprint = make_blueprint(method)
+    state = fleet.init(blueprint, jnp.array([0]))
+    state, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
+    assert float(metrics["grad_norm_q"][0]) > 1e-3
+    first = state.trainable.critic_moments.first
+    norm = np.sqrt(sum(float(jnp.sum((leaf / 0.1) ** 2)) for leaf in first.values()))
+    np.testing.assert_allclose(norm, 1e-3, rtol=1e-3)
+
+
+def test_targets_follow_the_critics_slowly():
+    blueprint = make_blueprint(FineTuning(batch_size=8))
+    state = fleet.init(blueprint, jnp.array([0]))
+    before = copied(state.trainable)
+    state, _ = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    moved = np.asarray(state.trainable.critic["trunk"]) - before.critic["trunk"]
+    followed = np.asarray(state.trainable.target["trunk"]) - before.target["trunk"]
+    np.testing.assert_allclose(followed, 0.005 * moved, rtol=1e-2, atol=1e-8)
+
+
+def test_metrics_are_there_and_by_task():
+    blueprint = make_blueprint()
+    _, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), make_replay(1), 2)
+    for name in ("loss_q", "loss_pi", "loss_alpha", "loss_distill", "grad_norm_pi", "grad_norm_q"):
+        assert metrics[name].shape == (1,)
+    for name in ("q_value", "entropy"):
+        np.testing.assert_array_equal(np.isnan(metrics[name][0]), [False, False, False, True])
+    for name in ("alpha", "mu", "sigma"):
+        assert metrics[name].shape == (1, TASKS)
+
+
+def test_a_replay_row_is_at_most_160_bytes_in_continual_world():
+    from recall.columns import Columns
+
+    assert Columns(12, 4).old_width * 4 <= 160
+
+
+def test_squashed_gaussian_log_probability_is_the_change_of_variables():
+    policy = gaussian.Gaussian(jnp.array([0.3, -1.0]), jnp.array([-0.5, 0.2]))
+    noise = jnp.array([0.7, -0.4])
+    action, log_pi = gaussian.sample(policy, noise)
+    before = np.arctanh(np.asarray(action, float))
+    std = np.exp(np.asarray(policy.log_std, float))
+    density = -0.5 * ((before - np.asarray(policy.mean)) / std) ** 2 - np.log(
+        std * np.sqrt(2 * np.pi)
+    )
+    expected = np.sum(density - np.log(1 - np.asarray(action, float) ** 2))
+    np.testing.assert_allclose(log_pi, expected, rtol=1e-5)

@@ -1,0 +1,162 @@
+"""Small fleets that live through three tasks on made-up transitions, as recall.train leads them."""
+
+import dataclasses
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall import replay as buffers
+from recall.columns import Columns
+from recall.learn import fleet
+from recall.learn.build import Blueprint
+from recall.learn.update import joint_loss
+from recall.methods import METHODS, Method
+from recall.nets.multihead import Rows, take_heads
+from recall.settings import LearnerSettings, NetworkSettings
+from recall.types import Batch, Gradients, LearnerState, Metrics, Networks, Stage
+
+COLUMNS = Columns(observation_size=3, action_size=2)
+TASKS, CAPACITY, MEMORY, UPDATES = 3, 32, 16, 2
+SEEDS = (3, 3, 4)  # two runs that must agree, and one that must not
+SETTINGS = LearnerSettings(network=NetworkSettings(hidden=(16, 16), head_layers=1))
+# What makes a method's run small; the rest of its settings are its own.
+SMALL: dict[str, Any] = {
+    "batch_size": 8,
+    "old_batch_size": 8,
+    "old_groups": 1,
+    "importance_batches": 2,
+    "importance_batch_size": 8,
+}
+
+
+def small(method: str | type[Method], **changes: Any) -> Method:
+    kind = METHODS[method] if isinstance(method, str) else method
+    fields = {field.name: field.default for field in dataclasses.fields(kind)}
+    if fields["memory_per_task"]:
+        changes.setdefault("memory_per_task", MEMORY)
+    if fields["retraining_updates"]:
+        changes.setdefault("retraining_updates", UPDATES)
+    return kind(**{name: SMALL[name] for name in SMALL if name in fields} | changes)
+
+
+def blueprint_of(method: Method) -> Blueprint:
+    return Blueprint(method, SETTINGS, COLUMNS, TASKS)
+
+
+@cache
+def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
+    """[run, CAPACITY, width] of one task, the same in all runs; scales differ between tasks."""
+    rng = np.random.default_rng(task)
+    shape = (CAPACITY, COLUMNS.observation_size)
+    rows = COLUMNS.pack(
+        rng.normal(size=shape),
+        rng.uniform(-1, 1, (CAPACITY, COLUMNS.action_size)),
+        rng.normal(size=CAPACITY) * 10.0**task,
+        (rng.random(CAPACITY) < 0.1).astype(np.float32),
+        rng.normal(size=shape),
+    )
+    return np.broadcast_to(rows, (runs, *rows.shape)).copy()
+
+
+class SmallFleet:
+    """The calls that recall.train makes, in its order."""
+
+    def __init__(self, method: Method, seeds: tuple[int, ...] = SEEDS):
+        self.method, self.blueprint, self.runs = method, blueprint_of(method), len(seeds)
+        self.state: LearnerState = fleet.init(self.blueprint, jnp.asarray(seeds))
+        kept = TASKS - 1 if method.keeps() else 0
+        memory = method.memory_per_task
+        self.memory = CAPACITY if memory is None else memory
+        self.replay = buffers.init(COLUMNS, CAPACITY, kept, self.memory, self.runs)
+        self.task, self.updates = 0, 0
+
+    def stage(self) -> Stage:
+        sizes = np.where(np.arange(TASKS) < self.task, self.memory, 0).astype(np.int32)
+        return Stage(jnp.asarray(self.task), jnp.asarray(CAPACITY), jnp.asarray(sizes))
+
+    def start(self) -> None:
+        none = jnp.full(self.runs, -1)
+        self.state = fleet.start_task(self.blueprint, self.state, jnp.asarray(self.task), none)
+        rows = jnp.asarray(transitions(self.task, self.runs))
+        self.replay = fleet.append(self.replay, rows, jnp.asarray(0))
+
+    def next_burst(self) -> tuple[Any, ...]:
+        """What fleet.burst is called with."""
+        groups, number = fleet.groups_of(self.blueprint, self.task), jnp.asarray(self.updates)
+        return self.blueprint, self.state, self.replay, self.stage(), number, groups, UPDATES
+
+    def burst(self) -> Metrics:
+        self.state, metrics = fleet.burst(*self.next_burst())
+        self.updates += UPDATES
+        return metrics
+
+    def end(self) -> None:
+        self.state = fleet.end_task(self.blueprint, self.state, self.replay, self.stage())
+        if self.method.retraining_updates and self.task < TASKS - 1:
+            self.burst()
+            self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
+        if self.method.keeps() and self.task < TASKS - 1:
+            self.replay = fleet.retire(self.blueprint, self.state, self.replay, self.stage())
+        self.task += 1
+
+    def train(self) -> None:
+        self.start()
+        self.burst()
+        self.end()
+
+    def pass_by(self) -> None:
+        """A task that teaches nothing: its start and its end, which compile in no time."""
+        self.start()
+        self.end()
+
+    def policies(self, task: int) -> np.ndarray:
+        return np.asarray(fleet.flat_policies(self.blueprint, self.state, jnp.asarray(task)))
+
+    def one_run(self, run: int = 0) -> tuple[LearnerState, buffers.Replay]:
+        """A run's state and replay without the run axis; NumPy slices them and compiles nothing."""
+        return jax.tree.map(
+            lambda leaf: jnp.asarray(np.asarray(leaf)[run]), (self.state, self.replay)
+        )
+
+
+def gradients(
+    blueprint: Blueprint, state: LearnerState, batch: Batch, weights: jax.Array, key: jax.Array
+) -> tuple[Gradients, Metrics]:
+    """Of the joint loss on a batch that uses the first heads, in order."""
+    arrays = batch._replace(rows=None, heads=None)
+    return _gradients(blueprint, batch.rows, len(batch.heads), state, arrays, weights, key)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _gradients(
+    blueprint: Blueprint,
+    rows: Rows,
+    heads: int,
+    state: LearnerState,
+    arrays: Batch,
+    weights: jax.Array,
+    key: jax.Array,
+) -> tuple[Gradients, Metrics]:
+    batch = arrays._replace(rows=rows, heads=np.arange(heads))
+    part = take_heads(Networks.of(state.trainable), batch.heads)
+
+    def loss(trained: Gradients) -> Any:
+        return joint_loss(blueprint, trained, part, state.method, batch, weights, key)
+
+    found, (_, metrics) = jax.grad(loss, has_aux=True)(
+        Gradients(part.actor, part.critic, part.log_alpha)
+    )
+    return found, metrics
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """Bit for bit."""
+    for one, other in zip(leaves(left), leaves(right), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,0 +1,124 @@
+"""ClonEx, CLEAR and RECALL: what old rows do to the losses, and what they do not."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_fleets import COLUMNS, SmallFleet, assert_same, blueprint_of, gradients, small
+
+from recall import replay as buffers
+from recall.learn import fleet
+from recall.methods import FineTuning, Method
+from recall.methods.cloning import OldCritics, mean_of_old
+from recall.nets.gaussian import Gaussian, kl
+from recall.nets.multihead import Rows, take_heads
+
+NEW = OLD = 8
+KEY = jax.random.PRNGKey(5)
+
+
+def second_task(method: Method) -> SmallFleet:
+    run = SmallFleet(method)
+    run.pass_by()
+    run.start()
+    return run
+
+
+def halves(run: SmallFleet):
+    state, replay = run.one_run()
+    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, NEW, np.arange(2), OLD, KEY)
+    return state, batch
+
+
+@pytest.fixture(scope="module")
+def clonex() -> SmallFleet:
+    return second_task(small("clonex", weight=0.0, best_return=False))
+
+
+def test_clonex_without_cloning_is_fine_tuning(clonex):
+    """Gradients of the same rows, with the same noise: the old half's rows count for nothing."""
+    state, batch = halves(clonex)
+    weights = clonex.method.row_weights(batch, jnp.asarray(1))
+    cloned, _ = gradients(clonex.blueprint, state, batch, weights, KEY)
+    plain = blueprint_of(small(FineTuning, clip_norm=0.1))
+    alone = batch._replace(rows=Rows(NEW + OLD, 0, 0), heads=np.arange(1))
+    # Fine-tuning sees the current head only: put it in the first place.
+    current = take_heads(state.trainable, jnp.array([1]))
+    tuned, _ = gradients(plain, state._replace(trainable=current), alone, weights, KEY)
+    for name in ("actor", "critic"):
+        ours, theirs = getattr(cloned, name), getattr(tuned, name)
+        np.testing.assert_allclose(ours["trunk"], theirs["trunk"], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(ours["heads"][1], theirs["heads"][0], rtol=1e-4, atol=1e-6)
+        assert not np.any(ours["heads"][0]), "old heads feel nothing"
+    np.testing.assert_allclose(cloned.log_alpha["heads"][1], tuned.log_alpha["heads"][0], rtol=1e-5)
+
+
+def test_clonex_without_cloning_does_not_read_old_rows(clonex):
+    state, batch = halves(clonex)
+    weights = clonex.method.row_weights(batch, jnp.asarray(1))
+    found, _ = gradients(clonex.blueprint, state, batch, weights, KEY)
+    other = batch._replace(
+        reward=jnp.where(batch.new > 0, batch.reward, 1e3),
+        observation=jnp.where(batch.new[:, None] > 0, batch.observation, -batch.observation),
+    )
+    again, _ = gradients(clonex.blueprint, state, other, weights, KEY)
+    assert_same(found, again)
+
+
+@pytest.mark.parametrize(("name", "reduce"), [("clonex", jnp.mean), ("clear", jnp.sum)])
+def test_the_policies_divergence(name, reduce):
+    rng = np.random.default_rng(0)
+    new, old = (Gaussian(*jnp.asarray(rng.normal(size=(2, 5, 3)))) for _ in range(2))
+    found = small(name).policy_divergence(new, old)
+    expected = kl(new, old) if name == "clonex" else kl(old, new)
+    np.testing.assert_allclose(found, reduce(expected, axis=-1), rtol=1e-6)
+
+
+def test_a_mean_over_old_rows_leaves_new_rows_out():
+    run_batch = type("B", (), {"new": jnp.array([1.0, 1.0, 0.0, 0.0])})()
+    assert mean_of_old(run_batch, jnp.array([jnp.nan, jnp.inf, 2.0, 4.0])) == 3.0
+    none_old = type("B", (), {"new": jnp.ones(2)})()
+    assert mean_of_old(none_old, jnp.array([1.0, 1.0])) == 0.0
+
+
+def test_stored_outputs_are_those_at_the_end_of_the_task():
+    """So cloning starts at 0 for the policy and for the values, and grows as they move."""
+    run = second_task(small("clear", weight=1.0, critic_weight=1.0))
+    state, batch = halves(run)
+    weights = run.method.row_weights(batch, jnp.asarray(1))
+    _, metrics = gradients(run.blueprint, state, batch, weights, KEY)
+    assert abs(metrics["loss_clone_pi"]) < 1e-6
+    assert metrics["loss_clone_q"] < 1e-8
+    actor, critic = (
+        jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf) * np.float32(1.1)), params)
+        for params in (state.trainable.actor, state.trainable.critic)
+    )
+    moved = state._replace(trainable=state.trainable._replace(actor=actor, critic=critic))
+    _, metrics = gradients(run.blueprint, moved, batch, weights, KEY)
+    assert metrics["loss_clone_pi"] > 1e-4
+    assert metrics["loss_clone_q"] > 1e-6
+
+
+def test_critics_are_copied_only_where_they_are_cloned():
+    assert SmallFleet(small("clonex")).state.method == ()
+    copied = second_task(small("clear")).one_run()[0].method
+    assert isinstance(copied, OldCritics)
+    assert np.any(copied.trunk[0])
+    assert not np.any(copied.trunk[1])
+
+
+def test_recall_without_its_switches_is_plain_experience_replay():
+    switches = {"distil": False, "normalise_targets": False, "best_return": False}
+    bare = small("recall", **switches)
+    shared = {field.name for field in dataclasses.fields(Method)}
+    same = {name: getattr(bare, name) for name in shared}
+    # Not only equal numbers: the very same program.
+    programs = [
+        fleet.burst.lower(*second_task(method).next_burst()).as_text()
+        for method in (bare, Method(**same))
+    ]
+    assert programs[0] == programs[1]
+    whole = second_task(small("recall"))
+    assert fleet.burst.lower(*whole.next_burst()).as_text() != programs[0]

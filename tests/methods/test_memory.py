@@ -1,0 +1,79 @@
+"""What is kept of old tasks, and networks that are not shared."""
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_fleets import CAPACITY, COLUMNS, MEMORY, TASKS, SmallFleet, blueprint_of, small
+
+from recall import replay as buffers
+from recall.nets.gaussian import Gaussian
+from recall.types import Stage
+
+
+def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
+    """[keys, memory] which slots stay when a task ends, told by a number written in each row."""
+    numbers = jnp.arange(CAPACITY, dtype=jnp.float32)[:, None]
+    new = jnp.broadcast_to(numbers, (CAPACITY, COLUMNS.width))
+    old = jnp.zeros((1, memory, COLUMNS.old_width))
+    stage = Stage(jnp.asarray(0), jnp.asarray(filled), jnp.zeros(TASKS, jnp.int32))
+
+    def policy(observation):
+        zeros = jnp.zeros((*observation.shape[:-1], COLUMNS.action_size))
+        return Gaussian(zeros, zeros)
+
+    def one(key):
+        after = buffers.retire(buffers.Replay(new, old), stage, policy, COLUMNS, key)
+        return after.old[0, :, 0]
+
+    found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.PRNGKey(0), keys))
+    return np.asarray(found).astype(int)
+
+
+@pytest.mark.parametrize("filled", [CAPACITY, 20])
+def test_a_reservoir_is_a_uniform_sample_without_duplicates(filled):
+    draws = 4000
+    slots = kept_slots(filled, MEMORY, draws)
+    assert all(len(set(row)) == MEMORY for row in slots)
+    assert slots.max() < filled
+    counts = np.bincount(slots.ravel(), minlength=filled)
+    share = MEMORY / filled
+    deviation = np.sqrt(draws * share * (1 - share))
+    assert np.abs(counts - draws * share).max() < 5 * deviation
+
+
+def test_a_memory_for_all_keeps_all_in_order():
+    np.testing.assert_array_equal(kept_slots(CAPACITY, CAPACITY, 1)[0], np.arange(CAPACITY))
+
+
+def test_reservoir_recall_keeps_its_share():
+    run = SmallFleet(small("recall", memory_per_task=MEMORY))
+    run.pass_by()
+    kept, rows = np.asarray(run.replay.old[0, 0]), np.asarray(run.replay.new[0])
+    found = {tuple(row) for row in rows}
+    assert all(tuple(row[: COLUMNS.width]) in found for row in kept)
+    assert len({tuple(row) for row in kept}) == MEMORY
+
+
+def test_reset_gives_each_task_a_network_that_no_other_task_touches():
+    run = SmallFleet(small("reset"))
+    heads = [np.asarray(run.state.trainable.actor["heads"])]
+    for _ in range(TASKS):
+        run.train()
+        heads.append(np.asarray(run.state.trainable.actor["heads"]))
+    assert run.state.trainable.actor["trunk"].size == 0
+    for after, (before, now) in enumerate(pairwise(heads)):
+        for task in range(TASKS):
+            same = np.array_equal(before[:, task], now[:, task])
+            assert same == (task != after)
+    assert not np.array_equal(heads[0][:, 0], heads[0][:, 1]), "each is drawn by itself"
+
+
+@pytest.mark.parametrize("shared", ["actor", "critic"])
+def test_perfect_memory_with_one_network_shared(shared):
+    own = {"critic_heads" if shared == "actor" else "actor_heads": "separate"}
+    state = jax.eval_shape(blueprint_of(small("perfect_memory", **own)).init, 0)
+    for name in ("actor", "critic"):
+        assert (getattr(state.trainable, name)["trunk"].size > 0) == (name == shared)

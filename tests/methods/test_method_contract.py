@@ -1,0 +1,144 @@
+"""What `recall.methods.base.Method` promises, for every registered method."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from small_fleets import TASKS, SmallFleet, assert_same, leaves, small
+
+from recall.checkpoint import Checkpoints
+from recall.errors import BadValueError, RecallError
+from recall.learn import fleet
+from recall.methods import METHODS, Method, method_class
+from recall.types import LearnerState
+
+
+def shapes(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), tree)
+
+
+def saved_and_restored(state: LearnerState, folder: Path) -> LearnerState:
+    checkpoints = Checkpoints(folder)
+    checkpoints.save(state, {})
+    found = checkpoints.restore(state, lambda facts: None)
+    checkpoints.close()
+    return jax.tree.map(jnp.asarray, found[0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_life(name, tmp_path):
+    """Three tasks, twice: once plainly, once with evaluations and a stop in the middle of each."""
+    plain = SmallFleet(small(name))
+    before, compiled = shapes(plain.state), fleet.burst._cache_size()
+    groups = {fleet.groups_of(plain.blueprint, task) for task in range(TASKS)}
+    for _ in range(TASKS):
+        plain.start()
+        plain.burst()
+        metrics = plain.burst()
+        plain.end()
+        assert all(value.shape[0] == plain.runs for value in metrics.values())
+    assert shapes(plain.state) == before, "a state's structure may not change"
+    assert fleet.burst._cache_size() - compiled == len(groups), "one compilation per stage"
+    assert all(np.isfinite(leaf).all() for leaf in leaves(plain.state.trainable))
+    assert np.all(np.asarray(plain.state.failed_at) == -1)
+    first, twin, other = (plain.one_run(run)[0] for run in range(3))
+    assert_same(first, twin)
+    assert not np.array_equal(plain.policies(0)[0], plain.policies(0)[2])
+    assert not np.array_equal(leaves(first.trainable.actor)[0], leaves(other.trainable.actor)[0])
+
+    disturbed = SmallFleet(small(name))
+    for _ in range(TASKS):
+        disturbed.start()
+        disturbed.burst()
+        for task in range(TASKS):
+            assert np.isfinite(disturbed.policies(task)).all()
+        disturbed.state = saved_and_restored(disturbed.state, tmp_path)
+        disturbed.burst()
+        disturbed.end()
+    assert_same(plain.state, disturbed.state)
+    assert_same(plain.replay, disturbed.replay)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_what_reports_say_of_it(method):
+    assert method_class(method.name) is method
+    assert re.fullmatch(r"[a-z0-9_]+", method.name)
+    assert re.search(r"(19|20)\d\d", method.reference), "author, title, year"
+    assert method.summary.endswith(".")
+    assert len(method.summary) <= 80
+    assert re.fullmatch("#[0-9a-f]{6}", method.colour)
+    assert len(method.__doc__) < 200
+    hash(method())  # blueprints are keys of compilations
+
+
+@pytest.mark.parametrize("what", ["name", "label", "summary", "colour"])
+def test_no_two_say_the_same(what):
+    values = [getattr(method, what) for method in METHODS.values()]
+    assert len(set(values)) == len(values)
+
+
+def test_an_unknown_method_is_refused_with_the_nearest_name():
+    with pytest.raises(RecallError, match="packnet"):
+        method_class("pack_net")
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize(
+    "bad", [{"batch_size": 0}, {"old_groups": 0}, {"memory_per_task": -1}, {"clip_norm": 0.0}]
+)
+def test_values_that_no_run_could_use_are_refused(method, bad):
+    value = str(next(iter(bad.values())))
+    with pytest.raises(BadValueError, match=value):
+        method(**bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("ewc", {"weight": -1.0}),
+        ("ewc", {"importance_floor": -1.0}),
+        ("mas", {"critic_weight": -1.0}),
+        ("l2", {"importance_batches": 0}),
+        ("packnet", {"reset_optimiser": False}),
+        ("packnet", {"actor_heads": "separate"}),
+        ("clonex", {"weight": -1.0}),
+        ("clonex", {"sampling": "everything"}),
+        ("clear", {"normalise_targets": True}),
+        ("agem", {"sampling": "new"}),
+        ("vcl", {"weight": -1.0}),
+        ("vcl", {"initial_log_std": 1.0}),
+        ("reset", {"critic_heads": "shallow"}),
+    ],
+)
+def test_values_that_a_method_could_not_use_are_refused(name, bad):
+    with pytest.raises(BadValueError, match=re.escape(str(next(iter(bad.values()))))):
+        METHODS[name](**bad)
+
+
+def test_the_papers_settings_are_the_defaults():
+    """Appendix B, and Continual World's for what the paper does not compare."""
+    chosen = {
+        "ewc": {"weight": 1e4, "critic_weight": 0.0, "importance_floor": 1e-5},
+        "packnet": {"retraining_updates": 100_000, "clip_norm": 2e-5},
+        "clonex": {"weight": 100.0, "critic_weight": 0.0, "memory_per_task": 10_000},
+        "perfect_memory": {"batch_size": 512, "memory_per_task": None},
+        "recall": {"distillation_weight": 10.0, "batch_size": 128, "memory_per_task": None},
+        "l2": {"weight": 1e5},
+        "mas": {"weight": 1e4},
+        "vcl": {"weight": 1.0, "first_task_kl": False},
+        "agem": {"memory_per_task": 10_000, "old_batch_size": 128},
+    }
+    for name, settings in chosen.items():
+        for setting, value in settings.items():
+            assert getattr(METHODS[name](), setting) == value, (name, setting)
+
+
+def test_fine_tuning_is_the_defaults():
+    assert METHODS["fine_tuning"] is Method
+    for field in dataclasses.fields(Method):
+        assert getattr(Method(), field.name) == field.default

@@ -1,0 +1,62 @@
+"""The pages in docs/methods say what the code says."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import jax
+import pytest
+
+from recall.columns import Columns
+from recall.learn.build import Blueprint
+from recall.methods import METHODS, Method
+from recall.settings import LearnerSettings, ScheduleSettings
+
+PAGES = Path(__file__).parents[2] / "docs" / "methods"
+CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_page_names_every_setting_that_is_the_methods_own(name):
+    page = (PAGES / f"{name}.md").read_text()
+    defaults = {field.name: field.default for field in dataclasses.fields(Method)}
+    for field in dataclasses.fields(METHODS[name]):
+        if defaults.get(field.name, dataclasses.MISSING) != field.default:
+            assert f"`{field.name}`" in page, field.name
+    assert f"({name}.md)" in (PAGES / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def megabytes(tree: object) -> float:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree)) / 1e6
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_table_of_memory_is_what_the_shapes_say(name):
+    method = METHODS[name]()
+    state = jax.eval_shape(Blueprint(method, LearnerSettings(), CONTINUAL_WORLD, 10).init, 0)
+    kept = method.memory_per_task
+    rows = ScheduleSettings().replay_capacity if kept is None else kept
+    old = 4 * CONTINUAL_WORLD.old_width * rows / 1e6
+    sizes = megabytes(state.trainable), megabytes(state.method), old
+    row = f"| `{name}` | " + " | ".join(f"{size:.1f}" for size in sizes) + " |"
+    assert row in (PAGES / "README.md").read_text()
+
+
+def test_every_hook_and_setting_of_the_contract_is_told():
+    page = (PAGES / "contract.md").read_text()
+    hooks = [
+        name
+        for name, value in vars(Method).items()
+        if callable(value) and not name.startswith("_") and name != "keeps"
+    ]
+    assert len(hooks) >= 10
+    for name in hooks:
+        assert f"`{name}(" in page, name
+    for field in dataclasses.fields(Method):
+        assert f"`{field.name}`" in page, field.name

@@ -1,0 +1,205 @@
+"""Workers: what they roll is what one process would, whatever happens to them."""
+
+import os
+import signal
+
+import gymnasium
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.spaces import Box
+from small_runs import is_alive, left_by, run, small_spec, start
+
+from recall.collect.orders import EVALUATION, Episode, RunTasks
+from recall.collect.policy import NumpyPolicy
+from recall.collect.pool import Pool, TaskFailedError, WorkerDiedError
+from recall.learn import fleet
+from recall.results.store import read
+from recall.settings import WorldSettings
+from recall.spec import blueprint_of
+from recall.watch import Watcher
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu"])
+@pytest.mark.parametrize("sharing", ["shallow", "deep", "separate"])
+def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
+    spec = small_spec(activation=activation, actor_heads=sharing, hidden=(32, 16, 32))
+    blueprint, _ = blueprint_of(spec)
+    state = fleet.init(blueprint, jnp.array([3, 4]))
+    observations = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32) * 3
+    for task in range(2):
+        flat = np.asarray(fleet.flat_policies(blueprint, state, jnp.asarray(task)))
+        for run_index in range(2):
+            policy = NumpyPolicy(fleet.policy_shape(blueprint), flat[run_index])
+            actor = {k: v[run_index] for k, v in state.trainable.actor.items()}
+            expected = blueprint.policy_of_task(actor, jnp.asarray(observations), task)
+            got = [policy.outputs(observation) for observation in observations]
+            np.testing.assert_allclose([g[0] for g in got], expected[0], rtol=2e-5, atol=2e-6)
+            np.testing.assert_allclose([g[1] for g in got], expected[1], rtol=2e-5, atol=2e-6)
+            assert (policy.act(observations[0], None) == np.tanh(got[0][0])).all()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted, workers):
+    run(start(small_spec(workers=workers), tmp_path))
+    assert left_by(tmp_path) == uninterrupted
+
+
+class KillWorkers(Watcher):
+    """Kills one worker while a chunk is rolled, all of them while episodes are played."""
+
+    def __init__(self):
+        self.trainer, self.killed = None, 0
+
+    def on_steps(self, total_steps):
+        if total_steps in (100, 400):
+            self._kill(self.trainer.pool.process_ids()[:1])
+
+    def on_activity(self, what):
+        if self.killed < 8:
+            self._kill(self.trainer.pool.process_ids())
+
+    def _kill(self, workers):
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        self.killed += len(workers)
+
+
+def test_killed_workers_are_replaced_and_nothing_changes(tmp_path, uninterrupted):
+    watcher = KillWorkers()
+    watcher.trainer = start(small_spec(), tmp_path, watcher)
+    run(watcher.trainer)
+    assert watcher.killed >= 8
+    # Two kills in a row may hit one worker before it was asked anything.
+    assert watcher.killed - 2 <= watcher.trainer.pool.restarts <= watcher.killed
+    assert left_by(tmp_path) == uninterrupted
+
+
+def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
+    spec = small_spec("fine_tuning", [[task]], horizon_steps=20)
+    blueprint, state_size = blueprint_of(spec)
+    shape = fleet.policy_shape(blueprint)
+    runs = [RunTasks(run.seed, run.tasks) for run in spec.runs]
+    pool = Pool(runs, WorldSettings(horizon_steps=20), shape, 10, state_size, 2, **keywords)
+    return pool, np.zeros((len(runs), shape.size), np.float32)
+
+
+def test_closing_a_pool_ends_its_workers():
+    pool, _ = small_pool("point-rich")
+    workers = pool.process_ids()
+    assert all(map(is_alive, workers))
+    pool.close()
+    assert not any(map(is_alive, workers))
+
+
+class Point(gymnasium.Env):
+    """A task that does what the tests need; it is made in worker processes."""
+
+    observation_space = Box(-1.0, 1.0, (3,), np.float32)
+    action_space = Box(-1.0, 1.0, (2,), np.float32)
+    steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seed_given = seed
+        return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.append(action, 0.5).astype(np.float32), self.reward(), False, False, {}
+
+    def reward(self):
+        return 1.0
+
+
+class Raising(Point):
+    def reward(self):
+        raise RuntimeError("the gripper fell off")
+
+
+class Dying(Point):
+    def reward(self):
+        os._exit(7)
+
+
+class Broken(Point):
+    """Pays no number in a tenth of its episodes, but in none of the first two."""
+
+    def reward(self):
+        return np.nan if self.steps > 40 and self.seed_given % 10 == 0 else 1.0
+
+
+def test_an_exception_in_a_task_is_told():
+    pool, policies = small_pool(Raising)
+    try:
+        pool.begin_task(0)
+        pool.order_chunk(policies, 0)
+        with pytest.raises(TaskFailedError, match="RuntimeError in a task: the gripper fell off"):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_dies_every_time_is_not_started_forever():
+    pool, policies = small_pool(Dying)
+    try:
+        pool.begin_task(0)
+        pool.order_chunk(policies, 0)
+        with pytest.raises(WorkerDiedError, match=r"again and again .* last exit status 7"):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_episodes_do_not_touch_what_is_being_trained():
+    pool, policies = small_pool("point-rich")
+    try:
+        pool.begin_task(0)
+        before = pool.states()
+        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(5)]
+        first = pool.play(policies, episodes)
+        assert (pool.states() == before).all()
+        # A result belongs to the episode's stream, whoever plays it and beside whichever others.
+        assert pool.play(policies, episodes[::-1]) == first[::-1]
+        assert pool.play(policies, episodes[2:3]) == first[2:3]
+    finally:
+        pool.close()
+
+
+class Remember(Watcher):
+    def __init__(self):
+        self.failures = []
+
+    def on_failure(self, name, step, reason):
+        self.failures.append((name, step, reason))
+
+
+def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
+    watcher = Remember()
+    spec = small_spec(
+        "fine_tuning", [Broken], seeds=(0, 1, 2, 3), horizon_steps=20, steps_per_task=200
+    )
+    run(start(spec, tmp_path, watcher))
+    results = read(tmp_path)
+    failed = results.outcome["failed"]
+    assert results.outcome["finished"]
+    assert 0 < len(failed) < 4, "the seeds must give both kinds of run"
+    assert {name: step for name, step, _ in watcher.failures} == failed
+    for name, step, reason in watcher.failures:
+        assert name.startswith("fine_tuning-Broken-seed")
+        assert step > 40
+        assert step % 20 == 1, "an episode's first step"
+        assert reason == "Broken gave a number that is not finite"
+    last = {record["run"] for record in results.evaluations if record["step"] == 200}
+    names = [run["name"] for run in results.runs]
+    assert {names[index] for index in last} == set(names) - set(failed)
+    losses = [r["loss_q"] for r in results.training if r["step"] == 200]
+    assert losses
+    assert None not in losses
+
+
+def test_evaluating_more_often_changes_no_training(tmp_path, finished):
+    run(start(small_spec(evaluate_every=50), tmp_path))
+    assert (tmp_path / "training.jsonl").read_bytes() == (finished / "training.jsonl").read_bytes()
+    often = (tmp_path / "evaluations.jsonl").read_bytes().splitlines()
+    assert set((finished / "evaluations.jsonl").read_bytes().splitlines()) < set(often)

@@ -1,0 +1,118 @@
+"""What people see of a fleet, and that looking changes nothing."""
+
+import io
+import struct
+
+import pytest
+from rich.console import Console
+from small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tensorboardX.proto.event_pb2 import Event
+
+from recall.errors import BadValueError
+from recall.watch import Several
+from recall.watch.lines import Lines
+from recall.watch.live import LiveView
+from recall.watch.tensorboard import TensorBoard
+from recall.watch.wandb import WeightsAndBiases
+
+
+class Seen:
+    """Three watchers at once, and what they showed."""
+
+    def __init__(self):
+        self.lines, self.screen = io.StringIO(), io.StringIO()
+        console = Console(file=self.screen, force_terminal=True, width=120, color_system=None)
+        self.watcher = Several([Lines(self.lines), LiveView(console), TensorBoard()])
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    folder, seen = tmp_path_factory.mktemp("watched"), Seen()
+    run(start(small_spec(), folder, seen.watcher))
+    seen.watcher.on_failure("recall-point-rich,point-poor-seed1", 77, "it broke")
+    seen.watcher.on_message("a word")
+    seen.watcher.close()
+    return folder, seen
+
+
+def test_watching_changes_nothing(watched, uninterrupted):
+    assert left_by(watched[0]) == uninterrupted
+
+
+def test_lines_say_how_far_how_fast_and_how_well(watched):
+    lines = watched[1].lines.getvalue().splitlines()
+    assert lines[0] == "RECALL: 2 runs of 600 steps, tasks point-rich, point-poor"
+    evaluations = [line for line in lines if "| success " in line]
+    assert [line.split(" | ")[0] for line in evaluations] == [
+        f"step {step} of 600" for step in (150, 300, 450, 600)
+    ]
+    _, task, speed, left, success = evaluations[2].split(" | ")
+    assert task == "task 2 of 2: point-poor"
+    assert speed.endswith("a run)")
+    assert left.endswith("left")
+    assert success.startswith("success point-rich ")
+    assert lines[-2:] == [
+        "run recall-point-rich,point-poor-seed1 failed at step 77: it broke; the other runs go on",
+        "a word",
+    ]
+
+
+def test_the_live_view_has_bars_and_a_table_of_every_run_and_task(watched):
+    screen = watched[1].screen.getvalue()
+    for text in (
+        "RECALL",
+        "2 runs",
+        "task 1 of 2: point-rich",
+        "all tasks",
+        "600 of 600",
+        "steps/s",
+        "left",
+        "success at 600",
+        "recall-point-rich,point-poor-seed0",
+        "mean",
+        "failed at step 77: it broke",
+    ):
+        assert text in screen, text
+
+
+def events(folder):
+    """(tag, step) of every scalar in a folder of TensorBoard events."""
+    found = []
+    for path in sorted(folder.glob("events.*")):
+        content = path.read_bytes()
+        while content:
+            (length,) = struct.unpack("<Q", content[:8])
+            event = Event.FromString(content[12 : 12 + length])
+            content = content[16 + length :]
+            found += [(value.tag, event.step) for value in event.summary.value]
+            if event.session_log.status == 1:  # what stands at this step or later is dropped
+                found = [(tag, step) for tag, step in found if step < event.step]
+    return found
+
+
+def test_tensorboard_has_every_number_of_every_run(watched):
+    for seed in range(2):
+        found = events(watched[0] / "tensorboard" / f"recall-point-rich,point-poor-seed{seed}")
+        steps = [step for tag, step in found if tag == "stochastic_success/1-point-poor"]
+        assert steps == [150, 300, 450, 600]
+        steps = [step for tag, step in found if tag == "training/loss_q"]
+        assert steps == [100, 200, 300, 400, 500, 600]
+        assert ("training/alpha/0-point-rich", 600) in found
+
+
+def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
+    watcher = Several([TensorBoard(), CrashAt(13)])
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1.0), tmp_path, watcher))
+    watcher.close()
+    trainer, _ = go_on(tmp_path, TensorBoard())
+    run(trainer)
+    trainer.watcher.close()
+    name = "recall-point-rich,point-poor-seed0"
+    whole = events(watched[0] / "tensorboard" / name)
+    assert sorted(events(tmp_path / "tensorboard" / name)) == sorted(whole)
+
+
+def test_without_weights_and_biases_the_way_to_it_is_told():
+    with pytest.raises(BadValueError, match="pip install 'recall-rl\\[wandb\\]'"):
+        WeightsAndBiases("project")

@@ -7,6 +7,8 @@ how much of the log it stands for. No pickle is read back.
 
 import json
 import logging
+import os
+import re
 import sys
 import zlib
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from recall.errors import RecallError
 
 Array = np.ndarray
 Facts = dict[str, Any]
-_LONGEST_REASON = 120
+_LONGEST_REASON = 200
 
 # Orbax tells of every step, and of errors that it raises as well.
 logging.getLogger("absl").setLevel(logging.CRITICAL)
@@ -143,6 +145,9 @@ def _hush_stragglers() -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The end of the first line of an error, where orbax has what the system said."""
+    """What the system said, where orbax tells its code; else the start of the message."""
+    code = re.search(r"os_error_code='(\d+)'", str(error))
+    if code is not None:
+        return os.strerror(int(code[1]))
     lines = str(error).splitlines() or [repr(error)]
-    return lines[0] if len(lines[0]) <= _LONGEST_REASON else f"...{lines[0][-_LONGEST_REASON:]}"
+    return lines[0][:_LONGEST_REASON]

@@ -113,7 +113,8 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
     names = {path.rsplit(".", 1)[-1] for path in (*paths(Settings()), *paths(PerfectMemory()))}
     for name in names:
         assert f"{name.replace('_', '-')} " in text, name
-    assert "--steps-per-task INT (default: 6000)" in text
+    steps = PRESETS["quick"].settings["steps_per_task"]
+    assert f"--steps-per-task INT (default: {steps})" in text
     assert "at the start of the first task, and of every task of methods" in text
     assert "(default: 700)" in text
     assert "everything is sampled). (default: 128)" in text

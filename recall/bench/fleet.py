@@ -13,7 +13,7 @@ from rich.table import Table
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.spec import make_spec
-from recall.train import Trainer
+from recall.trainer import Trainer
 from recall.watch import Watcher
 
 SEQUENCE = "handle-press-side,window-close"

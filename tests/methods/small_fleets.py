@@ -1,4 +1,4 @@
-"""Small fleets that live through three tasks on made-up transitions, as recall.train leads them."""
+"""Small fleets that live through three tasks on made-up transitions, led as by recall.trainer."""
 
 import dataclasses
 from functools import cache, partial
@@ -62,7 +62,7 @@ def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
 
 
 class SmallFleet:
-    """The calls that recall.train makes, in its order."""
+    """The calls that recall.trainer makes, in its order."""
 
     def __init__(self, method: Method, seeds: tuple[int, ...] = SEEDS):
         self.method, self.blueprint, self.runs = method, blueprint_of(method), len(seeds)

@@ -38,7 +38,7 @@ RECORDS = ("evaluations.jsonl", "training.jsonl", "outcome.json")
 def small_spec(
     method: str = "recall", sequence: Sequences = SEQUENCE, seeds=(0, 1), **changes: Any
 ) -> FleetSpec:
-    chosen, settings = choose(method, Settings(), "paper", CHANGES, changes)
+    chosen, settings = choose(method, Settings(), "default", CHANGES, changes)
     return make_spec(chosen, sequence, seeds, settings)
 
 

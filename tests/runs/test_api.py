@@ -16,7 +16,7 @@ from recall.methods import METHODS, Recall
 from recall.plain import paths
 from recall.presets import PRESETS, choose, read_config
 from recall.results.folder import FolderInUseError
-from recall.settings import NetworkSettings, Settings
+from recall.settings import Settings
 from recall.spec import make_spec
 from recall.watch import Watcher
 
@@ -185,12 +185,12 @@ def test_long_and_odd_sequences_still_name_files():
 )
 def test_settings_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(RecallError, match=message):
-        make_spec("recall", "point-rich", (0,), choose("recall", Settings(), "paper", changes)[1])
+        make_spec("recall", "point-rich", (0,), choose("recall", Settings(), "default", changes)[1])
 
 
 def test_unknown_methods_and_presets_are_told_with_the_nearest():
     with pytest.raises(UnknownNameError, match="did you mean 'fine_tuning'"):
-        choose("finetuning", Settings(), "paper")
+        choose("finetuning", Settings(), "default")
     with pytest.raises(UnknownNameError, match="did you mean 'authors'"):
         choose("recall", Settings(), "author")
 
@@ -217,7 +217,7 @@ def test_later_choices_win(tmp_path):
 def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
     method, settings = choose(Recall(batch_size=99), Settings(), "quick")
     assert method.batch_size == 99
-    assert settings.learner.network == NetworkSettings(hidden=(64, 64, 64, 64))
+    assert settings.schedule.steps_per_task == PRESETS["quick"].settings["steps_per_task"]
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -24,6 +24,8 @@ from small_runs import (
     wait_for,
 )
 
+from recall.presets import PRESETS
+
 
 def size(path):
     return path.stat().st_size if path.exists() else 0
@@ -199,7 +201,7 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_pa
     schedule = described["settings"]["schedule"]
     assert schedule["steps_per_task"] == 9000
     assert schedule["uniform_steps"] == 600
-    assert schedule["update_after"] == 100
+    assert schedule["update_after"] == PRESETS["quick"].settings["update_after"]
     assert schedule["overlap"] is False
     assert [(run["seed"], run["sequence"]) for run in described["runs"]] == [(5, "point-poor")]
-    assert described["method"]["batch_size"] == 64
+    assert described["method"]["batch_size"] == PRESETS["quick"].every_method["batch_size"]

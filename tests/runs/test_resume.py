@@ -76,20 +76,6 @@ def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minut
     assert left_by(tmp_path) == uninterrupted
 
 
-@pytest.mark.parametrize("method", ["fine_tuning", "clonex", "packnet"])
-def test_other_ways_of_keeping_old_tasks_resume_too(tmp_path, method):
-    """Nothing kept, a sample kept, updates after the end of a task."""
-    small = {"memory_per_task": 60} if method == "clonex" else {}
-    small |= {"retraining_updates": 15} if method == "packnet" else {}
-    spec = small_spec(method, seeds=(0,), checkpoint_minutes=1e-9, replay_capacity=200, **small)
-    run(start(spec, tmp_path / "whole"))
-    trainer = start(spec, tmp_path / "crashed", CrashAt(random.Random(method).randint(5, 24)))
-    with pytest.raises(CrashError):
-        run(trainer)
-    run(go_on(tmp_path / "crashed")[0])
-    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
-
-
 class StopAt(Watcher):
     """Asks to stop when a certain thing starts."""
 
@@ -112,6 +98,35 @@ def test_episodes_are_left_in_the_middle_and_played_again(tmp_path, uninterrupte
     assert step not in watcher.finished or activity == "scoring"
     run(go_on(tmp_path)[0])
     assert left_by(tmp_path) == uninterrupted
+
+
+def special_spec(method):
+    """A sample kept of each task, or updates after its end; and a replay that is too small."""
+    special = {"clonex": {"memory_per_task": 60}, "packnet": {"retraining_updates": 15}}[method]
+    changes = {"checkpoint_minutes": 1e-9, "replay_capacity": 200} | special
+    return small_spec(method, seeds=(0,), **changes)
+
+
+def test_a_sample_of_old_tasks_and_a_replay_that_went_round_are_restored(tmp_path):
+    spec = special_spec("clonex")
+    run(start(spec, tmp_path / "whole"))
+    with pytest.raises(CrashError):
+        run(start(spec, tmp_path / "crashed", CrashAt(25)))
+    run(go_on(tmp_path / "crashed")[0])
+    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
+
+
+def test_retraining_is_left_in_the_middle_and_goes_on_there(tmp_path):
+    spec = special_spec("packnet")
+    run(start(spec, tmp_path / "whole"))
+    watcher = StopAt("retraining")
+    watcher.trainer = start(spec, tmp_path / "stopped", watcher)
+    with pytest.raises(Interrupted, match="stopped at step 300 of 600; all is saved"):
+        run(watcher.trainer)
+    trainer, _ = go_on(tmp_path / "stopped")
+    assert trainer.clock.retrained == 5
+    run(trainer)
+    assert left_by(tmp_path / "stopped") == left_by(tmp_path / "whole")
 
 
 def damaged_file(folder):
@@ -147,7 +162,7 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(
 
 def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_is(tmp_path):
     """The end of a task makes its transitions useless to the newest checkpoint alone."""
-    spec = small_spec(checkpoint_minutes=1e-9, memory_per_task=60)
+    spec = special_spec("clonex")
     run(start(spec, tmp_path / "whole"))
     with pytest.raises(CrashError):
         run(start(spec, tmp_path / "crashed", CrashAt(15)))

@@ -1,0 +1,75 @@
+"""The demo's sums; the fleets it trains are tested elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from recall.demo import PLAN, Plan, print_table, reference_areas, row_of
+from recall.methods import METHODS
+from recall.presets import choose
+from recall.results.store import Results
+from recall.settings import Settings
+from recall.spec import make_spec
+
+STEPS = 1000
+
+
+def results(method, tasks, curves):
+    """Runs with these success rates: curves[run][evaluation][task], evaluated every 500 steps."""
+    runs = [{"name": f"run{number}", "tasks": tasks} for number in range(len(curves))]
+    evaluations = [
+        {"run": run, "step": 500 * (at + 1), "position": task, "mode": "stochastic", "success": p}
+        for run, curve in enumerate(curves)
+        for at, rates in enumerate(curve)
+        for task, p in enumerate(rates)
+    ]
+    settings = {"schedule": {"steps_per_task": STEPS}}
+    description = {"method": {"name": method}, "runs": runs, "settings": settings}
+    return Results(Path(), description, evaluations, [], None)
+
+
+def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
+    areas = reference_areas(
+        Results(
+            Path(),
+            {
+                "runs": [{"name": "a", "tasks": ["x"]}, {"name": "b", "tasks": ["y"]}],
+                "settings": {"schedule": {"steps_per_task": STEPS}},
+            },
+            [
+                {"run": 0, "step": 500, "position": 0, "mode": "stochastic", "success": 0.5},
+                {"run": 0, "step": 1000, "position": 0, "mode": "stochastic", "success": 0.5},
+                {"run": 1, "step": 500, "position": 0, "mode": "stochastic", "success": 0.0},
+                {"run": 1, "step": 1000, "position": 0, "mode": "stochastic", "success": 0.5},
+            ],
+            [],
+            None,
+        )
+    )
+    assert areas == {"x": 0.5, "y": 0.25}
+    forgets = [[0.5, 0], [1, 0], [0.5, 0.5], [0, 1]]
+    keeps = [[0.5, 0], [1, 0], [1, 0.5], [1, 1]]
+    row = row_of(results("recall", ["x", "y"], [forgets, keeps]), areas)
+    # At the ends of stages success is the mean of the stage's two evaluations.
+    assert row.success == pytest.approx(((0.25 + 1) / 2, 0.75))
+    assert row.performance == pytest.approx((0.5 + 0.875) / 2)
+    assert row.forgetting == pytest.approx(((0.75 - 0.25) / 2 + (0.75 - 1) / 2) / 2)
+    assert row.transfer == pytest.approx(((0.75 - 0.5) / 0.5 + (0.75 - 0.25) / 0.75) / 2)
+
+
+def test_the_table_names_every_method(capsys):
+    plan = Plan(tasks=("point-rich", "point-poor"))
+    rows = [row_of(results(name, ["x", "y"], [[[1, 1]] * 4]), {"x": 0.0, "y": 0.0})
+            for name in plan.methods]  # fmt: skip
+    print_table(rows, plan)
+    shown = capsys.readouterr().out
+    for name in plan.methods:
+        assert METHODS[name].label in shown
+    assert "100%" in shown
+    assert "forgetting" in shown
+
+
+def test_the_plan_can_be_trained():
+    for method in PLAN.methods:
+        chosen, settings = choose(method, Settings(), PLAN.preset, PLAN.changes)
+        assert make_spec(chosen, ",".join(PLAN.tasks), PLAN.seeds, settings).runs

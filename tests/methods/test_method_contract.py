@@ -43,7 +43,9 @@ def test_a_life(name, tmp_path):
         plain.end()
         assert all(value.shape[0] == plain.runs for value in metrics.values())
     assert shapes(plain.state) == before, "a state's structure may not change"
-    assert fleet.burst._cache_size() - compiled == len(groups), "one compilation per stage"
+    # Fewer than one where an earlier test of this process compiled the same stage.
+    once = fleet.burst._cache_size()
+    assert once - compiled <= len(groups), "one compilation per stage"
     assert all(np.isfinite(leaf).all() for leaf in leaves(plain.state.trainable))
     assert np.all(np.asarray(plain.state.failed_at) == -1)
     first, twin, other = (plain.one_run(run)[0] for run in range(3))
@@ -60,6 +62,7 @@ def test_a_life(name, tmp_path):
         disturbed.state = saved_and_restored(disturbed.state, tmp_path)
         disturbed.burst()
         disturbed.end()
+    assert fleet.burst._cache_size() == once, "nothing compiled again for a resumed or second fleet"
     assert_same(plain.state, disturbed.state)
     assert_same(plain.replay, disturbed.replay)
 

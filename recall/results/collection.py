@@ -1,0 +1,239 @@
+"""The runs below some folders, gathered: what can be read is read, the rest is told.
+
+`gather` never stops at a bad folder. What is wrong, and what was left out because of it, is a
+sentence in `problems`, which every report shows.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recall.results import imported
+from recall.results.fleets import read_fleet
+from recall.results.run import RunResult
+from recall.results.variants import label_of, order_of, variants
+
+__all__ = ["Collection", "RunResult", "gather"]
+
+REFERENCE_METHOD = "fine_tuning"
+_OURS, _THEIRS = "run.json", imported.PROGRESS
+# A folder with one of these was begun as a fleet's.
+_TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Runs in the order of tables and figures, and what was wrong with the rest."""
+
+    runs: tuple[RunResult, ...]
+    problems: tuple[str, ...] = ()
+    reference_runs: tuple[RunResult, ...] = ()
+    """Single-task runs that are compared with and not reported themselves."""
+
+    @property
+    def labels(self) -> list[str]:
+        """Every label once, in order."""
+        return list(dict.fromkeys(run.label for run in self.runs))
+
+    @property
+    def sequences(self) -> list[str]:
+        """Every sequence's name once, in order."""
+        return list(dict.fromkeys(run.sequence for run in self.runs))
+
+    def by_label(self) -> dict[str, list[RunResult]]:
+        """The runs of each label."""
+        return _grouped(self.runs, lambda run: run.label)
+
+    def by_sequence(self) -> dict[str, "Collection"]:
+        """The collection of each sequence; all share the problems and the references."""
+        return {
+            sequence: dataclasses.replace(self, runs=tuple(runs))
+            for sequence, runs in _grouped(self.runs, lambda run: run.sequence).items()
+        }
+
+    def where(self, condition: Callable[[RunResult], bool]) -> "Collection":
+        """Only the runs for which `condition` holds; the references stay."""
+        return dataclasses.replace(self, runs=tuple(filter(condition, self.runs)))
+
+    @property
+    def sequential(self) -> "Collection":
+        """The runs of more than one task."""
+        return self.where(lambda run: len(run.tasks) > 1)
+
+    @property
+    def single(self) -> "Collection":
+        """The runs of one task."""
+        return self.where(lambda run: len(run.tasks) == 1)
+
+    def references(self, run: RunResult, task: str) -> list[RunResult]:
+        """The complete runs of plain SAC on `task` alone that `run` may be compared with.
+
+        They saw the same world for as many steps. Runs with the method's plain settings are
+        preferred to its variants.
+        """
+        found = [
+            other
+            for other in (*self.reference_runs, *self.runs)
+            if other.tasks == (task,)
+            and other.method == REFERENCE_METHOD
+            and other.complete
+            and other.steps_per_task == run.steps_per_task
+            and other.world == run.world
+        ]
+        return [other for other in found if not other.variant] or found
+
+
+def gather(
+    folders: Iterable[str | Path] | str | Path, reference: Iterable[str | Path] = ()
+) -> Collection:
+    """Every run below `folders`, ours and Continual World's, with labels that tell them apart.
+
+    Runs below `reference` are compared with and not reported.
+    """
+    folders = [folders] if isinstance(folders, str | Path) else list(folders)
+    runs, problems = _read_all(map(Path, folders))
+    others, more = _read_all(map(Path, reference))
+    runs, same = _without_copies(runs)
+    runs = _labelled(runs)
+    return Collection(
+        tuple(runs),
+        tuple(dict.fromkeys([*problems, *more, *same, *_gaps(runs)])),
+        tuple(_labelled(others)),
+    )
+
+
+def _read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
+    runs: list[RunResult] = []
+    problems: list[str] = []
+    seen: set[Path] = set()
+    for folder, kind in _found(folders, problems):
+        if folder.resolve() not in seen:
+            seen.add(folder.resolve())
+            read = read_fleet if kind == _OURS else imported.read_log
+            found, wrong = read(folder)
+            runs += found
+            problems += wrong
+    return runs, problems
+
+
+def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Every folder that holds runs, and by which file it is known."""
+    for top in folders:
+        if not top.is_dir():
+            what = "is a file" if top.exists() else "does not exist"
+            problems.append(f"{top} {what}: name a folder with runs in it.")
+            continue
+        before, count = len(problems), 0
+        for folder, kind in _below(top, problems):
+            count += 1
+            yield folder, kind
+        if not count and len(problems) == before:
+            problems.append(f"{top} holds no runs: there is no {_OURS} or {_THEIRS} below it.")
+
+
+def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
+
+    for where, below, files in os.walk(top, onerror=unreadable):
+        folder = Path(where)
+        below.sort()
+        kind = next((name for name in (_OURS, _THEIRS) if name in files), None)
+        if kind:
+            below.clear()  # checkpoints and policies hold no further runs
+            yield folder, kind
+        elif _TRACES.intersection(files):
+            below.clear()
+            problems.append(f"{folder} has no {_OURS}, only a beginning of a fleet: left out.")
+        elif not files and not below:
+            problems.append(f"{folder} is empty.")
+
+
+def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
+    """Each run once: of two with the same settings, sequence and seed the one that went further."""
+    kept: dict[Any, RunResult] = {}
+    problems = []
+    for run in runs:
+        key = (run.method, run.sequence, run.tasks, run.seed, run.source, _frozen(run.settings))
+        other = kept.setdefault(key, run)
+        if other is not run:
+            better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
+            kept[key] = better
+            problems.append(
+                f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
+                f"the one in {worse.folder} is left out."
+            )
+    return list(kept.values()), problems
+
+
+def _progress(run: RunResult) -> tuple[bool, int]:
+    return run.complete, int(run.steps[-1]) if len(run.steps) else 0
+
+
+def _frozen(settings: Any) -> str:
+    return str(sorted(settings.items(), key=str))
+
+
+def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
+    """With labels, in the order of tables: method, variant, sequence, seed."""
+    named = []
+    # A single task is learnt to be compared with: it makes no variants of the others.
+    for (method, source, _), group in _grouped(
+        runs, lambda run: (run.method, run.source, len(run.tasks) == 1)
+    ).items():
+        found = variants(method, [run.settings for run in group])
+        for run, variant in zip(group, found, strict=True):
+            if source == imported.SOURCE:
+                variant = f"imported, {variant}" if variant else "imported"
+            label = label_of(method, variant)
+            named.append(dataclasses.replace(run, variant=variant, label=label))
+    sequences = list(dict.fromkeys(sorted((run.sequence for run in runs), key=_natural)))
+    return sorted(
+        named,
+        key=lambda run: (
+            order_of(run.method, run.variant),
+            sequences.index(run.sequence),
+            run.seed,
+        ),
+    )
+
+
+def _natural(name: str) -> tuple[Any, ...]:
+    return order_of("", name)
+
+
+def _gaps(runs: Sequence[RunResult]) -> list[str]:
+    """What a method lacks that others have: seeds, sequences; and names that mean two things."""
+    problems = []
+    sequential = [run for run in runs if len(run.tasks) > 1]
+    for sequence, group in _grouped(sequential, lambda run: run.sequence).items():
+        meanings = dict.fromkeys(run.tasks for run in group)
+        if len(meanings) > 1:
+            spelt = " and ".join(",".join(tasks) for tasks in meanings)
+            problems.append(
+                f"The sequence {sequence} is {spelt} in different folders: "
+                "its runs cannot be compared."
+            )
+        seeds = sorted({run.seed for run in group})
+        for label, mine in _grouped(group, lambda run: run.label).items():
+            have = {run.seed for run in mine}
+            if missing := [seed for seed in seeds if seed not in have]:
+                problems.append(
+                    f"{label} on {sequence} lacks {_plural('seed', missing)}, which other methods "
+                    f"have: its means are over {_plural('seed', sorted(have))}."
+                )
+    return problems
+
+
+def _plural(word: str, items: Sequence[Any]) -> str:
+    return f"{word}{'s' if len(items) > 1 else ''} {', '.join(map(str, items))}"
+
+
+def _grouped(runs: Iterable[RunResult], key: Callable[[RunResult], Any]) -> dict[Any, list[Any]]:
+    groups: dict[Any, list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    return groups

@@ -1,0 +1,112 @@
+"""The runs in one fleet's folder, and what is wrong with it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recall.errors import RecallError
+from recall.results.evaluations import RunCurves, read_curves
+from recall.results.run import RunResult
+from recall.results.store import read_description
+from recall.results.variants import settings_of
+
+
+def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
+    """Every run of the fleet that has been evaluated at least once, and the problems."""
+    try:
+        description = read_description(folder)
+        return _runs(folder, description)
+    except RecallError as error:
+        return [], [f"{error}. {folder} is left out."]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        return [], [f"{folder} cannot be read ({_reason(error)}): left out."]
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"run.json is not whole: {error}"
+    if isinstance(error, KeyError):
+        return f"run.json lacks {error}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
+    path = folder / "evaluations.jsonl"
+    listed = description["runs"]
+    tasks = len(listed[0]["tasks"])
+    per_task = int(description["settings"]["schedule"]["steps_per_task"])
+    settings = settings_of(description)
+    if not path.exists() or not path.stat().st_size:
+        return [], [f"{folder} has no evaluations yet: left out."]
+    curves, unread = read_curves(path, len(listed), tasks)
+    outcome, problems = _outcome(folder)
+    if unread:
+        problems.append(f"{path}: {unread} lines cannot be used and were left out.")
+    runs = []
+    for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
+        result = RunResult(
+            name=run["name"],
+            folder=folder,
+            method=description["method"]["name"],
+            sequence=run["sequence"],
+            tasks=tuple(run["tasks"]),
+            seed=run["seed"],
+            steps_per_task=per_task,
+            steps=found.steps,
+            curves=found.curves,
+            settings=settings,
+            description=description,
+            index=index,
+            finished=outcome is not None,
+            failed_at=(outcome or {}).get("failed", {}).get(run["name"]),
+        )
+        problems += _wrong_with(result, found)
+        if len(found.steps):
+            runs.append(result)
+    return runs, problems + _unfinished(folder, runs, outcome)
+
+
+def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
+    """outcome.json, None before the end."""
+    path = folder / "outcome.json"
+    if not path.exists():
+        return None, []
+    try:
+        outcome = json.loads(path.read_text())
+        return {"failed": dict(outcome.get("failed") or {})}, []
+    except (ValueError, TypeError, AttributeError):
+        return None, [f"{path} is not whole: its fleet is taken for unfinished."]
+
+
+def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
+    where = f"{run.name} in {run.folder}"
+    problems = []
+    if run.failed_at is not None:
+        problems.append(
+            f"{where} failed at step {run.failed_at:,}: it is in the curves up to there and left "
+            "out of the tables."
+        )
+    elif not len(found.steps):
+        problems.append(f"{where} has no evaluations: left out.")
+    elif run.finished and found.steps[-1] < run.total_steps:
+        problems.append(
+            f"{where} is finished, but its evaluations end at step {found.steps[-1]:,} of "
+            f"{run.total_steps:,}: it is left out of the tables."
+        )
+    if found.blanks:
+        problems.append(
+            f"{where}: {found.blanks} recorded values are no numbers; they are left out of its "
+            "means."
+        )
+    return problems
+
+
+def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
+    if outcome is not None or not runs:
+        return []
+    step = max(int(run.steps[-1]) for run in runs)
+    return [
+        f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
+        f"curves and left out of the tables. `recall resume {folder}` goes on with it."
+    ]

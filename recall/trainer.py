@@ -12,6 +12,7 @@ simulators' states and `Clock`: that is what a checkpoint holds.
 import dataclasses
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -238,13 +239,20 @@ class Trainer:
         self.store.append("evaluations", alive)
         self.clock.evaluated = self.total_steps
         self.watcher.on_evaluation(self.total_steps, alive)
+        step = jnp.asarray(self.total_steps)
+        replay = self.experience.replay
+        self._write(fleet.plasticity(self.blueprint, self.state, replay, self.stage(), step), ())
 
     def _record(self, metrics: Any) -> None:
         self._check_failures()
+        self._write(metrics, self.clock.episodes)
+        self.clock.episodes = []
+
+    def _write(self, metrics: Any, episodes: Sequence[Sequence[Any]]) -> None:
+        """Training records of the runs that have not failed."""
         alive = [run for run, name in enumerate(self.names) if name not in self.clock.failed]
         values = jax.tree.map(np.asarray, metrics)
-        records = training_records(self.total_steps, alive, self.clock.episodes, values)
-        self.clock.episodes = []
+        records = training_records(self.total_steps, alive, episodes, values)
         self.store.append("training", records)
         self.watcher.on_training(records)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from recall import replay as buffers
 from recall.collect.policy import PolicyShape
+from recall.learn import plasticity as plasticity_of
 from recall.learn.build import Blueprint
 from recall.learn.update import describe, update
 from recall.nets import adam
@@ -175,6 +176,22 @@ def end_task(
 def end_retraining(blueprint: Blueprint, state: LearnerState, task: Array) -> LearnerState:
     """After the retraining updates: ask the method."""
     return jax.vmap(blueprint.method.on_retraining_end, in_axes=(0, None))(state, task)
+
+
+@partial(jax.jit, static_argnames=("blueprint",))
+def plasticity(
+    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
+) -> Metrics:
+    """How well the networks of now can still learn, [run] each; training goes on untouched."""
+
+    def one_run(state: LearnerState, replay: Replay) -> Metrics:
+        key = jax.random.fold_in(jax.random.fold_in(state.key, 3), step)
+        rows = plasticity_of.ROWS
+        batch = buffers.sample_new(replay, stage, blueprint.columns, rows, key)
+        return plasticity_of.measure(blueprint, state, batch, stage.task)
+
+    with jax.default_matmul_precision("float32"):
+        return jax.vmap(one_run)(state, replay)
 
 
 @partial(jax.jit, static_argnames=("blueprint",))

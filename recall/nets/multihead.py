@@ -31,6 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "leaky_relu": lambda x: nn.leaky_relu(x, 0.2),
 }
 LAST_LAYER = "out"
+HIDDEN = "hidden_outputs"
 
 
 class Rows(NamedTuple):
@@ -75,6 +76,7 @@ class _Layers(nn.Module):
                 x = nn.tanh(nn.LayerNorm(name="norm")(x))
             else:
                 x = ACTIVATIONS[self.activation](x)
+            self.sow(HIDDEN, HIDDEN, x)  # kept only for those who ask
         if self.outputs is None:
             return x
         return dense(self.outputs, name=LAST_LAYER)(x)
@@ -168,6 +170,18 @@ class MultiHead:
         """[n, inputs] -> [n, outputs], every row through the head of `task`."""
         one = take_heads(params, jnp.asarray(task)[None])
         return self.apply(one, x, Rows(x.shape[0]))
+
+    def hidden_outputs(self, params: Params, x: Array, task: Array | int) -> list[Array]:
+        """[n, width] of every hidden layer on the way to the head of `task`, in order."""
+        found: list[Array] = []
+        parts = []
+        if self.shared_layers:
+            parts.append((self._trunk(), self.trunk_tree(params["trunk"])))
+        parts.append((self._head(), self.head_tree(params["heads"][task])))
+        for layers, tree in parts:
+            x, kept = layers.apply({"params": tree}, x, mutable=[HIDDEN])
+            found += kept.get(HIDDEN, {}).get(HIDDEN, ())
+        return found
 
 
 def _unravel(init: Callable[[Array], Any], flat: Array) -> Any:

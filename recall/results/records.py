@@ -26,7 +26,7 @@ def score_records(scores: Array, best: Array, step: int, position: int) -> list[
 def training_records(
     step: int, runs: Sequence[int], episodes: Sequence[Sequence[Any]], metrics: Mapping[str, Array]
 ) -> list[Record]:
-    """How `runs` did since the last record.
+    """How `runs` did since the last record, or what was measured of their networks.
 
     `episodes` are [run, success, return] of those that ended; `metrics` have the run axis first.
     """

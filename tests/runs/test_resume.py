@@ -22,7 +22,7 @@ from recall.results.store import read
 from recall.trainer import Interrupted
 from recall.watch import Watcher
 
-EVENTS = 29  # that a watcher of the small fleet is told of
+EVENTS = 33  # that a watcher of the small fleet is told of
 
 
 def test_the_small_fleet_does_all_there_is_to_do(finished):

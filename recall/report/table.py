@@ -2,16 +2,10 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+
+from recall.results.intervals import Estimate
 
 MISSING = "\N{EN DASH}"
-
-
-class Estimate(NamedTuple):
-    """A mean, and its 90 % interval where there is one."""
-
-    value: float
-    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

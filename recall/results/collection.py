@@ -8,6 +8,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class Collection:
     runs: tuple[RunResult, ...]
     problems: tuple[str, ...] = ()
     reference_runs: tuple[RunResult, ...] = ()
-    """Single-task runs that are compared with and not reported themselves."""
+    """Complete runs of plain SAC on one task, to compare with, wherever they were found."""
 
     @property
     def labels(self) -> list[str]:
@@ -69,21 +70,19 @@ class Collection:
         return self.where(lambda run: len(run.tasks) == 1)
 
     def references(self, run: RunResult, task: str) -> list[RunResult]:
-        """The complete runs of plain SAC on `task` alone that `run` may be compared with.
+        """The runs of plain SAC on `task` alone that `run` may be compared with.
 
         They saw the same world for as many steps. Runs with the method's plain settings are
         preferred to its variants.
         """
-        found = [
-            other
-            for other in (*self.reference_runs, *self.runs)
-            if other.tasks == (task,)
-            and other.method == REFERENCE_METHOD
-            and other.complete
-            and other.steps_per_task == run.steps_per_task
-            and other.world == run.world
-        ]
+        found = self._references.get((task, run.steps_per_task, run.world), [])
         return [other for other in found if not other.variant] or found
+
+    @cached_property
+    def _references(self) -> dict[Any, list[RunResult]]:
+        return _grouped(
+            self.reference_runs, lambda run: (run.tasks[0], run.steps_per_task, run.world)
+        )
 
 
 def gather(
@@ -91,18 +90,23 @@ def gather(
 ) -> Collection:
     """Every run below `folders`, ours and Continual World's, with labels that tell them apart.
 
-    Runs below `reference` are compared with and not reported.
+    Single tasks below `reference` are compared with and not reported.
     """
     folders = [folders] if isinstance(folders, str | Path) else list(folders)
     runs, problems = _read_all(map(Path, folders))
     others, more = _read_all(map(Path, reference))
     runs, same = _without_copies(runs)
+    others, _ = _without_copies([*runs, *others])
     runs = _labelled(runs)
     return Collection(
         tuple(runs),
         tuple(dict.fromkeys([*problems, *more, *same, *_gaps(runs)])),
-        tuple(_labelled(others)),
+        tuple(filter(_is_reference, _labelled(others))),
     )
+
+
+def _is_reference(run: RunResult) -> bool:
+    return len(run.tasks) == 1 and run.method == REFERENCE_METHOD and run.complete
 
 
 def _read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:

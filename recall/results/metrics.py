@@ -2,11 +2,16 @@
 
 With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
 
-    average performance  P(t) = 1/N sum_i p_i(t)
-    forgetting           F    = 1/N sum_i p_i(i D) - p_i(N D)
-    forward transfer     FT_i = (AUC_i - AUC_i^b) / (1 - AUC_i^b), AUC over the task's own stage
+    average performance  P(t)  = 1/N sum_i p_i(t)
+    forgetting           F     = 1/N sum_i p_i(i D) - p_i(N D)
+    forward transfer     FT    = 1/N sum_i FT_i
+                         FT_i  = (AUC_i - AUC_i^b) / (1 - AUC_i^b)
+                         AUC_i = 1/D integral of p_i over the task's own stage
 
-p_i at a boundary is the mean of the last `window` evaluations, where a stage has that many.
+p_i at a boundary is the mean of the last `window` evaluations, where a stage has that many: one
+evaluation is ten episodes, and its noise would be the metric's. The integral is the mean of the
+stage's evaluations, which stand at equal distances and end with the stage. Values that are no
+numbers are left out of these means; a boundary that a run did not reach has no value (NaN).
 """
 
 from collections.abc import Sequence
@@ -49,41 +54,83 @@ def curves(results: Results, mode: str = "stochastic", field: str = "success") -
 
 def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> float:
     """p_task(step): the mean of the last evaluations up to `step`, none from before its stage."""
+    return float(_successes_at(curve, step, window)[task])
+
+
+def _successes_at(curve: Curves, step: int, window: int) -> Array:
+    """[task] p_i(step); NaN where the run was not evaluated that far."""
     stage_start = (step - 1) // curve.steps_per_task * curve.steps_per_task
     rows = np.flatnonzero((curve.steps <= step) & (curve.steps > stage_start))[-window:]
-    return float(np.mean(curve.success[rows, task])) if len(rows) else float("nan")
+    if not len(rows) or not _reached(curve, step):
+        return np.full(len(curve.tasks), np.nan)
+    return _mean(curve.success[rows])
+
+
+def _reached(curve: Curves, step: int) -> bool:
+    """Whether `step` was evaluated, or the last evaluation before it would have been its own."""
+    last = curve.steps[-1]
+    interval = np.max(np.diff(curve.steps), initial=0)
+    return bool(last >= step or last > step - interval)
+
+
+def _mean(values: Array) -> Array:
+    """Over the first axis, of the numbers there are."""
+    there = np.isfinite(values)
+    count = there.sum(axis=0)
+    total = np.where(there, values, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def performance_over_time(curve: Curves) -> Array:
+    """[evaluation] P(t) at the curve's steps."""
+    return np.mean(curve.success, axis=1)
+
+
+def final_successes(curve: Curves, window: int = WINDOW) -> Array:
+    """[task] p_i(N D): success at the end of everything."""
+    return _successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
+
+
+def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
+    """[task] p_i(i D): success at the end of each task's own stage."""
+    return np.array(
+        [
+            success_at(curve, task, (task + 1) * curve.steps_per_task, window)
+            for task in range(len(curve.tasks))
+        ]
+    )
 
 
 def average_performance(curve: Curves, window: int = WINDOW) -> float:
     """P at the end."""
-    end = len(curve.tasks) * curve.steps_per_task
-    return float(
-        np.mean([success_at(curve, task, end, window) for task in range(len(curve.tasks))])
-    )
+    return float(np.mean(final_successes(curve, window)))
 
 
 def forgetting(curve: Curves, window: int = WINDOW) -> float:
     """F: what was lost between the end of each task and the end of all."""
-    end = len(curve.tasks) * curve.steps_per_task
-    losses = [
-        success_at(curve, task, (task + 1) * curve.steps_per_task, window)
-        - success_at(curve, task, end, window)
-        for task in range(len(curve.tasks))
-    ]
-    return float(np.mean(losses))
+    return float(np.mean(trained_successes(curve, window) - final_successes(curve, window)))
 
 
 def area(curve: Curves, task: int) -> float:
     """AUC_task: the mean of its evaluations within its own stage."""
     start, end = task * curve.steps_per_task, (task + 1) * curve.steps_per_task
     rows = (curve.steps > start) & (curve.steps <= end)
-    return float(np.mean(curve.success[rows, task])) if rows.any() else float("nan")
+    if not rows.any() or not _reached(curve, end):
+        return float("nan")
+    return float(_mean(curve.success[rows, task]))
+
+
+def areas(curve: Curves) -> Array:
+    """[task] AUC_i."""
+    return np.array([area(curve, task) for task in range(len(curve.tasks))])
+
+
+def transfer(own: Array, reference: Array) -> Array:
+    """FT_i of areas, of any one shape; NaN where the reference leaves nothing to gain."""
+    room = 1.0 - reference
+    return np.where(room > 0, (own - reference) / np.where(room > 0, room, 1.0), np.nan)
 
 
 def forward_transfer(curve: Curves, reference_areas: Sequence[float]) -> float:
     """FT against the areas of single-task reference runs, one for each task."""
-    transfers = [
-        (area(curve, task) - reference) / max(1.0 - reference, 1e-6)
-        for task, reference in enumerate(reference_areas)
-    ]
-    return float(np.mean(transfers))
+    return float(_mean(transfer(areas(curve), np.asarray(reference_areas, float))))

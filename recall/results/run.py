@@ -60,11 +60,11 @@ class RunResult:
         """Whether it was trained and recorded to its end."""
         return self.finished and self.failed_at is None
 
-    @property
+    @cached_property
     def world(self) -> tuple[Any, ...]:
         """What decides how hard its tasks are: runs that differ here are not compared."""
         shown = {name: value for name, value in self.settings.items() if name.startswith("world.")}
-        return (self.source, *sorted(shown.items(), key=str))
+        return (self.source, str(sorted(shown.items())))
 
     def curve(self, mode: str = MODES[0], field: str = FIELDS[0]) -> Curves:
         """The curves of one mode and field, as the metrics take them."""

@@ -1,0 +1,185 @@
+"""The metrics of every label on every sequence, with intervals: what tables and figures show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from recall.results import intervals, metrics
+from recall.results.collection import Collection
+from recall.results.intervals import Estimate, Sampled
+from recall.results.run import RunResult
+
+Array = np.ndarray
+PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
+METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What counts as success, and over how many evaluations it is averaged at a boundary."""
+
+    window: int = metrics.WINDOW
+    mode: str = "stochastic"
+    field: str = "success"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One label on one sequence: a row for each complete run, a column for each task."""
+
+    label: str
+    method: str
+    variant: str
+    sequence: str
+    tasks: tuple[str, ...]
+    steps_per_task: int
+    runs: tuple[RunResult, ...]
+    final: Array
+    """p_i(N D)."""
+    trained: Array
+    """p_i(i D)."""
+    areas: Array
+    """AUC_i."""
+    references: Mapping[str, Array]
+    """By task: the areas of the single-task runs it is compared with."""
+
+    @property
+    def missing_references(self) -> list[str]:
+        """The tasks that nobody has learnt alone."""
+        return [task for task in dict.fromkeys(self.tasks) if task not in self.references]
+
+    @cached_property
+    def performance(self) -> Sampled:
+        """P at the end."""
+        return self._mean(self.final.mean(axis=1), PERFORMANCE)
+
+    @cached_property
+    def forgetting(self) -> Sampled:
+        """F."""
+        return self._mean((self.trained - self.final).mean(axis=1), FORGETTING)
+
+    @cached_property
+    def forward_transfer(self) -> Sampled | None:
+        """FT; None without a reference for every task."""
+        return None if self._transfers is None else self._transfers[0]
+
+    @cached_property
+    def forward_transfer_by_task(self) -> list[Estimate] | None:
+        """FT_i of each task; None without a reference for every task."""
+        if self._transfers is None:
+            return None
+        return [sampled.estimate for sampled in self._transfers[1]]
+
+    @cached_property
+    def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
+        if self.missing_references:
+            return None
+        name = f"{self.label} {self.sequence} {TRANSFER}"
+        return intervals.forward_transfer(self.areas, self.tasks, self.references, name)
+
+    @cached_property
+    def interquartile_mean(self) -> Sampled:
+        """Of the final successes of all runs and tasks."""
+        return intervals.sampled_interquartile_mean(self.final, f"{self.label} {self.sequence} iqm")
+
+    def at_end(self, task: int) -> Sampled:
+        """p_task(N D)."""
+        return self._mean(self.final[:, task], f"final {task}")
+
+    def forgotten(self, task: int) -> Sampled:
+        """F_task."""
+        return self._mean(self.trained[:, task] - self.final[:, task], f"forgotten {task}")
+
+    def metric(self, name: str) -> Sampled | None:
+        """One of METRICS."""
+        if name == PERFORMANCE:
+            return self.performance
+        return self.forgetting if name == FORGETTING else self.forward_transfer
+
+    def _mean(self, values: Array, name: str) -> Sampled:
+        return intervals.mean(values, f"{self.label} {self.sequence} {name}")
+
+
+class ScoreBoard:
+    """The scores of a collection by label and sequence; single tasks are no sequences here."""
+
+    def __init__(self, collection: Collection, measure: Measure | None = None):
+        self.collection = collection
+        self.measure = measure or Measure()
+        self._areas: dict[int, Array] = {}
+        self.scores: dict[tuple[str, str], Scores] = {}
+        for sequence, part in collection.sequential.by_sequence().items():
+            for label, runs in part.by_label().items():
+                if scores := self._score(label, sequence, runs):
+                    self.scores[label, sequence] = scores
+
+    def get(self, label: str, sequence: str) -> Scores | None:
+        """Of one label on one sequence, where there are complete runs."""
+        return self.scores.get((label, sequence))
+
+    @property
+    def sequences(self) -> list[str]:
+        """Those with a complete run."""
+        return list(dict.fromkeys(sequence for _, sequence in self.scores))
+
+    @property
+    def labels(self) -> list[str]:
+        """Those with a complete run, in order."""
+        found = {label for label, _ in self.scores}
+        return [label for label in self.collection.labels if label in found]
+
+    def on(self, sequences: Sequence[str]) -> list[str]:
+        """The labels that have complete runs on every one of `sequences`."""
+        return [
+            label
+            for label in self.labels
+            if all((label, sequence) in self.scores for sequence in sequences)
+        ]
+
+    def _score(self, label: str, sequence: str, runs: Sequence[RunResult]) -> Scores | None:
+        window = self.measure.window
+        kept, final, trained, areas = [], [], [], []
+        for run in runs:
+            curve = self._curve(run)
+            rows = metrics.final_successes(curve, window), metrics.trained_successes(curve, window)
+            own = self.areas_of(run)
+            if run.complete and np.isfinite([*rows, own]).all():
+                kept.append(run)
+                final.append(rows[0])
+                trained.append(rows[1])
+                areas.append(own)
+        if not kept:
+            return None
+        first = kept[0]
+        return Scores(
+            label,
+            first.method,
+            first.variant,
+            sequence,
+            first.tasks,
+            first.steps_per_task,
+            tuple(kept),
+            np.array(final),
+            np.array(trained),
+            np.array(areas),
+            self._references(first),
+        )
+
+    def _references(self, run: RunResult) -> dict[str, Array]:
+        found = {}
+        for task in dict.fromkeys(run.tasks):
+            areas = [self.areas_of(other)[0] for other in self.collection.references(run, task)]
+            if finite := [area for area in areas if np.isfinite(area)]:
+                found[task] = np.array(finite)
+        return found
+
+    def areas_of(self, run: RunResult) -> Array:
+        """[task] AUC_i of a run."""
+        if id(run) not in self._areas:
+            self._areas[id(run)] = metrics.areas(self._curve(run))
+        return self._areas[id(run)]
+
+    def _curve(self, run: RunResult) -> metrics.Curves:
+        return run.curve(self.measure.mode, self.measure.field)

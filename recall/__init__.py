@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from recall.api import evaluate as evaluate
     from recall.api import resume as resume
     from recall.api import train as train
+    from recall.filming import film as film
     from recall.worlds.env import make as make
     from recall.worlds.vector import make_vec as make_vec
 
@@ -21,6 +22,7 @@ _EXPORTS = {
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
+    "film": "recall.filming",
 }
 __all__ = ["__version__", *_EXPORTS]
 

@@ -27,7 +27,7 @@ def evaluate(
             Episode(index, position, mode == "deterministic", stream)
             for index, run in enumerate(runs)
             for mode in ("stochastic", "deterministic")
-            for stream in _streams(run.seed, EVALUATION, position, step, mode, episodes)
+            for stream in streams(run.seed, EVALUATION, position, step, mode, episodes)
         ]
         results = iter(pool.play(policies_of(position), played))
         for index, run in enumerate(runs):
@@ -44,9 +44,10 @@ def evaluate(
                 }
 
 
-def _streams(
+def streams(
     seed: int, domain: int, position: int, step: int, mode: str, episodes: int
 ) -> list[tuple[int, ...]]:
+    """The random streams of one task's episodes in one evaluation."""
     kind = ("stochastic", "deterministic").index(mode)
     return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
 

@@ -11,7 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 # Commands that take longer than a test should; their help is asked for instead.
-SLOW = ("recall bench", "recall demo", "recall train", "recall resume", "recall evaluate")
+SLOW = (
+    "recall bench",
+    "recall demo",
+    "recall train",
+    "recall resume",
+    "recall evaluate",
+    "recall film",
+)
 
 
 def blocks(kind: str) -> list:

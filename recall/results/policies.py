@@ -47,6 +47,12 @@ def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, A
     }
 
 
+def read_policy(folder: Path, name: str, position: int, label: str) -> Array | None:
+    """[size] the policy of one run's task as the file `label` has it; None if there is none."""
+    path = folder / "policies" / name / f"{label}.npz"
+    return _one(path, position) if path.exists() else None
+
+
 def _one(path: Path, task: int) -> Array:
     with np.load(path, allow_pickle=False) as stored:
         vector: Array = stored[f"task_{task}"]

@@ -15,6 +15,7 @@ from gymnasium.spaces import Box
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.base import Array, Simulator, Step, unit_box
+from recall.worlds.point_picture import draw_point
 
 HORIZON_STEPS = 50
 SUCCESS_DISTANCE = 0.1
@@ -114,6 +115,10 @@ class PointSimulator(Simulator):
     def set_state(self, slot: int, state: Array) -> None:
         """Go on from position, velocity and goal."""
         self._state[slot] = state
+
+    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+        """The point, its goal and the walls."""
+        return draw_point(self._state[slot], SUCCESS_DISTANCE, _BOUND, width, height)
 
 
 def make_simulator(task: str, slots: int) -> PointSimulator:

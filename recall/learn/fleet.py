@@ -17,7 +17,7 @@ from recall import replay as buffers
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.build import Blueprint
-from recall.learn.update import describe, update
+from recall.learn.update import Chance, chance, describe, update
 from recall.nets import adam
 from recall.nets.multihead import is_head
 from recall.replay import Replay
@@ -68,10 +68,13 @@ def burst(
     """`updates` updates of every run, numbered from `first_update`; metrics are their means."""
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
-        def body(state: LearnerState, number: Array) -> tuple[LearnerState, Metrics]:
-            return update(blueprint, state, replay, stage, groups, number)
+        numbers = first_update + jnp.arange(updates)
+        drawn = jax.vmap(partial(chance, blueprint, groups, state.key))(numbers)
 
-        state, metrics = jax.lax.scan(body, state, first_update + jnp.arange(updates))
+        def body(state: LearnerState, one: tuple[Array, Chance]) -> tuple[LearnerState, Metrics]:
+            return update(blueprint, state, replay, stage, groups, *one)
+
+        state, metrics = jax.lax.scan(body, state, (numbers, drawn))
         means = jax.tree.map(lambda values: jnp.nanmean(values, axis=0), metrics)
         return state, means | describe(blueprint, state)
 
@@ -161,7 +164,8 @@ def end_task(
 
     def one_run(state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
-            return buffers.sample_new(replay, stage, blueprint.columns, size, key)
+            bits = jax.random.bits(key, (size,))
+            return buffers.sample_new(replay, stage, blueprint.columns, bits)
 
         key = jax.random.fold_in(jax.random.fold_in(state.key, 2), stage.task)
         method = blueprint.method

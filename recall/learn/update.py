@@ -4,7 +4,7 @@ Only the heads that the batch uses take part: the losses see just those, and onl
 rewritten (recall.learn.apply). The cost of an update hardly grows with the number of tasks.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,18 +28,39 @@ from recall.types import (
 )
 
 
+class Chance(NamedTuple):
+    """All that is random in one update."""
+
+    rows: Array  # [batch] bits that choose the batch's rows
+    noise: Array  # [2, batch, act] standard normal: of the next action, and of the action
+    key: Array  # for the method's own draws
+
+
+def chance(blueprint: Blueprint, groups: int, key: Array, number: Array) -> Chance:
+    """The random numbers of update `number`: a function of the run's key and nothing else.
+
+    They are drawn for a whole burst at once, before it: one large draw instead of many small
+    ones inside the loop, which cost more to compile than everything else there.
+    """
+    method = blueprint.method
+    old_rows = groups * -(-method.old_batch_size // groups) if groups else 0
+    batch = method.batch_size + old_rows
+    key_rows, key_noise, key_method = jax.random.split(jax.random.fold_in(key, number), 3)
+    noise = jax.random.normal(key_noise, (2, batch, blueprint.columns.action_size))
+    return Chance(jax.random.bits(key_rows, (batch,)), noise, key_method)
+
+
 def sample(
-    blueprint: Blueprint, replay: Replay, stage: Stage, groups: int, number: Array, key: Array
+    blueprint: Blueprint, replay: Replay, stage: Stage, groups: int, number: Array, bits: Array
 ) -> Batch:
-    """Draw the batch of update `number` as the method wants it; `groups` old tasks take part."""
+    """The batch of update `number` as the method wants it; `groups` old tasks take part."""
     method, columns = blueprint.method, blueprint.columns
     if method.sampling == "everything":
-        return buffers.sample_everything(replay, stage, columns, method.batch_size, key)
+        return buffers.sample_everything(replay, stage, columns, bits)
     if method.sampling == "new" or not groups:
-        return buffers.sample_new(replay, stage, columns, method.batch_size, key)
+        return buffers.sample_new(replay, stage, columns, bits)
     heads = buffers.heads_of_update(stage, groups, method.old_groups, number)
-    group_size = -(-method.old_batch_size // groups)
-    return buffers.sample_halves(replay, stage, columns, method.batch_size, heads, group_size, key)
+    return buffers.sample_halves(replay, stage, columns, method.batch_size, heads, bits)
 
 
 def joint_loss(
@@ -49,7 +70,7 @@ def joint_loss(
     method_state: Any,
     batch: Batch,
     weights: Array,
-    key: Array,
+    drawn: Chance,
 ) -> tuple[Array, tuple[Forward, Metrics]]:
     """L_Q,norm + L_pi,norm + L_alpha + the method's terms, all from the same parameters.
 
@@ -57,13 +78,12 @@ def joint_loss(
     alone, so one backward pass gives all gradients.
     """
     sac, method = blueprint.settings.sac, blueprint.method
-    key_view, key_noise = jax.random.split(key)
-    noise_next, noise = jax.random.normal(key_noise, (2, *batch.action.shape))
+    noise_next, noise = drawn.noise
     head, rows = batch.head_of_row(), batch.rows
     statistics, sigma = statistics_of(blueprint, part)
     mean_row, sigma_row = losses.per_row(statistics, sigma, head)
     alpha = jax.lax.stop_gradient(jnp.exp(trained.log_alpha["heads"]))[head]
-    actor = method.actor_for_training(trained.actor, key_view)
+    actor = method.actor_for_training(trained.actor, drawn.key)
     frozen_actor, frozen_critic = jax.lax.stop_gradient((actor, trained.critic))
 
     next_policy = blueprint.policy(frozen_actor, batch.next_observation, rows)
@@ -113,18 +133,18 @@ def update(
     stage: Stage,
     groups: int,
     number: Array,
+    drawn: Chance,
 ) -> tuple[LearnerState, Metrics]:
     """Update `number` of one run."""
     method = blueprint.method
-    key_batch, key_loss = jax.random.split(jax.random.fold_in(state.key, number))
-    batch = sample(blueprint, replay, stage, groups, number, key_batch)
+    batch = sample(blueprint, replay, stage, groups, number, drawn.rows)
     # What is differentiated and read; optimisers and targets move in the whole state below.
     part = take_heads(Networks.of(state.trainable), batch.heads)
     weights = method.row_weights(batch, stage.task)
 
     def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
         def loss(trained: Gradients) -> tuple[Array, tuple[Forward, Metrics]]:
-            return joint_loss(blueprint, trained, part, state.method, batch, weights, key_loss)
+            return joint_loss(blueprint, trained, part, state.method, batch, weights, drawn)
 
         return jax.grad(loss, has_aux=True)(Gradients(part.actor, part.critic, part.log_alpha))
 

@@ -19,7 +19,6 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from recall.nets import matmul
 
@@ -67,7 +66,6 @@ class _Layers(nn.Module):
     def __call__(self, x: Array) -> Array:
         dense = partial(
             nn.Dense,
-            kernel_init=nn.initializers.glorot_uniform(),
             dot_general=matmul.dot_general if self.half_inputs else None,
         )
         for layer, width in enumerate(self.widths):
@@ -112,30 +110,29 @@ class MultiHead:
         """Numbers the trunk hands to a head."""
         return self.hidden[self.shared_layers - 1] if self.shared_layers else self.inputs
 
-    def _trunk_tree(self, key: Array) -> Any:
-        if not self.shared_layers:
-            return {}
-        return self._trunk().init(key, jnp.zeros((1, self.inputs)))["params"]
+    def _trunk_shapes(self) -> Any:
+        return _shapes(self._trunk(), self.inputs) if self.shared_layers else {}
 
-    def _head_tree(self, key: Array) -> Any:
-        return self._head().init(key, jnp.zeros((1, self.features)))["params"]
+    def _head_shapes(self) -> Any:
+        return _shapes(self._head(), self.features)
 
     def init(self, key: Array) -> Params:
-        """Fresh parameters; every head is drawn by itself."""
-        key_trunk, key_heads = jax.random.split(key)
-        heads = jax.vmap(lambda k: ravel_pytree(self._head_tree(k))[0])
+        """Fresh parameters, of all layers and heads in one draw: many draws compile slowly."""
+        trunk, head = _init_scale(self._trunk_shapes()), _init_scale(self._head_shapes())
+        split = trunk.spread.size
+        drawn = jax.random.uniform(key, (split + self.tasks * head.spread.size,), minval=-1.0)
         return {
-            "trunk": ravel_pytree(self._trunk_tree(key_trunk))[0],
-            "heads": heads(jax.random.split(key_heads, self.tasks)),
+            "trunk": trunk.centre + trunk.spread * drawn[:split],
+            "heads": head.centre + head.spread * drawn[split:].reshape(self.tasks, -1),
         }
 
     def trunk_tree(self, trunk: Array) -> Any:
         """The trunk's flat parameters as a tree of layers."""
-        return _unravel(self._trunk_tree, trunk)
+        return _unravel(self._trunk_shapes(), trunk)
 
     def head_tree(self, head: Array) -> Any:
         """One head's flat parameters as a tree of layers; the last layer comes last."""
-        return _unravel(self._head_tree, head)
+        return _unravel(self._head_shapes(), head)
 
     def trunk(self, params: Params, x: Array) -> Array:
         """[..., inputs] -> [..., features]."""
@@ -184,9 +181,32 @@ class MultiHead:
         return found
 
 
-def _unravel(init: Callable[[Array], Any], flat: Array) -> Any:
-    """`flat` in the shapes of what `init` makes; nothing is computed."""
-    shapes = jax.eval_shape(init, jax.random.PRNGKey(0))
+def _shapes(layers: _Layers, inputs: int) -> Any:
+    """The tree of a network's parameters, shapes only; nothing is computed."""
+    variables = jax.eval_shape(layers.init, jax.random.PRNGKey(0), jnp.zeros((1, inputs)))
+    return variables["params"]
+
+
+class _InitScale(NamedTuple):
+    """Flat parameters start uniformly within `spread` of `centre`."""
+
+    centre: Array
+    spread: Array
+
+
+def _init_scale(shapes: Any) -> _InitScale:
+    """Glorot's rule for kernels; biases start at 0, the norm's scales at 1."""
+    centre, spread = [jnp.zeros(0)], [jnp.zeros(0)]
+    for path, leaf in jax.tree_util.tree_leaves_with_path(shapes):
+        kind = path[-1].key
+        limit = np.sqrt(6.0 / sum(leaf.shape)) if kind == "kernel" else 0.0
+        centre.append(jnp.full(leaf.size, 1.0 if kind == "scale" else 0.0))
+        spread.append(jnp.full(leaf.size, limit))
+    return _InitScale(jnp.concatenate(centre), jnp.concatenate(spread))
+
+
+def _unravel(shapes: Any, flat: Array) -> Any:
+    """`flat` as a tree of these shapes."""
     leaves = jax.tree.leaves(shapes)
     if not leaves:
         return shapes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
-from recall.learn.update import joint_loss, sample
+from recall.learn.update import chance, joint_loss, sample
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.multihead import take_heads
@@ -75,15 +75,14 @@ def test_losses_are_the_papers(method):
     )
     replay = jax.tree.map(lambda leaf: leaf[0], make_replay(1))
     groups = fleet.groups_of(blueprint, task)
-    key = jax.random.PRNGKey(9)
-    batch = sample(blueprint, replay, make_stage(task), groups, jnp.asarray(0), key)
+    drawn = chance(blueprint, groups, jax.random.PRNGKey(9), jnp.asarray(0))
+    batch = sample(blueprint, replay, make_stage(task), groups, jnp.asarray(0), drawn.rows)
     part = take_heads(Networks.of(trainable), batch.heads)
     weights = method.row_weights(batch, jnp.asarray(task))
     trained = Gradients(part.actor, part.critic, part.log_alpha)
-    total, (made, metrics) = joint_loss(blueprint, trained, part, (), batch, weights, key)
+    total, (made, metrics) = joint_loss(blueprint, trained, part, (), batch, weights, drawn)
 
-    _, key_noise = jax.random.split(key)
-    noise_next, noise = np.asarray(jax.random.normal(key_noise, (2, *batch.action.shape)), float)
+    noise_next, noise = np.asarray(drawn.noise, float)
     head_of_row = np.asarray(batch.head_of_row())
     rows = len(head_of_row)
     old = 1.0 - np.asarray(batch.new)
@@ -143,8 +142,8 @@ def test_each_loss_reaches_its_own_parameters_alone():
     blueprint = make_blueprint(dataclasses.replace(make_blueprint().method, distil=False))
     state = jax.tree.map(lambda leaf: leaf[0], fleet.init(blueprint, jnp.array([0])))
     replay = jax.tree.map(lambda leaf: leaf[0], make_replay(1))
-    key = jax.random.PRNGKey(1)
-    batch = sample(blueprint, replay, make_stage(1), 1, jnp.asarray(0), key)
+    drawn = chance(blueprint, 1, jax.random.PRNGKey(1), jnp.asarray(0))
+    batch = sample(blueprint, replay, make_stage(1), 1, jnp.asarray(0), drawn.rows)
     part = take_heads(Networks.of(state.trainable), batch.heads)
     weights = blueprint.method.row_weights(batch, jnp.asarray(1))
 
@@ -152,7 +151,7 @@ def test_each_loss_reaches_its_own_parameters_alone():
         """Scaling the reward changes L_Q alone: the actor's gradient must not move with it."""
         scaled = batch._replace(reward=batch.reward * scale_q)
         trained = Gradients(part.actor, part.critic, part.log_alpha)
-        loss = lambda t: joint_loss(blueprint, t, part, (), scaled, weights, key)[0]  # noqa: E731
+        loss = lambda t: joint_loss(blueprint, t, part, (), scaled, weights, drawn)[0]  # noqa: E731
         return jax.grad(loss)(trained)
 
     one, other = gradients(1.0), gradients(50.0)

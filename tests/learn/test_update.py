@@ -256,3 +256,19 @@ def test_squashed_gaussian_log_probability_is_the_change_of_variables():
     )
     expected = np.sum(density - np.log(1 - np.asarray(action, float) ** 2))
     np.testing.assert_allclose(log_pi, expected, rtol=1e-5)
+
+
+def test_networks_start_as_flax_would_start_them():
+    """Kernels uniform within Glorot's limit, biases 0, the norm's scales 1; heads differ."""
+    network = make_blueprint().critic
+    params = network.init(jax.random.PRNGKey(0))
+    for tree in (network.trunk_tree(params["trunk"]), network.head_tree(params["heads"][1])):
+        for name, layer in tree.items():
+            assert not np.any(layer["bias"])
+            if name == "norm":
+                assert np.all(layer["scale"] == 1.0)
+                continue
+            limit = np.sqrt(6.0 / sum(layer["kernel"].shape))
+            assert 0.8 * limit < np.abs(layer["kernel"]).max() <= limit
+            assert abs(np.mean(layer["kernel"])) < limit / np.sqrt(layer["kernel"].size)
+    assert not np.array_equal(params["heads"][0], params["heads"][1])

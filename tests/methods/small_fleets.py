@@ -12,7 +12,7 @@ from recall import replay as buffers
 from recall.columns import Columns
 from recall.learn import fleet
 from recall.learn.build import Blueprint
-from recall.learn.update import joint_loss
+from recall.learn.update import Chance, joint_loss
 from recall.methods import METHODS, Method
 from recall.nets.multihead import Rows, take_heads
 from recall.settings import LearnerSettings, NetworkSettings
@@ -142,9 +142,10 @@ def _gradients(
 ) -> tuple[Gradients, Metrics]:
     batch = arrays._replace(rows=rows, heads=np.arange(heads))
     part = take_heads(Networks.of(state.trainable), batch.heads)
+    drawn = Chance(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
 
     def loss(trained: Gradients) -> Any:
-        return joint_loss(blueprint, trained, part, state.method, batch, weights, key)
+        return joint_loss(blueprint, trained, part, state.method, batch, weights, drawn)
 
     found, (_, metrics) = jax.grad(loss, has_aux=True)(
         Gradients(part.actor, part.critic, part.log_alpha)

@@ -46,9 +46,8 @@ def test_in_an_update_the_new_halfs_gradient_is_projected_against_the_old_halfs(
     run.pass_by()
     run.start()
     state, replay = run.one_run()
-    batch = buffers.sample_halves(
-        replay, run.stage(), COLUMNS, 8, np.arange(2), 8, jax.random.PRNGKey(1)
-    )
+    bits = jax.random.bits(jax.random.PRNGKey(1), (16,))
+    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, 8, np.arange(2), bits)
     key = jax.random.PRNGKey(2)
 
     def gradients_for(weights):

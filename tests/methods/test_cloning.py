@@ -28,7 +28,8 @@ def second_task(method: Method) -> SmallFleet:
 
 def halves(run: SmallFleet):
     state, replay = run.one_run()
-    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, NEW, np.arange(2), OLD, KEY)
+    bits = jax.random.bits(KEY, (NEW + OLD,))
+    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, NEW, np.arange(2), bits)
     return state, batch
 
 

@@ -41,7 +41,7 @@ def test_without_divergence_and_spread_it_is_sac():
         run = SmallFleet(method)
         run.start()
         state, replay = run.one_run()
-        batch = buffers.sample_new(replay, run.stage(), COLUMNS, 8, KEY)
+        batch = buffers.sample_new(replay, run.stage(), COLUMNS, jax.random.bits(KEY, (8,)))
         weights = method.row_weights(batch, jnp.asarray(0))
         batch = batch._replace(heads=np.arange(1))
         found.append(gradients(run.blueprint, state, batch, weights, KEY)[0])

@@ -21,6 +21,7 @@ class Experience:
     def __init__(self, spec: FleetSpec, blueprint: Blueprint, folder: Path):
         schedule, columns = spec.settings.schedule, blueprint.columns
         self._blueprint = blueprint
+        self._course = spec.course
         self._chunk_steps = schedule.chunk_steps
         self.capacity = min(schedule.replay_capacity, spec.steps_per_task)
         wanted = spec.method.memory_per_task
@@ -35,37 +36,73 @@ class Experience:
             columns, self.capacity, self._tasks_kept, self._memory, len(spec.runs)
         )
 
-    def append(self, task: int, steps: int, rows: Array) -> None:
-        """Add a chunk, rows [run, chunk, columns], after the first `steps` steps of a task."""
-        position = jnp.asarray(steps % self.capacity)
-        self.replay = fleet.append(self.replay, jnp.asarray(rows), position)
-        self._log.append(task, rows)
+    @property
+    def _collects_again(self) -> bool:
+        """Whether old tasks are collected for too, so that D_old goes on being filled."""
+        return self._course.collects != "current"
 
-    def retire(self, state: LearnerState, stage: Stage) -> int:
-        """The end of a task: what is kept of it becomes old; returns how much is."""
+    def stage(self, number: int, total_steps: int) -> Stage:
+        """What the learner finds in stage `number` after a run's first `total_steps` steps."""
+        current = self._course.current(number)
+        sizes = [
+            min(self._course.collected(task, total_steps), self._memory) if task < current else 0
+            for task in range(self._course.tasks)
+        ]
+        filled = min(self._course.collected(current, total_steps), self.capacity)
+        return Stage(jnp.asarray(current), jnp.asarray(filled), jnp.asarray(sizes, jnp.int32))
+
+    def append(self, number: int, total_steps: int, rows: Array) -> None:
+        """Add the chunk that follows the first `total_steps` steps, rows [run, part, step, column].
+
+        Each of its parts goes into the ring of its task.
+        """
+        for part, task in enumerate(self._course.chunk(number, total_steps)):
+            mine = jnp.asarray(rows[:, part])
+            slot = jnp.asarray(self._course.collected(task, total_steps) % self.capacity)
+            if task == self._course.current(number):
+                self.replay = fleet.append(self.replay, mine, slot)
+            else:
+                self.replay = fleet.append_old(self.replay, mine, jnp.asarray(task), slot)
+            self._log.append(task, rows[:, part])
+
+    def retire(self, state: LearnerState, stage: Stage) -> None:
+        """The end of a task: what is kept of it becomes old."""
         task = int(stage.task)
-        if task < self._tasks_kept:
-            self.replay = fleet.retire(self._blueprint, state, self.replay, stage)
-            self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))
-        return min(self._memory, int(stage.new_size))
+        if task >= self._tasks_kept:
+            return
+        if self._collects_again:
+            self.replay = fleet.set_aside(self.replay, stage.task)
+            return
+        self.replay = fleet.retire(self._blueprint, state, self.replay, stage)
+        self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))
 
     def sync(self) -> None:
         """Put all on disk."""
         self._log.sync()
 
-    def check(self, task: int, steps: int) -> None:
-        """Refuse if some of the first `steps` steps of a task are no longer on disk."""
-        self._log.check(task, steps // self._chunk_steps)
+    def check(self, number: int, total_steps: int) -> None:
+        """Refuse if some of the first `total_steps` steps are no longer on disk."""
+        self._log.check(self._chunks(number, total_steps))
 
-    def restore(self, task: int, steps: int) -> None:
-        """Go back to the first `steps` steps of a task."""
-        self._log.cut(task, steps // self._chunk_steps)
+    def _chunks(self, number: int, total_steps: int) -> dict[int, int]:
+        """By task, how many of the chunks that the log must have there are."""
+        current = self._course.current(number)
+        tasks = range(current + 1) if self._columns_in_log else (current,)
+        return {
+            task: self._course.collected(task, total_steps) // self._chunk_steps for task in tasks
+        }
+
+    def restore(self, number: int, total_steps: int) -> None:
+        """Go back to the first `total_steps` steps, in stage `number`."""
+        self._log.cut(self._chunks(number, total_steps))
         old, known = np.array(self.replay.old), self._columns_in_log
-        for kept in range(min(task, self._tasks_kept)):
+        current = self._course.current(number)
+        for task in range(min(current, self._tasks_kept)):
             if known:
-                old[:, kept, :, :known] = self._log.read(kept, self.capacity)
-            old[:, kept, :, known:] = self._log.read_kept(kept)
-        new = self._log.read(task, self.capacity)
+                old[:, task, :, :known] = self._log.read(task, self.capacity)
+            if not self._collects_again:
+                old[:, task, :, known:] = self._log.read_kept(task)
+        new = self._log.read(current, self.capacity)
         self.replay = buffers.Replay(jnp.array(new), jnp.array(old))
 
     def forget(self, before: int) -> None:

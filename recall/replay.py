@@ -3,7 +3,8 @@
 A transition is one row of float32 numbers, so that appending is one write and sampling one read
 of contiguous bytes. Rows of D_old also hold the policy's outputs at the end of their task:
 152 bytes with Continual World's 12 observations and 4 actions. D_old holds nothing for methods
-that keep nothing. Functions here are for one run; the learner adds the run axis.
+that keep nothing, and goes on being filled for those that collect for other tasks than the
+current one. Functions here are for one run; the learner adds the run axis.
 """
 
 from collections.abc import Callable
@@ -47,6 +48,13 @@ def append(replay: Replay, rows: Array, position: Array) -> Replay:
     return replay._replace(new=jax.lax.dynamic_update_slice(replay.new, rows, (position, 0)))
 
 
+def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
+    """Write rows [chunk, columns] of another task than the current one, without a policy."""
+    padded = jnp.pad(rows, ((0, 0), (0, replay.old.shape[-1] - rows.shape[-1])))
+    start = (task, position, 0)
+    return replay._replace(old=jax.lax.dynamic_update_slice(replay.old, padded[None], start))
+
+
 def retire(
     replay: Replay,
     stage: Stage,
@@ -57,7 +65,7 @@ def retire(
     """End of a task: keep its transitions, or a uniform sample of them, with the policy's outputs.
 
     Which transitions stay is drawn without replacement, so the kept ones are what a reservoir
-    over the whole task would hold.
+    over the whole task would hold. Those that are all kept stay in their slots.
     """
     memory = replay.old.shape[1]
     if memory >= replay.new.shape[0]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from recall.columns import Columns
+from recall.course import Course
 from recall.errors import BadValueError
 from recall.learn.build import Blueprint
 from recall.methods import Method, method_class
@@ -58,6 +59,12 @@ class FleetSpec:
     def total_steps(self) -> int:
         """Steps of each run in all."""
         return self.tasks * self.steps_per_task
+
+    @property
+    def course(self) -> Course:
+        """Which tasks are collected for, when."""
+        chunk_steps = self.settings.schedule.chunk_steps
+        return Course(self.method.collects, self.tasks, self.steps_per_task, chunk_steps)
 
     @property
     def functions(self) -> dict[str, Task]:

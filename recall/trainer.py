@@ -5,8 +5,9 @@ A fleet moves chunk by chunk, all runs in lockstep:
     wait for the chunk that workers roll -> append it to replay -> burst of updates
     (meanwhile, with overlap, the workers roll the next chunk with the policies of before)
 
-Between two chunks everything that decides the future is in `LearnerState`, the transition log, the
-simulators' states and `Clock`: that is what a checkpoint holds.
+What a chunk holds is the course's affair (recall.course): a chunk of the current task, or of
+others too. Between two chunks everything that decides the future is in `LearnerState`, the
+transition log, the simulators' states and `Clock`: that is what a checkpoint holds.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ import numpy as np
 from recall.checkpoint import Checkpoints
 from recall.collect.chunks import Chunks
 from recall.collect.orders import RunTasks
-from recall.collect.pool import Abandoned, Pool
+from recall.collect.pool import Abandoned, Pool, Wanted
 from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
@@ -48,12 +49,11 @@ class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
 class Clock:
     """Where the fleet stands, in plain numbers."""
 
-    task: int = 0
-    steps: int = 0  # of the current task, appended to replay
+    stage: int = 0
+    steps: int = 0  # of the stage, appended to replay
     updates: int = 0  # of the whole run
-    retrained: int = -1  # updates without new data after the current task; -1 before its end
+    retrained: int = -1  # updates without new data after the stage; -1 before its end
     evaluated: int = -1  # total steps at the last evaluation
-    old_sizes: list[int] = dataclasses.field(default_factory=list)
     failed: dict[str, int] = dataclasses.field(default_factory=dict)  # run -> total step
     episodes: list[list[Any]] = dataclasses.field(default_factory=list)  # ended since recorded
 
@@ -63,7 +63,7 @@ class Trainer:
 
     def __init__(self, spec: FleetSpec, folder: Path, store: Store, watcher: Watcher):
         self.spec, self.folder, self.store, self.watcher = spec, folder, store, watcher
-        self.schedule = spec.settings.schedule
+        self.schedule, self.course = spec.settings.schedule, spec.course
         self.names = [run.name for run in spec.runs]
         self.blueprint, state_size = blueprint_of(spec)
         self.clock = Clock()
@@ -79,22 +79,26 @@ class Trainer:
             state_size,
             self.schedule.workers or default_workers(),
             should_stop=lambda: self.stop_requested,
+            most_at_once=self.course.most_at_once,
+            most_played=self.course.most_played,
         )
         self.chunks = Chunks(self.pool)
         self._saved_at = time.monotonic()
-        self._task_saved = 0  # the task that the newest checkpoint stands in
+        self._stage_saved = 0  # that the newest checkpoint stands in
 
     @property
     def total_steps(self) -> int:
         """Steps of each run since its start."""
-        return self.clock.task * self.spec.steps_per_task + self.clock.steps
+        return self.clock.stage * self.course.steps_per_stage + self.clock.steps
+
+    @property
+    def task(self) -> int:
+        """The position whose transitions are the learner's new ones."""
+        return self.course.current(self.clock.stage)
 
     def stage(self) -> Stage:
         """The learner's view of the clock."""
-        filled = min(self.clock.steps, self.experience.capacity)
-        sizes = np.zeros(self.spec.tasks, np.int32)
-        sizes[: len(self.clock.old_sizes)] = self.clock.old_sizes
-        return Stage(jnp.asarray(self.clock.task), jnp.asarray(filled), jnp.asarray(sizes))
+        return self.experience.stage(self.clock.stage, self.total_steps)
 
     def policies(self, position: int) -> Array:
         """Flat policies [run, size] of the task at `position`."""
@@ -108,21 +112,21 @@ class Trainer:
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
         self.watcher.on_start(self.spec, self.folder, self.total_steps)
-        while self.clock.task < self.spec.tasks:
+        while self.clock.stage < self.course.stages:
             if self.clock.steps == 0:
-                self.start_task()
-            self._train_task()
-            self._end_task()
+                self.start_stage()
+            self._train_stage()
+            self._end_stage()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
         write_policies(self.folder, self.names, FINAL, final)
         self.store.finish({"finished": True, "failed": self.clock.failed})
         self.experience.clear()
 
-    def start_task(self) -> None:
+    def start_stage(self) -> None:
         """Choose the best old head where the method asks for it; build the environments."""
-        task = self.clock.task
+        stage, task = self.clock.stage, self.task
         best = np.full(len(self.names), -1)
-        if task and self.spec.method.best_return:
+        if stage and self.spec.method.best_return:
             self.watcher.on_activity("scoring old heads on the new task")
             episodes = self.schedule.scoring_episodes
             try:
@@ -134,15 +138,15 @@ class Trainer:
         self.state = fleet.start_task(
             self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best)
         )
-        self.pool.begin_task(task)
+        self.pool.begin(self.course.played(stage), fresh=self.course.learnt(stage))
 
-    def _train_task(self) -> None:
+    def _train_stage(self) -> None:
         # A fleet that was stopped in the middle of an evaluation resumes with that evaluation.
         while True:
             if self._evaluation_is_due():
                 self._evaluate()
             self._save_if_due()
-            if self.clock.steps == self.spec.steps_per_task:
+            if self.clock.steps == self.course.steps_per_stage:
                 return
             self.advance()
             self.watcher.on_steps(self.total_steps)
@@ -150,36 +154,46 @@ class Trainer:
     def advance(self) -> None:
         """One chunk: append it, order the next, learn."""
         if not self.chunks.ordered:
-            self._order(None)
+            self.chunks.order(self._wanted(self._next_policies()))
         rows, ended = self.chunks.take()
         self._check_rows(rows)
-        self.experience.append(self.clock.task, self.clock.steps, rows)
+        self.experience.append(self.clock.stage, self.total_steps, rows)
         self.clock.steps += self.schedule.chunk_steps
         self.clock.episodes += [
-            [run, outcome.success, outcome.episode_return] for run, outcome in ended
+            [run, outcome.success, outcome.episode_return]
+            for run, position, outcome in ended
+            if position in self.course.learnt(self.clock.stage)
         ]
-        more = self.clock.steps < self.spec.steps_per_task
-        early = None
-        if more and self.schedule.overlap and not self._acts_uniformly():
-            early = self._flat_policies(self.clock.task)
+        more = self.clock.steps < self.course.steps_per_stage
+        early = self._next_policies() if more and self.schedule.overlap else None
         metrics = self.learn() if self.clock.steps >= self.schedule.update_after else {}
         if more:
-            self._order(early)
+            self.chunks.order(self._wanted(early or self._next_policies()))
         if self.clock.steps % self.schedule.record_every == 0:
             self._record(metrics)
 
-    def _acts_uniformly(self) -> bool:
-        explores = self.clock.task == 0 or not self.spec.method.best_return
-        return explores and self.clock.steps < self.schedule.uniform_steps
+    def _next_policies(self) -> dict[int, jax.Array | None]:
+        """The policies of now of every task in the next chunk; None acts uniformly."""
+        stage, total = self.clock.stage, self.total_steps
+        explores = stage == 0 or not self.spec.method.best_return
+        uniform = explores and self.clock.steps < self.schedule.uniform_steps
+        return {
+            position: None
+            if uniform and position in self.course.learnt(stage)
+            else self._flat_policies(position)
+            for position in self.course.chunk(stage, total)
+        }
 
-    def _order(self, early: jax.Array | None) -> None:
-        """Order a chunk with the `early` policies, or with those of now."""
-        if self._acts_uniformly():
-            self.chunks.order(None, self.clock.steps)
-        elif early is None:
-            self.chunks.order(self.policies(self.clock.task), self.clock.steps)
-        else:
-            self.chunks.order(_for_workers(early), self.clock.steps)
+    def _wanted(self, policies: dict[int, jax.Array | None]) -> list[Wanted]:
+        """The next chunk, with these policies."""
+        return [
+            Wanted(
+                position,
+                self.course.collected(position, self.total_steps),
+                None if flat is None else _for_workers(flat),
+            )
+            for position, flat in policies.items()
+        ]
 
     def learn(self) -> Any:
         """One burst of updates; returns its metrics, not waited for."""
@@ -190,24 +204,25 @@ class Trainer:
             self.experience.replay,
             self.stage(),
             jnp.asarray(self.clock.updates),
-            fleet.groups_of(self.blueprint, self.clock.task),
+            fleet.groups_of(self.blueprint, self.task),
             updates,
         )
         self.clock.updates += updates
         return metrics
 
-    def _end_task(self) -> None:
-        task, stage, clock = self.clock.task, self.stage(), self.clock
+    def _end_stage(self) -> None:
+        number, stage, clock = self.clock.stage, self.stage(), self.clock
         if clock.retrained < 0:
             self.state = fleet.end_task(self.blueprint, self.state, self.experience.replay, stage)
             clock.retrained = 0
-        if self.spec.method.retraining_updates and task < self.spec.tasks - 1:
+        if self.spec.method.retraining_updates and number < self.course.stages - 1:
             self._retrain()
-        clock.old_sizes.append(self.experience.retire(self.state, stage))
-        write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
-        clock.task, clock.steps, clock.retrained = task + 1, 0, -1
+        self.experience.retire(self.state, stage)
+        for task in self.course.learnt(number):
+            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+        clock.stage, clock.steps, clock.retrained = number + 1, 0, -1
         self.save()
-        self.watcher.on_task_end(task)
+        self.watcher.on_task_end(self.course.current(number))
 
     def _retrain(self) -> None:
         self.watcher.on_activity("retraining")
@@ -215,14 +230,14 @@ class Trainer:
             self.learn()
             self.clock.retrained += self.spec.settings.learner.updates_per_burst
             self._save_if_due()
-        self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.clock.task))
+        self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
 
     # What is told.
 
     def _evaluation_is_due(self) -> bool:
         if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:
             return False
-        at_end = self.clock.steps == self.spec.steps_per_task
+        at_end = self.clock.steps == self.course.steps_per_stage
         return at_end or self.clock.steps % self.schedule.evaluate_every == 0
 
     def _evaluate(self) -> None:
@@ -258,11 +273,12 @@ class Trainer:
 
     def _check_rows(self, rows: Array) -> None:
         """A run whose task gave no number has failed; it goes on in lockstep, unrecorded."""
-        finite = np.isfinite(rows).all(axis=2)  # [run, step]
-        for run in np.flatnonzero(~finite.all(axis=1)):
-            task = task_label(self.spec.runs[run].tasks[self.clock.task])
-            step = self.total_steps + int(np.argmin(finite[run])) + 1
-            self._fail(self.names[run], step, f"{task} gave a number that is not finite")
+        for part, position in enumerate(self.course.chunk(self.clock.stage, self.total_steps)):
+            finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
+            for run in np.flatnonzero(~finite.all(axis=1)):
+                task = task_label(self.spec.runs[run].tasks[position])
+                step = self.total_steps + int(np.argmin(finite[run])) + 1
+                self._fail(self.names[run], step, f"{task} gave a number that is not finite")
 
     def _check_failures(self) -> None:
         for name, update in fleet.failures(self.state, self.names).items():
@@ -280,7 +296,7 @@ class Trainer:
 
     def _save_if_due(self) -> None:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
-        # At step 0 the checkpoint of the last task's end still stands: `start_task` is repeated.
+        # At step 0 the checkpoint of the last stage's end still stands: `start_stage` is repeated.
         if self.clock.steps and (due or self.stop_requested):
             self.save()
         if self.stop_requested:
@@ -304,8 +320,9 @@ class Trainer:
         self.checkpoints.save({"learner": self.state, "chunks": arrays}, facts)
         self._saved_at = time.monotonic()
         # The checkpoints that are kept are this one and the one before.
-        self.experience.forget(before=self._task_saved)
-        self._task_saved = self.clock.task
+        self.experience.forget(before=self._stage_saved)
+        self._stage_saved = self.clock.stage
+        self.watcher.on_checkpoint()
 
     def restore(self) -> list[str]:
         """Go back to the newest whole checkpoint, or to the start where none was written.
@@ -322,18 +339,20 @@ class Trainer:
             return []
         arrays, facts, complaints = found
         self.clock = Clock(**facts["clock"])
-        self._task_saved = self.clock.task
+        self._stage_saved = self.clock.stage
         self.state = LearnerState(*jax.tree.map(jnp.array, arrays["learner"]))
         self.store.cut(facts["records"])
-        self.experience.restore(self.clock.task, self.clock.steps)
+        self.experience.restore(self.clock.stage, self.total_steps)
+        self.chunks.restore(arrays["chunks"], facts["ended"])
         if self.clock.steps:
-            self.chunks.restore(arrays["chunks"], facts["ended"], self.clock.task)
+            self.pool.begin(self.course.played(self.clock.stage), fresh=())
         return complaints
 
     def _check_facts(self, facts: dict[str, Any]) -> None:
         """Refuse a checkpoint whose records or transitions are no longer there."""
         self.store.check(facts["records"])
-        self.experience.check(facts["clock"]["task"], facts["clock"]["steps"])
+        stage, steps = facts["clock"]["stage"], facts["clock"]["steps"]
+        self.experience.check(stage, stage * self.course.steps_per_stage + steps)
 
     def close(self) -> None:
         """Release workers and files."""

@@ -1,4 +1,4 @@
-"""The transitions of a fleet on disk: one file per task, appended chunk after chunk.
+"""The transitions of a fleet on disk: one file per task, each appended chunk after chunk.
 
     task-K.rows   every chunk of task K, [chunk, run, step, column] float32
     old-K.npy     what replay keeps of task K once it is over
@@ -8,6 +8,7 @@ when a fleet resumes and collected again.
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,43 +27,42 @@ class TransitionLog:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._shape = (runs, chunk_steps, width)
         self._chunk_bytes = 4 * runs * chunk_steps * width
-        self._file: Any = None
-        self._task = -1
+        self._files: dict[int, Any] = {}
 
     def _path(self, task: int) -> Path:
         return self.folder / f"task-{task}.rows"
 
     def append(self, task: int, rows: Array) -> None:
         """Add a chunk [run, step, column] of the task."""
-        if task != self._task:
-            self.close()
+        if task not in self._files:
             # Unbuffered: nothing is left over that would be written after a failure.
-            self._file, self._task = self._path(task).open("ab", buffering=0), task
-        write_all(self._file, np.ascontiguousarray(rows, np.float32).tobytes())
+            self._files[task] = self._path(task).open("ab", buffering=0)
+        write_all(self._files[task], np.ascontiguousarray(rows, np.float32).tobytes())
 
     def sync(self) -> None:
         """Put all on disk."""
-        if self._file is not None:
-            os.fsync(self._file.fileno())
+        for file in self._files.values():
+            os.fsync(file.fileno())
 
-    def check(self, task: int, chunks: int) -> None:
-        """Refuse a log that has lost some of the first `chunks` chunks of `task`."""
-        path = self._path(task)
-        stored = path.stat().st_size if path.exists() else 0
-        if stored < chunks * self._chunk_bytes:
-            raise RecallError(
-                f"{path} has {stored // self._chunk_bytes} of {chunks} chunks: the rest is lost"
-            )
+    def check(self, chunks: Mapping[int, int]) -> None:
+        """Refuse a log that has lost some of the first chunks of a task; `chunks` says how many."""
+        for task, count in chunks.items():
+            path = self._path(task)
+            stored = path.stat().st_size if path.exists() else 0
+            if stored < count * self._chunk_bytes:
+                raise RecallError(
+                    f"{path} has {stored // self._chunk_bytes} of {count} chunks: the rest is lost"
+                )
 
-    def cut(self, task: int, chunks: int) -> None:
-        """Drop what came after the first `chunks` chunks of `task`."""
+    def cut(self, chunks: Mapping[int, int]) -> None:
+        """Drop what came after the first chunks of these tasks, and all tasks beyond them."""
         self.close()
-        self.check(task, chunks)
-        if self._path(task).exists():
-            os.truncate(self._path(task), chunks * self._chunk_bytes)
-        for later in self._numbers():
-            if later > task:
-                self._path(later).unlink()
+        self.check(chunks)
+        for task in self._numbers():
+            if task in chunks:
+                os.truncate(self._path(task), chunks[task] * self._chunk_bytes)
+            elif task > max(chunks):
+                self._path(task).unlink()
 
     def _numbers(self) -> list[int]:
         return [int(path.stem.split("-")[1]) for path in self.folder.glob("task-*.rows")]
@@ -99,6 +99,8 @@ class TransitionLog:
         for task in self._numbers():
             if task < before:
                 self._path(task).unlink()
+                if task in self._files:
+                    self._files.pop(task).close()
 
     def clear(self) -> None:
         """Remove everything: the fleet is done, nothing will be resumed."""
@@ -108,10 +110,10 @@ class TransitionLog:
         self.folder.rmdir()
 
     def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file, self._task = None, -1
+        """Close the files."""
+        for file in self._files.values():
+            file.close()
+        self._files = {}
 
 
 def write_all(file: Any, data: bytes) -> None:

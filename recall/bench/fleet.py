@@ -10,6 +10,7 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
+from recall.collect.pool import Wanted
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.spec import make_spec
@@ -44,7 +45,7 @@ def measure(runs: int, method: str, precision: Any, chunks: int) -> dict[str, An
 def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     schedule = trainer.schedule
     transitions = chunks * schedule.chunk_steps * len(trainer.names)
-    trainer.start_task()
+    trainer.start_stage()
     for _ in range(_WARM_CHUNKS):
         trainer.advance()
     jax.block_until_ready(trainer.state)
@@ -61,10 +62,10 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     jax.block_until_ready(trainer.state)
     learning = time.perf_counter() - start
 
-    policies = trainer.policies(trainer.clock.task)
+    wanted = [Wanted(trainer.task, trainer.clock.steps, trainer.policies(trainer.task))]
     start = time.perf_counter()
     for _ in range(chunks):
-        trainer.pool.order_chunk(policies, trainer.clock.steps)
+        trainer.pool.order_chunk(wanted)
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
     return {

@@ -1,14 +1,15 @@
 """Chunks one at a time: ordered ahead, waited for when needed, kept in checkpoints meanwhile."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from recall.collect.pool import Pool
+from recall.collect.pool import Pool, Wanted
 from recall.worlds.base import Array
 from recall.worlds.episodes import Outcome
 
-Ended = list[tuple[int, Outcome]]  # the episodes that ended, with their run
+Ended = list[tuple[int, int, Outcome]]  # the episodes that ended, with run and position
 
 
 class Chunks:
@@ -24,9 +25,9 @@ class Chunks:
         """Whether there is one on its way."""
         return self._rolling or self._waiting is not None
 
-    def order(self, policies: Array | None, first_step: int) -> None:
-        """Let the workers roll the next chunk; without policies they act uniformly."""
-        self._pool.order_chunk(policies, first_step)
+    def order(self, wanted: Sequence[Wanted]) -> None:
+        """Let the workers roll the next chunk."""
+        self._pool.order_chunk(wanted)
         self._rolling = True
 
     def settle(self) -> None:
@@ -36,7 +37,7 @@ class Chunks:
             self._rolling = False
 
     def take(self) -> tuple[Array, Ended]:
-        """Rows [run, chunk, columns] of the ordered chunk, and the episodes that ended in it."""
+        """Rows [run, part, chunk, columns] of the ordered chunk, and the episodes that ended."""
         self.settle()
         assert self._waiting is not None, "no chunk was ordered"
         taken, self._waiting = self._waiting, None
@@ -48,12 +49,12 @@ class Chunks:
         if self._waiting is None:
             return arrays, None
         rows, ended = self._waiting
-        return arrays | {"rows": rows}, [[run, *outcome] for run, outcome in ended]
+        return arrays | {"rows": rows}, [[run, at, *outcome] for run, at, outcome in ended]
 
-    def restore(self, arrays: dict[str, Array], ended: list[Any] | None, position: int) -> None:
-        """Go on from what `saved` gave, in the task at `position`."""
-        self._pool.begin_task(position, arrays["states"])
+    def restore(self, arrays: dict[str, Array], ended: list[Any] | None) -> None:
+        """Go on from what `saved` gave."""
+        self._pool.set_states(arrays["states"])
         self._waiting = None
         if ended is not None:
-            outcomes = [(item[0], Outcome(*item[1:])) for item in ended]
+            outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in ended]
             self._waiting = (np.asarray(arrays["rows"]), outcomes)

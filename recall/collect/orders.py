@@ -32,20 +32,30 @@ class Setup:
 
 @dataclass(frozen=True)
 class Begin:
-    """Take up the task at this position in some runs: afresh, or from the shared states."""
+    """Take up the tasks at these positions in some runs, and leave all others.
+
+    The `fresh` ones start from their beginning, the others go on from the shared states. A task's
+    place among the positions is its place in those.
+    """
+
+    positions: tuple[int, ...]
+    fresh: tuple[int, ...]
+    runs: tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """One task's part of a chunk."""
 
     position: int
-    runs: tuple[int, ...]
-    restore: bool
+    first_step: int  # steps of the run on this task that came before
+    uniform: bool
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Roll one chunk in all runs the worker has; `first_step` counts within the task."""
+    """Roll these parts in all runs the worker has; part i with policies i, into rows i."""
 
-    position: int
-    first_step: int
-    uniform: bool
+    parts: tuple[Part, ...]
 
 
 class Episode(NamedTuple):

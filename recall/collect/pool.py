@@ -12,11 +12,20 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.orders import Begin, Chunk, Episode, EpisodeResult, Play, RunTasks, Setup
+from recall.collect.orders import (
+    Begin,
+    Chunk,
+    Episode,
+    EpisodeResult,
+    Part,
+    Play,
+    RunTasks,
+    Setup,
+)
 from recall.collect.policy import PolicyShape
 from recall.collect.process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.collect.worker import map_arrays
@@ -32,6 +41,14 @@ _PATIENCE_SECONDS = 1.0  # for workers to end by themselves
 
 class Abandoned(Exception):  # noqa: N818  (nothing is wrong)
     """Episodes were left in the middle because the pool's owner wants to stop."""
+
+
+class Wanted(NamedTuple):
+    """What is wanted of one task in a chunk."""
+
+    position: int
+    first_step: int  # steps of each run on this task that came before
+    policies: Array | None  # [run, size]; None acts uniformly
 
 
 def _never() -> bool:
@@ -50,16 +67,21 @@ class Pool:
         state_size: int,
         workers: int,
         should_stop: Callable[[], bool] = _never,
+        most_at_once: int = 1,
+        most_played: int = 1,
     ):
-        """`should_stop` is asked while episodes are played; if true they are abandoned."""
+        """At most `most_at_once` tasks are rolled in a chunk, and `most_played` stand ready.
+
+        `should_stop` is asked while episodes are played; if true they are abandoned.
+        """
         self.columns = Columns(policy.observation_size, policy.action_size)
         count = len(runs)
         shapes = {
-            "policy": ((count, policy.size), "float32"),
+            "policy": ((count, most_at_once, policy.size), "float32"),
             "judged_policy": ((count, policy.size), "float32"),
-            "rows": ((count, chunk_steps, self.columns.width), "float32"),
-            "state": ((count, state_size), "float64"),
-            "next_state": ((count, state_size), "float64"),
+            "rows": ((count, most_at_once, chunk_steps, self.columns.width), "float32"),
+            "state": ((count, most_played, state_size), "float64"),
+            "next_state": ((count, most_played, state_size), "float64"),
         }
         offsets, total = {}, 0
         for name, (shape, dtype) in shapes.items():
@@ -71,7 +93,7 @@ class Pool:
         memory = mmap.mmap(self._memory_file.fileno(), total)
         self.shared = map_arrays(memory, offsets)
         self._should_stop = should_stop
-        self._position: int | None = None  # of the task that environments are in, if in any
+        self._positions: tuple[int, ...] = ()  # of the tasks that environments are in
         self.restarts = 0
         # More workers than runs is fine: those without a run still play episodes.
         parts = np.array_split(np.arange(count), max(workers, 1))
@@ -79,36 +101,47 @@ class Pool:
         for process in self._processes:
             process.launch(self._setup, self._memory_file.fileno())
 
-    def begin_task(self, position: int, states: Array | None = None) -> None:
-        """Take up the task at `position` in every run, afresh or from `states` [run, state]."""
-        self._position = None
-        if states is not None:
-            self.shared["state"][:] = states
+    def begin(self, positions: Sequence[int], fresh: Sequence[int]) -> None:
+        """Take up the tasks at `positions` in every run, and leave all others.
+
+        The `fresh` ones start from their beginning, the others go on from the states.
+        """
+        self._positions = ()
         for process in self._with_runs():
-            process.send(Begin(position, process.runs, states is not None))
+            process.send(Begin(tuple(positions), tuple(fresh), process.runs))
         self._answers(self._with_runs())
-        self._position = position
+        self._positions = tuple(positions)
         self._commit()
 
-    def order_chunk(self, policies: Array | None, first_step: int) -> None:
-        """Start a chunk in every run with flat `policies` [run, size]; None acts uniformly."""
-        assert self._position is not None
-        if policies is not None:
-            self.shared["policy"][:] = policies
+    def order_chunk(self, wanted: Sequence[Wanted]) -> None:
+        """Start a chunk of every wanted task in every run."""
+        for number, each in enumerate(wanted):
+            if each.policies is not None:
+                self.shared["policy"][:, number] = each.policies
+        parts = tuple(
+            Part(each.position, each.first_step, each.policies is None) for each in wanted
+        )
         for process in self._with_runs():
-            process.send(Chunk(self._position, first_step, policies is None))
+            process.send(Chunk(parts))
 
-    def wait_chunk(self) -> tuple[Array, list[tuple[int, Outcome]]]:
-        """The ordered chunk: rows [run, chunk, columns], and the episodes that ended in it."""
+    def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
+        """The ordered chunk: rows [run, part, chunk, columns], and the episodes that ended in it.
+
+        Episodes come with their run and their task's position.
+        """
         answers = self._answers(self._with_runs())
         self._commit()
         ended = [item for answer in answers for item in answer]
-        ended.sort(key=lambda item: item[0])
+        ended.sort(key=lambda item: item[:2])
         return self.shared["rows"].copy(), ended
 
     def states(self) -> Array:
-        """[run, state] of the environments, where the next chunk will start."""
+        """[run, place, state] of the environments, where the next chunk will start."""
         return self.shared["state"].copy()
+
+    def set_states(self, states: Array) -> None:
+        """What tasks that are not begun afresh go on from."""
+        self.shared["state"][:] = states
 
     def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
         """Play episodes with flat `policies` [run, size], spread over all workers."""
@@ -172,8 +205,8 @@ class Pool:
         order = process.order
         process.end(0.0)
         process.launch(self._setup, self._memory_file.fileno())
-        if process.runs and self._position is not None:
-            process.send(Begin(self._position, process.runs, restore=True), followed=True)
+        if process.runs and self._positions:
+            process.send(Begin(self._positions, (), process.runs), followed=True)
         process.send(order)
 
 
@@ -182,4 +215,4 @@ def _memory_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-__all__ = ["Abandoned", "Pool", "TaskFailedError", "WorkerDiedError"]
+__all__ = ["Abandoned", "Pool", "TaskFailedError", "Wanted", "WorkerDiedError"]

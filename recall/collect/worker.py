@@ -22,6 +22,7 @@ from recall.collect.orders import (
     Chunk,
     Episode,
     EpisodeResult,
+    Part,
     Play,
     RunTasks,
     Setup,
@@ -59,10 +60,13 @@ class Worker:
         self.setup = setup
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
-        self.policies = [NumpyPolicy(setup.policy, row) for row in self.shared["policy"]]
+        self.policies = [
+            [NumpyPolicy(setup.policy, row) for row in rows] for rows in self.shared["policy"]
+        ]  # [run][part]
         self.judged = [NumpyPolicy(setup.policy, row) for row in self.shared["judged_policy"]]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
-        self.groups: list[tuple[list[int], Episodes]] = []
+        # By position: its place in the shared states, and the runs that share a simulator.
+        self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
         self._arenas: dict[Any, Any] = {}  # simulators of evaluations, by task
 
     def handle(self, order: Any) -> Any:
@@ -83,56 +87,76 @@ class Worker:
 
     def begin(self, order: Begin) -> None:
         """Build the environments of a stage."""
-        for _, episodes in self.groups:
-            episodes.simulator.close()
-        self.groups = []
-        for task, runs in by_task(self.setup.runs, order.position, list(order.runs)).items():
+        for _, groups in self.played.values():
+            for _, episodes in groups:
+                episodes.simulator.close()
+        self.played = {
+            position: (place, self._groups(position, place, position in order.fresh, order.runs))
+            for place, position in enumerate(order.positions)
+        }
+
+    def _groups(
+        self, position: int, place: int, fresh: bool, runs: tuple[int, ...]
+    ) -> list[tuple[list[int], Episodes]]:
+        found = []
+        for task, chosen in by_task(self.setup.runs, position, list(runs)).items():
             streams: list[tuple[int, ...]] = [
-                (self.setup.runs[run].seed, TRAINING, order.position) for run in runs
+                (self.setup.runs[run].seed, TRAINING, position) for run in chosen
             ]
             episodes = self._episodes(task, streams)
-            for slot, run in enumerate(runs):
-                if order.restore:
-                    episodes.set_state(slot, self.shared["state"][run][: episodes.state_size])
-                else:
+            for slot, run in enumerate(chosen):
+                if fresh:
                     episodes.start(slot)
-                self._publish(run, slot, episodes)
-            self.groups.append((runs, episodes))
+                else:
+                    episodes.set_state(
+                        slot, self.shared["state"][run, place][: episodes.state_size]
+                    )
+                self._publish(run, place, slot, episodes)
+            found.append((chosen, episodes))
+        return found
 
-    def _publish(self, run: int, slot: int, episodes: Episodes) -> None:
-        self.shared["next_state"][run][: episodes.state_size] = episodes.get_state(slot)
+    def _publish(self, run: int, place: int, slot: int, episodes: Episodes) -> None:
+        self.shared["next_state"][run, place][: episodes.state_size] = episodes.get_state(slot)
 
-    def roll(self, order: Chunk) -> list[tuple[int, Outcome]]:
-        """Roll one chunk in every run; returns the episodes that ended, with their run."""
-        ended: list[tuple[int, Outcome]] = []
-        for runs, episodes in self.groups:
-            draws = np.stack([self._draws(run, order) for run in runs])  # [run, chunk, act]
-            for step in range(self.setup.chunk_steps):
-                before = episodes.observation.copy()
-                actions = self._actions(runs, before, draws[:, step], order.uniform)
-                played = episodes.step(actions)
-                rows = self.columns.pack(
-                    before, actions, played.reward, played.terminated, played.next_observation
-                )
+    def roll(self, order: Chunk) -> list[tuple[int, int, Outcome]]:
+        """Roll one chunk in every run; returns the episodes that ended, with run and position."""
+        ended: list[tuple[int, int, Outcome]] = []
+        for number, part in enumerate(order.parts):
+            place, groups = self.played[part.position]
+            for runs, episodes in groups:
+                outcomes = self._roll_group(number, part, runs, episodes)
+                ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
                 for slot, run in enumerate(runs):
-                    self.shared["rows"][run, step] = rows[slot]
-                ended += [(runs[outcome.slot], outcome) for outcome in played.outcomes]
-            for slot, run in enumerate(runs):
-                self._publish(run, slot, episodes)
+                    self._publish(run, place, slot, episodes)
         return ended
 
-    def _draws(self, run: int, order: Chunk) -> Array:
-        key = [self.setup.runs[run].seed, ACTIONS, order.position, order.first_step]
+    def _roll_group(
+        self, number: int, part: Part, runs: list[int], episodes: Episodes
+    ) -> list[Outcome]:
+        """Roll part `number` of a chunk in runs that share a simulator."""
+        outcomes: list[Outcome] = []
+        draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
+        policies = [self.policies[run][number] for run in runs]
+        for step in range(self.setup.chunk_steps):
+            before = episodes.observation.copy()
+            if part.uniform:
+                actions = draws[:, step].astype(np.float32)
+            else:
+                actions = _actions(policies, before, draws[:, step])
+            played = episodes.step(actions)
+            rows = self.columns.pack(
+                before, actions, played.reward, played.terminated, played.next_observation
+            )
+            for slot, run in enumerate(runs):
+                self.shared["rows"][run, number, step] = rows[slot]
+            outcomes += played.outcomes
+        return outcomes
+
+    def _draws(self, run: int, part: Part) -> Array:
+        key = [self.setup.runs[run].seed, ACTIONS, part.position, part.first_step]
         rng = np.random.default_rng(key)
         shape = (self.setup.chunk_steps, self.setup.policy.action_size)
-        return rng.uniform(-1.0, 1.0, shape) if order.uniform else rng.standard_normal(shape)
-
-    def _actions(self, runs: list[int], observation: Array, draws: Array, uniform: bool) -> Array:
-        # One matrix-vector pass per run: a batched product may round differently with its size.
-        if uniform:
-            return draws.astype(np.float32)
-        acting = [self.policies[run].act(observation[i], draws[i]) for i, run in enumerate(runs)]
-        return _finite(np.stack(acting))
+        return rng.uniform(-1.0, 1.0, shape) if part.uniform else rng.standard_normal(shape)
 
     def play(self, order: Play) -> list[EpisodeResult]:
         """Play whole episodes apart from training, each with its own random stream."""
@@ -181,6 +205,12 @@ class Worker:
             if len(results) == len(chosen):
                 break
         return [results[slot] for slot in range(len(chosen))]
+
+
+def _actions(policies: list[NumpyPolicy], observation: Array, draws: Array) -> Array:
+    # One matrix-vector pass per run: a batched product may round differently with its size.
+    acting = [policy.act(observation[i], draws[i]) for i, policy in enumerate(policies)]
+    return _finite(np.stack(acting))
 
 
 def _finite(actions: Array) -> Array:

@@ -50,6 +50,12 @@ def append(replay: Replay, rows: Array, position: Array) -> Replay:
     return jax.vmap(buffers.append, in_axes=(0, 0, None))(replay, rows, position)
 
 
+@partial(jax.jit, donate_argnames=("replay",))
+def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
+    """Write each run's chunk of another task than the current one, at `position` of its ring."""
+    return jax.vmap(buffers.append_old, in_axes=(0, 0, None, None))(replay, rows, task, position)
+
+
 @partial(
     jax.jit,
     static_argnames=("blueprint", "groups", "updates"),
@@ -104,6 +110,12 @@ def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Sta
         return buffers.retire(replay, stage, policy, blueprint.columns, key)
 
     return jax.vmap(one_run)(state, replay)
+
+
+@partial(jax.jit, donate_argnames=("replay",))
+def set_aside(replay: Replay, task: Array) -> Replay:
+    """End of a task that is collected for again: D_new, slot by slot, becomes its ring in D_old."""
+    return jax.vmap(lambda one: buffers.append_old(one, one.new, task, jnp.asarray(0)))(replay)
 
 
 @partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
@@ -190,8 +202,8 @@ def plasticity(
 
     def one_run(state: LearnerState, replay: Replay) -> Metrics:
         key = jax.random.fold_in(jax.random.fold_in(state.key, 3), step)
-        rows = plasticity_of.ROWS
-        batch = buffers.sample_new(replay, stage, blueprint.columns, rows, key)
+        bits = jax.random.bits(key, (plasticity_of.ROWS,))
+        batch = buffers.sample_new(replay, stage, blueprint.columns, bits)
         return plasticity_of.measure(blueprint, state, batch, stage.task)
 
     with jax.default_matmul_precision("float32"):

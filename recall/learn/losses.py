@@ -45,13 +45,16 @@ def alpha_loss(log_alpha: Array, log_pi: Array, target_entropy: float, weights: 
 
 
 def moments_by_head(values: Array, head: Array, heads: int) -> tuple[Array, Array, Array]:
-    """Mean, variance and presence, [heads], of values [batch] by the head of their row."""
+    """Mean, variance and presence, [heads], of values [batch] by the head of their row.
+
+    A head counts as present from two rows on: one value has no spread to normalise by.
+    """
     one_hot = jax.nn.one_hot(head, heads, dtype=values.dtype, axis=0)  # [heads, batch]
     count = jnp.sum(one_hot, axis=1)
     safe = jnp.maximum(count, 1.0)
     mean = jnp.sum(one_hot * values, axis=1) / safe
     variance = jnp.sum(one_hot * (values - mean[head]) ** 2, axis=1) / safe
-    return mean, variance, count > 0
+    return mean, variance, count > 1
 
 
 def per_row(statistics: Statistics, sigma: Array, head: Array) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from recall.methods.ewc import Ewc
 from recall.methods.fine_tuning import FineTuning
 from recall.methods.l2 import L2
 from recall.methods.mas import Mas
+from recall.methods.multi_task import MultiTask
 from recall.methods.packnet import PackNet
 from recall.methods.perfect_memory import PerfectMemory
 from recall.methods.recall import Recall
@@ -31,6 +32,7 @@ METHODS: dict[str, type[Method]] = {
         Mas,
         Vcl,
         Reset,
+        MultiTask,
     )
 }
 
@@ -52,6 +54,7 @@ __all__ = [
     "FineTuning",
     "Mas",
     "Method",
+    "MultiTask",
     "PackNet",
     "PerfectMemory",
     "Recall",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
+from recall.course import Collects
 from recall.errors import BadValueError
 from recall.types import Array, Batch, Forward, Gradients, LearnerState, Metrics, Model, Params
 
@@ -70,6 +71,16 @@ class Method:
             raise BadValueError(f"memory_per_task {self.memory_per_task} is negative")
         if self.clip_norm is not None and self.clip_norm <= 0:
             raise BadValueError(f"clip_norm {self.clip_norm} must be positive, or None for none")
+        if self.collects != "current" and self.memory_per_task is not None:
+            raise BadValueError(
+                f"memory_per_task {self.memory_per_task} of tasks that are collected for again: "
+                "None keeps what replay holds of them"
+            )
+
+    @property
+    def collects(self) -> Collects:
+        """What is collected: the current task, every task seen so far, or all tasks at once."""
+        return "current"
 
     def keeps(self) -> bool:
         """Whether anything is kept of old tasks."""

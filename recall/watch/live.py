@@ -83,7 +83,7 @@ class LiveView(Watcher):
         spec = progress.spec
         bars = Table.grid(padding=(0, 2))
         for name, done, total in (
-            (progress.stage_name(), progress.stage_steps, spec.steps_per_task),
+            (progress.stage_name(), progress.stage_steps, spec.course.steps_per_stage),
             ("all tasks", progress.total_steps, spec.total_steps),
         ):
             bar = ProgressBar(total, done, width=_BAR_WIDTH)

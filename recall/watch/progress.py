@@ -46,18 +46,20 @@ class Progress:
 
     @property
     def stage(self) -> int:
-        """Position of the task in training."""
-        last = self.spec.tasks - 1
-        return min(last, max(0, self.total_steps - 1) // self.spec.steps_per_task)
+        """Which part of the course the fleet is in."""
+        course = self.spec.course
+        return min(course.stages - 1, max(0, self.total_steps - 1) // course.steps_per_stage)
 
     def stage_name(self) -> str:
         """Which task of how many, and what it is called."""
+        if self.spec.course.stages < self.spec.tasks:
+            return f"{self.spec.tasks} tasks at once"
         return f"task {self.stage + 1} of {self.spec.tasks}: {self.labels[self.stage]}"
 
     @property
     def stage_steps(self) -> int:
         """Steps in the stage."""
-        return self.total_steps - self.stage * self.spec.steps_per_task
+        return self.total_steps - self.stage * self.spec.course.steps_per_stage
 
     @property
     def steps_per_second(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from recall import replay as buffers
 from recall.columns import Columns
+from recall.course import Course
 from recall.learn import fleet
 from recall.learn.build import Blueprint
 from recall.learn.update import Chance, joint_loss
@@ -71,7 +72,12 @@ class SmallFleet:
         memory = method.memory_per_task
         self.memory = CAPACITY if memory is None else memory
         self.replay = buffers.init(COLUMNS, CAPACITY, kept, self.memory, self.runs)
-        self.task, self.updates = 0, 0
+        self.course = Course(method.collects, TASKS, CAPACITY, CAPACITY)
+        self.number, self.updates = 0, 0
+
+    @property
+    def task(self) -> int:
+        return self.course.current(self.number)
 
     def stage(self) -> Stage:
         sizes = np.where(np.arange(TASKS) < self.task, self.memory, 0).astype(np.int32)
@@ -80,8 +86,12 @@ class SmallFleet:
     def start(self) -> None:
         none = jnp.full(self.runs, -1)
         self.state = fleet.start_task(self.blueprint, self.state, jnp.asarray(self.task), none)
-        rows = jnp.asarray(transitions(self.task, self.runs))
-        self.replay = fleet.append(self.replay, rows, jnp.asarray(0))
+        for task in self.course.played(self.number):
+            rows, slot = jnp.asarray(transitions(task, self.runs)), jnp.asarray(0)
+            if task == self.task:
+                self.replay = fleet.append(self.replay, rows, slot)
+            else:
+                self.replay = fleet.append_old(self.replay, rows, jnp.asarray(task), slot)
 
     def next_burst(self) -> tuple[Any, ...]:
         """What fleet.burst is called with."""
@@ -99,8 +109,11 @@ class SmallFleet:
             self.burst()
             self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
         if self.method.keeps() and self.task < TASKS - 1:
-            self.replay = fleet.retire(self.blueprint, self.state, self.replay, self.stage())
-        self.task += 1
+            if self.method.collects == "current":
+                self.replay = fleet.retire(self.blueprint, self.state, self.replay, self.stage())
+            else:
+                self.replay = fleet.set_aside(self.replay, jnp.asarray(self.task))
+        self.number += 1
 
     def train(self) -> None:
         self.start()

@@ -30,13 +30,22 @@ def saved_and_restored(state: LearnerState, folder: Path) -> LearnerState:
     return jax.tree.map(jnp.asarray, found[0])
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_life(name, tmp_path):
+# The methods, and settings of theirs that lead a fleet another way.
+LIVES = {name: (name, {}) for name in METHODS} | {
+    "online_perfect_memory": ("perfect_memory", {"replay_mode": "online"}),
+    "multi_task_popart": ("multi_task", {"normalise_targets": True}),
+}
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_a_life(life, tmp_path):
     """Three tasks, twice: once plainly, once with evaluations and a stop in the middle of each."""
-    plain = SmallFleet(small(name))
+    name, changes = LIVES[life]
+    plain = SmallFleet(small(name, **changes))
+    stages = plain.course.stages
     before, compiled = shapes(plain.state), fleet.burst._cache_size()
     groups = {fleet.groups_of(plain.blueprint, task) for task in range(TASKS)}
-    for _ in range(TASKS):
+    for _ in range(stages):
         plain.start()
         plain.burst()
         metrics = plain.burst()
@@ -53,8 +62,8 @@ def test_a_life(name, tmp_path):
     assert not np.array_equal(plain.policies(0)[0], plain.policies(0)[2])
     assert not np.array_equal(leaves(first.trainable.actor)[0], leaves(other.trainable.actor)[0])
 
-    disturbed = SmallFleet(small(name))
-    for _ in range(TASKS):
+    disturbed = SmallFleet(small(name, **changes))
+    for _ in range(stages):
         disturbed.start()
         disturbed.burst()
         for task in range(TASKS):
@@ -116,6 +125,9 @@ def test_values_that_no_run_could_use_are_refused(method, bad):
         ("vcl", {"weight": -1.0}),
         ("vcl", {"initial_log_std": 1.0}),
         ("reset", {"critic_heads": "shallow"}),
+        ("multi_task", {"sampling": "new"}),
+        ("multi_task", {"memory_per_task": 100}),
+        ("perfect_memory", {"memory_per_task": 100, "replay_mode": "online"}),
     ],
 )
 def test_values_that_a_method_could_not_use_are_refused(name, bad):
@@ -135,6 +147,7 @@ def test_the_papers_settings_are_the_defaults():
         "mas": {"weight": 1e4},
         "vcl": {"weight": 1.0, "first_task_kl": False},
         "agem": {"memory_per_task": 10_000, "old_batch_size": 128},
+        "multi_task": {"batch_size": 128, "normalise_targets": False, "memory_per_task": None},
     }
     for name, settings in chosen.items():
         for setting, value in settings.items():

@@ -44,10 +44,10 @@ class Table:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     decimals: int = 2
-    better: str = ""
-    """Which values are better, `higher` or `lower`; empty where there is no better."""
     group: str = ""
     """Tables of one group stand together, such as the three metrics of CW3."""
+    detail: bool = False
+    """Too fine for the terminal: in the files and on the page only."""
 
 
 def number_text(value: float, decimals: int = 2) -> str:

@@ -6,6 +6,7 @@ sentence in `problems`, which every report shows.
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +16,13 @@ from typing import Any
 from recall.results import imported
 from recall.results.fleets import read_fleet
 from recall.results.run import RunResult
-from recall.results.variants import label_of, order_of, variants
+from recall.results.variants import in_words, label_of, order_of, variants, what_matters
 
 __all__ = ["Collection", "RunResult", "gather"]
 
 REFERENCE_METHOD = "fine_tuning"
+IMPORTED = "imported"
+"""The variant of others' runs."""
 _OURS, _THEIRS = "run.json", imported.PROGRESS
 # A folder with one of these was begun as a fleet's.
 _TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
@@ -178,22 +181,24 @@ def _progress(run: RunResult) -> tuple[bool, int]:
 
 
 def _frozen(settings: Any) -> str:
-    return str(sorted(settings.items(), key=str))
+    return str(sorted(what_matters(settings).items()))
 
 
 def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
-    """With labels, in the order of tables: method, variant, sequence, seed."""
+    """With labels, in the order of tables: method, variant, sequence, seed.
+
+    Variants are told apart among runs that are shown together: those of one family.
+    """
     named = []
-    # A single task is learnt to be compared with: it makes no variants of the others.
     for (method, source, _), group in _grouped(
-        runs, lambda run: (run.method, run.source, len(run.tasks) == 1)
+        runs, lambda run: (run.method, run.source, _family(run))
     ).items():
         found = variants(method, [run.settings for run in group])
-        for run, variant in zip(group, found, strict=True):
-            if source == imported.SOURCE:
-                variant = f"imported, {variant}" if variant else "imported"
+        for run, changes in zip(group, found, strict=True):
+            words = [IMPORTED] * (source == imported.SOURCE) + [in_words(changes)] * bool(changes)
+            variant = ", ".join(words)
             label = label_of(method, variant)
-            named.append(dataclasses.replace(run, variant=variant, label=label))
+            named.append(dataclasses.replace(run, variant=variant, changes=changes, label=label))
     sequences = list(dict.fromkeys(sorted((run.sequence for run in runs), key=_natural)))
     return sorted(
         named,
@@ -205,13 +210,22 @@ def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     )
 
 
+def _family(run: RunResult) -> str:
+    """What shares tables: cw3-1 to cw3-8, cw10 and cw20, all pairs, all single tasks."""
+    if len(run.tasks) == 1:
+        return "single"
+    found = re.fullmatch(r"(cw3|cw6|pair)-[\d-]+|cw(?:10|20)", run.sequence)
+    return found.group(1) or "long" if found else run.sequence
+
+
 def _natural(name: str) -> tuple[Any, ...]:
     return order_of("", name)
 
 
 def _gaps(runs: Sequence[RunResult]) -> list[str]:
-    """What a method lacks that others have: seeds, sequences; and names that mean two things."""
+    """Names of sequences that mean two things, and seeds that a method lacks."""
     problems = []
+    lacking: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     sequential = [run for run in runs if len(run.tasks) > 1]
     for sequence, group in _grouped(sequential, lambda run: run.sequence).items():
         meanings = dict.fromkeys(run.tasks for run in group)
@@ -221,15 +235,15 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
                 f"The sequence {sequence} is {spelt} in different folders: "
                 "its runs cannot be compared."
             )
-        seeds = sorted({run.seed for run in group})
+        seeds = {run.seed for run in group}
         for label, mine in _grouped(group, lambda run: run.label).items():
-            have = {run.seed for run in mine}
-            if missing := [seed for seed in seeds if seed not in have]:
-                problems.append(
-                    f"{label} on {sequence} lacks {_plural('seed', missing)}, which other methods "
-                    f"have: its means are over {_plural('seed', sorted(have))}."
-                )
-    return problems
+            if missing := tuple(sorted(seeds - {run.seed for run in mine})):
+                lacking.setdefault((label, missing), []).append(sequence)
+    return problems + [
+        f"{label} lacks {_plural('seed', missing)} on {', '.join(sequences)}, where other methods "
+        "have them: its means there are over fewer runs."
+        for (label, missing), sequences in lacking.items()
+    ]
 
 
 def _plural(word: str, items: Sequence[Any]) -> str:

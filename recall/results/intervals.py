@@ -3,13 +3,15 @@
 Runs are resampled with replacement, a whole run at a time, and the statistic is computed anew each
 time; the interval is between the 5 % and the 95 % quantile of these draws, as in the paper. The
 interquartile mean and the probability of improvement are those of Agarwal et al., Deep
-Reinforcement Learning at the Edge of the Statistical Precipice, 2021. Draws depend on nothing but
-the data and a name, so a report made twice says the same.
+Reinforcement Learning at the Edge of the Statistical Precipice, 2021. Which runs are drawn depends
+on their name and number alone, so a report made twice says the same, and all statistics of the
+same runs are of the same draws.
 """
 
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -39,10 +41,11 @@ class Sampled:
     @property
     def estimate(self) -> Estimate:
         """The value with its interval."""
-        if self.draws is None or not np.isfinite(self.draws).any():
+        draws = np.zeros(0) if self.draws is None else self.draws[np.isfinite(self.draws)]
+        if not len(draws):
             return Estimate(self.value)
         side = (1.0 - CONFIDENCE) / 2.0
-        low, high = np.nanquantile(self.draws, (side, 1.0 - side))
+        low, high = np.quantile(draws, (side, 1.0 - side))
         return Estimate(self.value, (float(low), float(high)))
 
 
@@ -51,19 +54,20 @@ def generator(name: str) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
-def _counts(runs: int, random: np.random.Generator) -> Array:
-    """[draw, run] how often each run is drawn."""
-    return random.multinomial(runs, np.full(runs, 1.0 / runs), size=DRAWS)
+@lru_cache(maxsize=256)  # drawing costs more than all that is done with it
+def _counts(runs: int, name: str) -> Array:
+    """[draw, run] how often each of the runs that go by a name is drawn."""
+    return generator(name).multinomial(runs, np.full(runs, 1.0 / runs), size=DRAWS)
 
 
-def _resampled_means(values: Array, random: np.random.Generator) -> Array:
+def _resampled_means(values: Array, name: str) -> Array:
     """[draw, ...] means of values [run, ...]."""
-    return _counts(len(values), random) @ values / len(values)
+    return _counts(len(values), name) @ values / len(values)
 
 
 def mean(values: Array, name: str) -> Sampled:
-    """The mean over runs."""
-    draws = _resampled_means(values, generator(name)) if len(values) > 1 else None
+    """The mean over the runs that go by a name."""
+    draws = _resampled_means(values, name) if len(values) > 1 else None
     return Sampled(float(np.mean(values)), draws)
 
 
@@ -83,15 +87,14 @@ def forward_transfer(
 
     Both are resampled, the references once for each distinct task.
     """
-    random = generator(name)
     own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
     values = transfer(own, reference)
     if len(areas) == 1:
         return Sampled(_mean(values)), [Sampled(float(value)) for value in values]
-    drawn_own = _resampled_means(areas, random)
-    drawn = {task: _resampled_means(references[task], random) for task in dict.fromkeys(tasks)}
-    draws = transfer(drawn_own, np.stack([drawn[task] for task in tasks], axis=1))
+    drawn = {task: _resampled_means(references[task], f"{task} alone") for task in set(tasks)}
+    reference = np.stack([drawn[task] for task in tasks], axis=1)
+    draws = transfer(_resampled_means(areas, name), reference)
     each = [Sampled(float(value), draws[:, task]) for task, value in enumerate(values)]
     return Sampled(_mean(values), _mean_of_rows(draws)), each
 
@@ -130,13 +133,14 @@ def sampled_interquartile_mean(values: Array, name: str) -> Sampled:
     return Sampled(interquartile_mean(values), np.concatenate(draws))
 
 
-def probability_of_improvement(ours: Array, others: Array, name: str = "") -> Sampled:
+def probability_of_improvement(
+    ours: Array, others: Array, names: tuple[str, str] = ("ours", "others")
+) -> Sampled:
     """How often a run drawn from `ours` [run] exceeds one from `others` [run]; ties count half."""
     wins = (ours[:, None] > others) + 0.5 * (ours[:, None] == others)
     value = float(wins.mean())
     if len(ours) == 1 or len(others) == 1:
         return Sampled(value)
-    random = generator(name)
-    left, right = _counts(len(ours), random), _counts(len(others), random)
-    draws = np.einsum("di,ij,dj->d", left, wins, right, optimize=True)
+    left, right = _counts(len(ours), names[0]), _counts(len(others), names[1])
+    draws = np.sum(left @ wins * right, axis=1)
     return Sampled(value, draws / (len(ours) * len(others)))

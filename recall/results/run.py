@@ -38,6 +38,8 @@ class RunResult:
     several."""
     variant: str = ""
     """What sets it apart from the method's defaults and from other runs of the method, in words."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """The same as settings and their values."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Every setting by its dotted name, those of the method as `method.<name>`."""
     description: Mapping[str, Any] = field(default_factory=dict)

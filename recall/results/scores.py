@@ -1,11 +1,12 @@
 """The metrics of every label on every sequence, with intervals: what tables and figures show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from recall.methods import METHODS
 from recall.results import intervals, metrics
 from recall.results.collection import Collection
 from recall.results.intervals import Estimate, Sampled
@@ -14,6 +15,11 @@ from recall.results.run import RunResult
 Array = np.ndarray
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
+
+
+def learnt_together(method: str) -> bool:
+    """Whether a method trains all tasks at once: then there is nothing to forget or to transfer."""
+    return method in METHODS and METHODS[method]().collects == "all"
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,11 @@ class Scores:
     """By task: the areas of the single-task runs it is compared with."""
 
     @property
+    def name(self) -> str:
+        """What its runs are drawn by."""
+        return f"{self.label} on {self.sequence}"
+
+    @property
     def missing_references(self) -> list[str]:
         """The tasks that nobody has learnt alone."""
         return [task for task in dict.fromkeys(self.tasks) if task not in self.references]
@@ -53,16 +64,18 @@ class Scores:
     @cached_property
     def performance(self) -> Sampled:
         """P at the end."""
-        return self._mean(self.final.mean(axis=1), PERFORMANCE)
+        return self._mean(self.final.mean(axis=1))
 
     @cached_property
-    def forgetting(self) -> Sampled:
-        """F."""
-        return self._mean((self.trained - self.final).mean(axis=1), FORGETTING)
+    def forgetting(self) -> Sampled | None:
+        """F; None where no task comes before another."""
+        if learnt_together(self.method):
+            return None
+        return self._mean((self.trained - self.final).mean(axis=1))
 
     @cached_property
     def forward_transfer(self) -> Sampled | None:
-        """FT; None without a reference for every task."""
+        """FT; None without a reference for every task, or where no task comes before another."""
         return None if self._transfers is None else self._transfers[0]
 
     @cached_property
@@ -74,23 +87,22 @@ class Scores:
 
     @cached_property
     def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
-        if self.missing_references:
+        if self.missing_references or learnt_together(self.method):
             return None
-        name = f"{self.label} {self.sequence} {TRANSFER}"
-        return intervals.forward_transfer(self.areas, self.tasks, self.references, name)
+        return intervals.forward_transfer(self.areas, self.tasks, self.references, self.name)
 
     @cached_property
     def interquartile_mean(self) -> Sampled:
         """Of the final successes of all runs and tasks."""
-        return intervals.sampled_interquartile_mean(self.final, f"{self.label} {self.sequence} iqm")
+        return intervals.sampled_interquartile_mean(self.final, self.name)
 
     def at_end(self, task: int) -> Sampled:
         """p_task(N D)."""
-        return self._mean(self.final[:, task], f"final {task}")
+        return self._mean(self.final[:, task])
 
     def forgotten(self, task: int) -> Sampled:
         """F_task."""
-        return self._mean(self.trained[:, task] - self.final[:, task], f"forgotten {task}")
+        return self._mean(self.trained[:, task] - self.final[:, task])
 
     def metric(self, name: str) -> Sampled | None:
         """One of METRICS."""
@@ -98,8 +110,8 @@ class Scores:
             return self.performance
         return self.forgetting if name == FORGETTING else self.forward_transfer
 
-    def _mean(self, values: Array, name: str) -> Sampled:
-        return intervals.mean(values, f"{self.label} {self.sequence} {name}")
+    def _mean(self, values: Array) -> Sampled:
+        return intervals.mean(values, self.name)
 
 
 class ScoreBoard:
@@ -119,6 +131,12 @@ class ScoreBoard:
         """Of one label on one sequence, where there are complete runs."""
         return self.scores.get((label, sequence))
 
+    def among(self, labels: Iterable[str], sequences: Iterable[str]) -> list[Scores]:
+        """Those of any of the labels on any of the sequences."""
+        wanted = list(sequences)
+        found = (self.get(label, sequence) for label in labels for sequence in wanted)
+        return [scores for scores in found if scores is not None]
+
     @property
     def sequences(self) -> list[str]:
         """Those with a complete run."""
@@ -129,14 +147,6 @@ class ScoreBoard:
         """Those with a complete run, in order."""
         found = {label for label, _ in self.scores}
         return [label for label in self.collection.labels if label in found]
-
-    def on(self, sequences: Sequence[str]) -> list[str]:
-        """The labels that have complete runs on every one of `sequences`."""
-        return [
-            label
-            for label in self.labels
-            if all((label, sequence) in self.scores for sequence in sequences)
-        ]
 
     def _score(self, label: str, sequence: str, runs: Sequence[RunResult]) -> Scores | None:
         window = self.measure.window

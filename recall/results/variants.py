@@ -42,7 +42,12 @@ def defaults_of(method: str) -> Mapping[str, Any]:
     """The defaults of a method and of everything else; without a known method, of the latter."""
     own = dataclasses.asdict(METHODS[method]()) if method in METHODS else {}
     plain = flattened({"method": own, **dataclasses.asdict(Settings())})
-    return {name: _comparable(value) for name, value in plain.items()}
+    return {name: comparable(value) for name, value in plain.items()}
+
+
+def what_matters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that decide what is learnt, in a form that compares."""
+    return {name: comparable(value) for name, value in settings.items() if name not in _NO_MATTER}
 
 
 def departures(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,39 +56,36 @@ def departures(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in settings.items()
-        if name not in _NO_MATTER and (name not in defaults or _comparable(value) != defaults[name])
+        if name not in _NO_MATTER and (name not in defaults or comparable(value) != defaults[name])
     }
 
 
-def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """For the settings of each run of a method: how it differs from defaults and other runs.
+def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For the settings of each run of a method: in what it differs from defaults and other runs.
 
-    What all of them have in common is no variant, and a run with the defaults has an empty one.
+    What all of them have in common is no variant, and a run with the defaults differs in nothing.
     """
     departed = [departures(method, settings) for settings in runs]
+    compared = [what_matters(settings) for settings in runs]
     names = dict.fromkeys(name for found in departed for name in found)
-    missing = object()
-    varying = [
-        name
-        for name in names
-        if len({str(_comparable(settings.get(name, missing))) for settings in runs}) > 1
-    ]
-    return [
-        ", ".join(in_words(name, found[name]) for name in varying if name in found)
-        for found in departed
-    ]
+    varying = [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+    return [{name: found[name] for name in varying if name in found} for found in departed]
 
 
-def in_words(name: str, value: Any) -> str:
-    """A setting and its value, as a label says it."""
-    last = name.rpartition(".")[2]
+def in_words(changes: Mapping[str, Any]) -> str:
+    """Settings and their values, as a label says them."""
+    return ", ".join(_one_in_words(name.rpartition(".")[2], changes[name]) for name in changes)
+
+
+def _one_in_words(name: str, value: Any) -> str:
+    spaced = name.replace("_", " ")
     if value is False:
-        return _ABSENT.get(last, f"no {last.replace('_', ' ')}")
+        return _ABSENT.get(name, f"no {spaced}")
     if value is True:
-        return last.replace("_", " ")
-    if isinstance(value, str) and (last, value) in _HEADS:
-        return _HEADS[last, value]
-    return f"{_SYMBOLS.get(last, last.replace('_', ' '))} {_short(value)}"
+        return spaced
+    if isinstance(value, str) and (name, value) in _HEADS:
+        return _HEADS[name, value]
+    return f"{_SYMBOLS.get(name, spaced)} {_short(value)}"
 
 
 def method_label(method: str) -> str:
@@ -100,16 +102,16 @@ def order_of(method: str, variant: str) -> tuple[Any, ...]:
     """Sorts labels: methods as in the registry, plain before variants, numbers by size."""
     names = list(METHODS)
     place = names.index(method) if method in names else len(names)
-    parts = re.split(r"(\d+(?:\.\d+)?(?:e-?\d+)?)", variant)
-    return place, method, [(float(part), "") if _is_number(part) else (0.0, part) for part in parts]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    parts = re.split(r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)", variant)
+    # Every second part is a number.
+    return (
+        place,
+        method,
+        [
+            (float(part.replace(",", "")), "") if odd % 2 else (0.0, part)
+            for odd, part in enumerate(parts)
+        ],
+    )
 
 
 def _short(value: Any) -> str:
@@ -120,9 +122,9 @@ def _short(value: Any) -> str:
     return "none" if value is None else str(value).replace("_", " ")
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """JSON has lists where settings have tuples, and 10 where they have 10.0."""
     if isinstance(value, list | tuple):
-        return tuple(map(_comparable, value))
+        return tuple(map(comparable, value))
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if number else value

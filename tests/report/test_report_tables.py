@@ -1,0 +1,267 @@
+"""The tables: which there are, what stands in them, what is bold, and what is noted."""
+
+import json
+
+import pytest
+from written import STEPS, write_fleet, write_log
+
+from recall.report import paper
+from recall.report.cells import with_best_bold
+from recall.report.cost import read_benches, stored
+from recall.report.table import Cell, Table
+from recall.report.tables import all_tables
+from recall.results.collection import gather
+from recall.results.intervals import Estimate
+from recall.results.scores import Measure, ScoreBoard
+
+CW3 = [f"cw3-{number}" for number in range(1, 9)]
+# A stage has four evaluations: one is looked at, so that numbers can be worked out by hand.
+LAST = Measure(window=1)
+
+
+def tables_of(folder, benches=()) -> dict[str, Table]:
+    return {table.name: table for table in all_tables(ScoreBoard(gather(folder), LAST), benches)}
+
+
+def cell_of(table: Table, row: str, column: str) -> Cell:
+    (found,) = (each for each in table.rows if each.heading == row)
+    return found.cells[table.columns.index(column)]
+
+
+def forgets(seed, position, step):
+    """Learns each task fully and keeps 0.1 of it, 0.2 with the other seed, after its stage."""
+    over = step > (position + 1) * STEPS
+    return 0.1 * (1 + seed) if over else float(step > position * STEPS)
+
+
+def test_cw3_by_hand_beside_the_paper(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3[:2])
+    write_fleet(tmp_path / "b", "fine_tuning", CW3[:2], success=forgets)
+    tables = tables_of(tmp_path)
+    performance = tables["cw3-average_performance"]
+    assert performance.columns == ("Fine-tuning", "EWC", "PackNet", "ClonEx", "PM", "RECALL")
+    assert [row.heading for row in performance.rows] == ["1", "2"]
+    ours = cell_of(performance, "1", "RECALL")
+    assert ours.ours == (1.0, (1.0, 1.0))
+    assert ours.paper == (0.9, (0.88, 0.92))
+    assert (ours.bold, ours.runs) == (True, 2)
+    worse = cell_of(performance, "1", "Fine-tuning")
+    # Seeds end with (0.1 + 0.1 + 1) / 3 and (0.2 + 0.2 + 1) / 3.
+    assert worse.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    assert worse.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert not worse.bold
+    forgetting = cell_of(tables["cw3-forgetting"], "2", "Fine-tuning")
+    assert forgetting.ours.value == pytest.approx((2 * 0.9 / 3 + 2 * 0.8 / 3) / 2)
+    assert cell_of(performance, "1", "EWC") == Cell(paper=Estimate(0.71, (0.56, 0.85)))
+    assert "1,000 steps per task. The paper: 5 runs, 1,000,000" in performance.notes[0]
+    assert "cw3-forward_transfer" not in tables
+
+
+def test_the_mean_over_all_eight_has_an_interval(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3, success=forgets)
+    mean = cell_of(tables_of(tmp_path)["cw3-average_performance"], "mean", "RECALL")
+    assert mean.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    assert 0.4 < mean.ours.interval[0] < mean.ours.interval[1] < 1.4 / 3
+    assert mean.paper == (0.92, None)
+
+
+def test_transfer_is_there_with_references_and_says_what_to_run_without(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    table = tables_of(tmp_path)["push,hammer"]
+    assert "forward transfer" not in table.columns
+    assert any("`recall study reference --scale 0.001`" in note for note in table.notes)
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    tables = tables_of(tmp_path)
+    found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
+    # Own areas are (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.5) / 0.5.
+    assert (found.value, *found.interval) == pytest.approx((0.25, 0.25, 0.25))
+    assert cell_of(tables["push,hammer-transfer"], "RECALL", "2 hammer").ours.value == 0.25
+    alone = tables["single-tasks"]
+    assert cell_of(alone, "push", "area under the curve").ours.value == 0.5
+
+
+def test_tasks_that_are_not_continual_worlds_are_named_in_the_advice(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "point-rich,point-poor", steps_per_task=1_000_000,
+                evaluate_every=500_000)  # fmt: skip
+    (advice,) = tables_of(tmp_path)["point-rich,point-poor"].notes[1:]
+    assert "`recall study reference --sequences point-rich point-poor`" in advice
+
+
+def test_cw10_and_cw20_stand_side_by_side(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
+    write_fleet(tmp_path / "b", "packnet", "cw20", seeds=(0,))
+    table = tables_of(tmp_path)["cw10-cw20"]
+    assert cell_of(table, "RECALL", "CW10 average performance").ours == (1.0, None)
+    assert cell_of(table, "RECALL", "CW20 forgetting").paper == (-0.04, (-0.05, -0.03))
+    assert cell_of(table, "PackNet", "CW20 average performance").ours == (1.0, None)
+    assert cell_of(table, "PackNet", "CW10 average performance").ours is None
+
+
+def test_weights_of_the_distillation(tmp_path):
+    for weight in (0.1, 10.0, 100.0):
+        write_fleet(tmp_path / f"{weight}", "recall", "cw6-1", distillation_weight=weight)
+    tables = tables_of(tmp_path)
+    table = tables["lambda-cw6-1"]
+    assert [row.heading for row in table.rows] == ["0.1", "10", "100"]
+    assert cell_of(table, "100", "average performance").paper == (0.88, (0.86, 0.89))
+    assert tables["cw6-average_performance"].columns[-1] == "RECALL"
+
+
+def test_shared_and_separate_networks(tmp_path):
+    for number, (actor, critic) in enumerate(
+        (("shallow", "shallow"), ("separate", "shallow"), ("shallow", "separate"))
+    ):
+        write_fleet(tmp_path / f"{number}", "perfect_memory", "pair-5-8",
+                    actor_heads=actor, critic_heads=critic)  # fmt: skip
+    table = tables_of(tmp_path)["sharing-pair-5-8"]
+    assert [row.heading for row in table.rows] == [
+        "shared actor, shared critic",
+        "unshared actor, shared critic",
+        "shared actor, unshared critic",
+    ]
+    found = cell_of(table, "shared actor, unshared critic", "second task")
+    assert (found.ours.value, found.paper.value) == (1.0, 0.93)
+
+
+def test_replay_modes(tmp_path):
+    pairs = ["pair-1-3", "pair-2-2"]
+    write_fleet(tmp_path / "a", "perfect_memory", pairs, success=forgets)
+    write_fleet(tmp_path / "b", "perfect_memory", pairs, replay_mode="online")
+    table = tables_of(tmp_path)["replay-mode"]
+    assert [row.heading for row in table.rows] == ["1-3", "2-2"]
+    offline = cell_of(table, "1-3", "offline forgetting")
+    assert offline.ours.value == pytest.approx(0.85)
+    assert offline.paper.value == 0.14
+    online = cell_of(table, "1-3", "online forgetting")
+    assert (online.ours.value, online.bold, offline.bold) == (0.0, True, False)
+
+
+def test_pairs_are_averaged_and_counted(tmp_path):
+    def second_fails(seed, position, step):
+        return 0.4 if position == 0 and step > STEPS else float(position == 0)
+
+    pairs = [f"pair-{first}-0" for first in range(5)]
+    write_fleet(tmp_path / "a", "perfect_memory", pairs, success=second_fails)
+    write_fleet(tmp_path / "b", "recall", pairs)
+    tables = tables_of(tmp_path)
+    means = tables["pairs"]
+    assert cell_of(means, "PM", "first task").ours.value == pytest.approx(0.4)
+    assert cell_of(means, "PM", "first task's forgetting").ours.value == pytest.approx(0.6)
+    assert cell_of(means, "PM", "second task").paper.value == 0.44
+    assert cell_of(means, "RECALL", "second task").bold
+    counts = tables["pairs-counts"]
+    assert [cell.ours.value for cell in counts.rows[0].cells] == [5, 5, 5]
+    assert [cell.paper.value for cell in counts.rows[0].cells] == [31, 56, 13]
+    assert "pair-0-0" not in tables
+
+
+def test_variants_are_compared_on_the_sequences_they_share(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3[:3])
+    write_fleet(tmp_path / "b", "recall", CW3[:2], distil=False, success=forgets)
+    tables = tables_of(tmp_path)
+    table = tables["variants-recall-cw3-1-2"]
+    assert [row.heading for row in table.rows] == ["RECALL", "no distillation"]
+    assert cell_of(table, "RECALL", "average performance").runs == 4
+    assert tables["cw3-average_performance"].columns.count("RECALL") == 1
+    assert "RECALL, no distillation" not in tables["cw3-average_performance"].columns
+
+
+def test_others_logs_stand_in_the_same_table(tmp_path):
+    write_log(tmp_path / "theirs", ["push-v1", "window-close-v1", "hammer-v1"], cl_method="ewc")
+    write_fleet(tmp_path / "ours", "ewc", "cw3-1", seeds=(0,))
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    assert cell_of(table, "1", "EWC, imported").ours.value == 1.0
+    assert cell_of(table, "1", "EWC, imported").paper is None
+    assert cell_of(table, "1", "EWC").paper.value == 0.71
+
+
+def test_what_is_not_as_by_default_is_noted(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", distillation_weight=0.1)
+    notes = tables_of(tmp_path)["cw3-average_performance"].notes
+    assert "Not the defaults: λ 0.1 in RECALL." in notes
+
+
+def test_who_improves_on_whom(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
+    table = tables_of(tmp_path)["push,hammer-improvement"]
+    assert table.detail
+    assert cell_of(table, "RECALL", "EWC").ours == (1.0, (1.0, 1.0))
+    assert cell_of(table, "EWC", "RECALL").ours.value == 0.0
+    assert cell_of(table, "EWC", "EWC").text == ""
+
+
+def test_tasks_learnt_together_forget_nothing_and_transfer_nothing(tmp_path):
+    write_fleet(tmp_path / "a", "multi_task", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    assert scores.forgetting is None
+    assert scores.forward_transfer is None
+
+
+def test_storage_follows_from_the_settings(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
+    write_fleet(tmp_path / "b", "clonex", "cw3-1", seeds=(0,), memory_per_task=100)
+    write_fleet(tmp_path / "c", "ewc", "cw3-1", seeds=(0,), replay_capacity=500)
+    found = gather(tmp_path)
+    assert {run.method: stored(run) for run in found.runs} == {
+        "recall": (STEPS, 2 * STEPS),
+        "clonex": (STEPS, 200),
+        "ewc": (500, 0),
+    }
+    tables = tables_of(tmp_path)
+    assert cell_of(tables["storage"], "RECALL", "of old tasks").text == "2,000 (N = 3)"
+    assert cell_of(tables["storage"], "ClonEx", "the paper's D_old").text == "N 10^4"
+    assert any("recall bench learner --json" in note for note in tables["computation"].notes)
+    assert cell_of(tables["computation"], "EWC", "regularisation term").text == (
+        "weight consolidation"
+    )
+
+
+def test_benches_beside_the_runs_are_shown(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
+    rows = [
+        {"method": method, "runs": runs, "ms_per_update": time}
+        for method, runs, time in (("recall", 1, 0.5), ("recall", 5, 0.75), ("ewc", 1, 0.25))
+    ]
+    bench = {"device": "H200", "precision": "default", "rows": rows}
+    (tmp_path / "bench-learner.json").write_text(json.dumps(bench))
+    (tmp_path / "other.json").write_text('{"rows": [1]}')
+    (tmp_path / "torn.json").write_text('{"rows": [')
+    found = read_benches([tmp_path])
+    assert found == [bench]
+    tables = tables_of(tmp_path, found)
+    table = tables["updates-H200-default"]
+    assert cell_of(table, "RECALL", "5 runs").ours == (0.75, None)
+    assert cell_of(table, "EWC", "5 runs").ours is None
+    assert not any("recall bench" in note for note in tables["computation"].notes)
+
+
+@pytest.mark.parametrize(
+    ("values", "lower", "bold"),
+    [
+        ([(0.9, (0.88, 0.92)), (0.84, (0.77, 0.91)), (0.7, (0.6, 0.82))], False, [1, 1, 0]),
+        ([(0.9, (0.88, 0.92)), (0.8, (0.7, 0.88))], False, [1, 0]),
+        ([(0.1, (0.0, 0.2)), (-0.1, (-0.2, 0.1))], True, [1, 1]),
+        ([(0.1, (0.05, 0.2)), (-0.1, (-0.2, 0.0))], True, [0, 1]),
+        ([(0.5, None), (0.5, None), (0.4, None)], False, [1, 1, 0]),
+        ([(0.5, None)], False, [0]),
+    ],
+)
+def test_the_best_within_the_interval_is_bold(values, lower, bold):
+    cells = [Cell(Estimate(*value)) for value in values]
+    found = with_best_bold([*cells, Cell()], lower)
+    assert [cell.bold for cell in found] == [*map(bool, bold), False]
+
+
+def test_the_papers_numbers():
+    assert paper.on_sequence("cw3-8", "forgetting", "recall") == (-0.06, (-0.09, -0.03))
+    assert paper.on_sequence("cw20", "forward_transfer", "perfect_memory").value == -1.36
+    assert paper.over_family("cw6", "average_performance", "recall") == (0.94, None)
+    assert paper.with_weight("cw6-1", 1.0, "forgetting").value == -0.01
+    assert paper.with_weight("cw6-2", 1.0, "forgetting") is None
+    assert paper.with_sharing(True, False, 1).value == 0.93
+    assert paper.with_replay_mode("pair-8-6", "online", "forgetting").value == -0.03
+    assert paper.over_pairs("recall", "second_task").value == 0.85
+    assert paper.on_sequence("cw3-1", "forgetting", "vcl") is None
+    assert "Replay-enhanced Continual Reinforcement Learning" in paper.published()["source"]

@@ -1,0 +1,92 @@
+"""The figures of a report, one module for each idea.
+
+A module has a `KIND` and yields sketches, or reasons why there are none; `draw_all` saves them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import matplotlib
+
+from recall.errors import UnknownNameError
+from recall.report.figures import (
+    ablation,
+    average_success,
+    current_task,
+    pair_matrices,
+    plasticity,
+    q_scale,
+    seeds,
+    task_curves,
+    task_switch,
+    transfer_areas,
+)
+from recall.report.figures.base import Drawn, Gallery, Panel, Scene, Series, Sketch, Skipped
+from recall.report.figures.layout import FORMATS, save
+from recall.report.figures.style import RC
+from recall.results.collection import Collection
+from recall.results.scores import Measure
+
+# In the order of a report.
+FIGURES: dict[str, Callable[[Scene], Iterator[Sketch | Skipped]]] = {
+    module.KIND: module.sketches
+    for module in (
+        average_success,
+        current_task,
+        seeds,
+        task_curves,
+        transfer_areas,
+        pair_matrices,
+        ablation,
+        task_switch,
+        q_scale,
+        plasticity,
+    )
+}
+
+
+def draw_all(
+    collection: Collection,
+    folder: Path,
+    measure: Measure | None = None,
+    kinds: Iterable[str] | None = None,
+    formats: Sequence[str] = FORMATS,
+) -> Gallery:
+    """Draw every figure that the runs have data for into `folder`; `kinds` names fewer."""
+    drawn, skipped = [], []
+    for found in sketch_all(Scene(collection, measure or Measure()), kinds):
+        if isinstance(found, Skipped):
+            skipped.append(found)
+            continue
+        paths = save(found.figure, folder / found.name, formats)
+        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.panels))
+    return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
+
+
+def sketch_all(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Sketch | Skipped]:
+    """Every figure, one at a time and unsaved."""
+    for kind in FIGURES if kinds is None else kinds:
+        if kind not in FIGURES:
+            raise UnknownNameError("figure", kind, FIGURES)
+        found = FIGURES[kind](scene)
+        while True:
+            with matplotlib.rc_context(RC):  # not while others work with what is yielded
+                one = next(found, None)
+            if one is None:
+                break
+            yield one
+
+
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "Drawn",
+    "Gallery",
+    "Panel",
+    "Scene",
+    "Series",
+    "Sketch",
+    "Skipped",
+    "draw_all",
+    "sketch_all",
+]

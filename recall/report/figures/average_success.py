@@ -1,0 +1,23 @@
+"""Average performance P(t): the mean success over all tasks of a sequence, at every step."""
+
+from collections.abc import Iterator
+
+from recall.report.figures.base import Scene, Sketch, Skipped
+from recall.report.figures.success import of_families
+from recall.results.metrics import performance_over_time
+
+KIND = "average_success"
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for each family."""
+    measure = scene.measure
+    yield from of_families(
+        scene,
+        KIND,
+        "Average success",
+        "Success averaged over all tasks of the sequence, those not yet met included; dashed "
+        "lines are task boundaries.",
+        lambda run: (run.steps, performance_over_time(run.curve(measure.mode, measure.field))),
+        what="average success",
+    )

@@ -1,0 +1,78 @@
+"""Means of curves over runs, with pointwise 90 % bootstrap intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from recall.results.intervals import CONFIDENCE, generator
+
+Array = np.ndarray
+DRAWS = 500  # for each point; the edges of a band show no more digits than this gives
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """[step] each. A point with a single run has no interval: low and high are its mean."""
+
+    steps: Array
+    mean: Array
+    low: Array
+    high: Array
+    runs: int
+
+    def within(self, start: float, end: float) -> "Band":
+        """The part after `start` and up to `end`."""
+        part = (self.steps > start) & (self.steps <= end)
+        return Band(self.steps[part], self.mean[part], self.low[part], self.high[part], self.runs)
+
+
+def band(curves: Sequence[tuple[Array, Array]]) -> Band:
+    """The mean of curves (steps, values), each point over the runs that have a number there."""
+    steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
+    table = np.full((len(steps), len(curves)), np.nan)
+    for column, (own, values) in enumerate(curves):
+        table[np.searchsorted(steps, own), column] = values
+    there = np.isfinite(table)
+    some = there.any(axis=1)
+    steps, table, there = steps[some], np.where(there, table, 0.0)[some], there[some]
+    mean = table.sum(axis=1) / there.sum(axis=1)
+    low, high = _interval(table, there, mean)
+    return Band(steps, mean, low, high, len(curves))
+
+
+@cache
+def _draws(runs: int) -> Array:
+    """[run, draw] how often each run is drawn, the same for all points of all curves."""
+    even = np.full(runs, 1.0 / runs)
+    return generator(f"band of {runs}").multinomial(runs, even, size=DRAWS).T.astype(float)
+
+
+def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
+    runs = table.shape[1]
+    if runs < 2 or not table.size:
+        return mean, mean
+    means = table @ _draws(runs)
+    if there.all():
+        means /= runs
+    else:
+        drawn = there.astype(float) @ _draws(runs)
+        # A draw without any run that reached a point says nothing about it: the mean stands in.
+        means = np.where(drawn > 0, means / np.maximum(drawn, 1.0), mean[:, None])
+    side = (1.0 - CONFIDENCE) / 2.0
+    low, high = np.quantile(means, (side, 1.0 - side), axis=1)
+    return low, high
+
+
+def thinned(steps: Array, values: Array, stages: Array, most: int) -> tuple[Array, Array]:
+    """Means of neighbouring records of a stage, at their last step: at most `most` in a stage."""
+    first = np.flatnonzero(np.diff(stages, prepend=-1))
+    longest = np.diff(np.append(first, len(steps))).max(initial=0)
+    size = -(-longest // most)
+    if size <= 1:
+        return steps, values
+    ends = np.append(first[1:], len(steps))
+    starts = np.concatenate([np.arange(*span, size) for span in zip(first, ends, strict=True)])
+    counts = np.diff(np.append(starts, len(steps)))
+    return steps[starts + counts - 1], np.add.reduceat(values, starts) / counts

@@ -1,0 +1,114 @@
+"""What is drawn together: runs by label within a sequence, sequences by family."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recall.results.collection import Collection
+from recall.results.run import RunResult
+from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
+
+PANELS = 12  # the most sequences of a family that are drawn side by side
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one sequence by label, all of the same tasks and steps."""
+
+    sequence: str
+    tasks: tuple[str, ...]
+    steps_per_task: int
+    runs: dict[str, list[RunResult]]
+
+    @property
+    def total_steps(self) -> int:
+        """Of the whole sequence."""
+        return len(self.tasks) * self.steps_per_task
+
+    def stages(self) -> Iterator[tuple[int, int, int]]:
+        """(task, first step, last step) of every stage."""
+        for task in range(len(self.tasks)):
+            yield task, task * self.steps_per_task, (task + 1) * self.steps_per_task
+
+    def only(self, labels: list[str]) -> "Group":
+        """With these labels."""
+        kept = {label: self.runs[label] for label in labels if label in self.runs}
+        return Group(self.sequence, self.tasks, self.steps_per_task, kept)
+
+    @property
+    def in_words(self) -> str:
+        """Its tasks, a repetition told as such."""
+        half = len(self.tasks) // 2
+        if half > 1 and self.tasks[:half] == self.tasks[half:]:
+            return "2 \N{MULTIPLICATION SIGN} (" + ", ".join(self.tasks[:half]) + ")"
+        return " \N{RIGHTWARDS ARROW} ".join(self.tasks)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Sequences of one kind, such as the eight triplets."""
+
+    name: str
+    groups: list[Group]
+
+    @property
+    def labels(self) -> list[str]:
+        """Every label once, in the collection's order."""
+        return [label for label in self._order if any(label in g.runs for g in self.groups)]
+
+    _order: tuple[str, ...] = ()
+
+    def only(self, labels: list[str]) -> "Family":
+        """With these labels, without the sequences that none of them has."""
+        groups = [group.only(labels) for group in self.groups]
+        return Family(self.name, [group for group in groups if group.runs], self._order)
+
+
+def families(collection: Collection) -> list[Family]:
+    """The sequences of more than one task, by family, each with the runs that can be compared."""
+    found: dict[str, list[Group]] = {}
+    for sequence, part in collection.sequential.by_sequence().items():
+        found.setdefault(family_of(sequence), []).append(_group(sequence, part))
+    order = tuple(collection.labels)
+    return [Family(name, groups, order) for name, groups in found.items()]
+
+
+def family_of(sequence: str) -> str:
+    """cw3 of cw3-1, pairs of pair-0-1, and of any other sequence itself."""
+    if re.fullmatch(r"pair-\d+-\d+", sequence):
+        return "pairs"
+    numbered = re.fullmatch(r"(.+)-\d+", sequence)
+    return numbered[1] if numbered and "," not in sequence else sequence
+
+
+def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:
+    """The paper's numbers of two tasks of Continual World."""
+    if len(tasks) != 2 or not set(tasks) <= set(NUMBERED_TASKS):
+        return None
+    return NUMBERED_TASKS.index(tasks[0]), NUMBERED_TASKS.index(tasks[1])
+
+
+def _group(sequence: str, part: Collection) -> Group:
+    """The runs that agree with most others in what the sequence is; the collection tells of it."""
+    shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
+    tasks, steps = shapes.most_common(1)[0][0]
+    agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps))
+    return Group(sequence, tasks, steps, agree.by_label())
+
+
+def main_labels(collection: Collection) -> list[str]:
+    """A label for each method: its plain one, or all of its variants where it has no plain one."""
+    variants: dict[str, dict[str, RunResult]] = {}
+    for run in collection.sequential.runs:
+        variants.setdefault(run.method, {}).setdefault(run.label, run)
+    chosen = []
+    for runs in variants.values():
+        plain = [label for label, run in runs.items() if not run.variant or run.source != "recall"]
+        chosen += plain or list(runs)
+    return chosen
+
+
+def slug(name: str) -> str:
+    """A part of a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")

@@ -1,0 +1,220 @@
+"""Laying figures out in inches: grids of panels, legends that fit, axes of steps and successes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import MaxNLocator
+
+from recall.report.figures.style import GREY, LIGHT, RC, SMALL, TEXT, TINY, Look
+
+Handle = Line2D | Rectangle
+FORMATS = ("png", "svg", "pdf")
+BOUNDARY = "boundary"  # marks the lines between stages
+_DPI = 220
+_ROW = 0.155  # of a legend
+_HANDLE, _PAD = 0.26, 0.16
+
+
+@dataclass(frozen=True)
+class Space:
+    """Around and between panels, in inches."""
+
+    left: float = 0.46
+    right: float = 0.17
+    above: float = 0.24
+    """Over every row of panels, for its titles."""
+    below: float = 0.36
+    """Under the last row, for its axis."""
+    beside: float = 0.16
+    under: float = 0.14
+    """Under the other rows."""
+
+
+@cache
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """In inches."""
+    font = FontProperties(family=RC["font.family"], size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72.0
+
+
+def grid(
+    count: int,
+    columns: int,
+    height: float,
+    legend: Sequence[Handle] = (),
+    width: float = TEXT,
+    space: Space = Space(),  # noqa: B008  (frozen)
+) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels of `height` inches, and above them a legend that fits."""
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    entries = _legend_rows(legend, width - space.left - space.right)
+    top = _ROW * len(entries) + (0.06 if entries else 0.0)
+    row_height = space.above + height + space.under
+    total = top + rows * row_height - space.under + space.below
+    figure = Figure(figsize=(width, total), facecolor="white")
+    FigureCanvasAgg(figure)
+    panel = (width - space.left - space.right - (columns - 1) * space.beside) / columns
+    axes = []
+    for index in range(count):
+        row, column = divmod(index, columns)
+        x = space.left + column * (panel + space.beside)
+        y = total - top - row * row_height - space.above - height
+        axes.append(figure.add_axes((x / width, y / total, panel / width, height / total)))
+    for row, line in enumerate(entries):
+        _draw_legend(figure, line, space.left, total - 0.04 - _ROW * (row + 0.5), total, width)
+    return figure, axes
+
+
+def _entry_width(line: Handle) -> float:
+    return _HANDLE + 0.06 + text_width(str(line.get_label()), SMALL) + _PAD
+
+
+def _legend_rows(legend: Sequence[Handle], width: float) -> list[list[Handle]]:
+    rows: list[list[Handle]] = []
+    used = math.inf
+    for line in legend:
+        wanted = _entry_width(line)
+        if used + wanted - _PAD > width:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(line)
+        used += wanted
+    return rows
+
+
+def _draw_legend(
+    figure: Figure, lines: Sequence[Handle], x: float, y: float, height: float, width: float
+) -> None:
+    for line in lines:
+        if isinstance(line, Line2D):
+            line.set_data(
+                [x / width, (x + _HANDLE / 2) / width, (x + _HANDLE) / width], [y / height] * 3
+            )
+            line.set_markevery([1])
+        else:
+            line.set_bounds(x / width, (y - 0.045) / height, _HANDLE / width, 0.09 / height)
+        line.set_transform(figure.transFigure)
+        figure.add_artist(line)
+        figure.text(
+            (x + _HANDLE + 0.06) / width, y / height, str(line.get_label()),
+            fontsize=SMALL, va="center_baseline",
+        )  # fmt: skip
+        x += _entry_width(line)
+
+
+def handle(label: str, look: Look, **changes: Any) -> Line2D:
+    """An entry of a legend."""
+    wanted = {
+        "color": look.colour, "linestyle": look.dash, "marker": look.marker, "markersize": 3.4,
+        "markeredgecolor": "white", "markeredgewidth": 0.4, "linewidth": 1.4, "label": label,
+    }  # fmt: skip
+    return Line2D([], [], **(wanted | changes))
+
+
+def swatch(label: str, **look: Any) -> Rectangle:
+    """An entry of a legend that stands for an area."""
+    return Rectangle((0, 0), 0, 0, label=label, **look)
+
+
+def is_outer(index: int, count: int, columns: int) -> tuple[bool, bool]:
+    """Whether a panel of a grid has nothing below it, and nothing to its left."""
+    columns = min(columns, count)
+    return index + columns >= count, index % columns == 0
+
+
+def title(axes: Axes, text: str, detail: str = "") -> None:
+    """A title at the left, in bold, and beside it a detail in grey where there is room for both."""
+    room, size = width_of(axes), float(RC["axes.titlesize"])
+    size *= min(1.0, room / text_width(text, size, "bold"))
+    axes.set_title(text, loc="left", pad=4.0, fontweight="bold", fontsize=size)
+    offset = text_width(text, size, "bold") + 0.09
+    if detail and offset + text_width(detail, TINY) <= room:
+        axes.annotate(
+            detail, (0, 1), (offset * 72, 4.4), xycoords="axes fraction",
+            textcoords="offset points", fontsize=TINY, color=GREY, va="baseline",
+        )  # fmt: skip
+
+
+def width_of(axes: Axes) -> float:
+    """Of a panel, in inches."""
+    figure = axes.get_figure(root=True)
+    return float(axes.get_position().width * figure.get_size_inches()[0]) if figure else 0.0
+
+
+def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> None:
+    """Steps from 0 to `total`, ticks at boundaries, which are dashed lines."""
+    stages = max(1, round(total / per_task))
+    most = max(2, int(width_of(axes) / 0.42))
+    far = width_of(axes) / stages > 0.12
+    stride = next(n for n in (1, 2, 5, 10, 20, 50, 100, 1000) if stages / n <= most)
+    ticks = [stage * per_task for stage in range(0, stages + 1, stride)]
+    axes.set_xlim(0, total)
+    axes.set_xticks(ticks, [steps_text(tick, total) for tick in ticks] if labelled else [])
+    for tick, label in zip(ticks, axes.get_xticklabels(), strict=True):
+        # Those at the ends keep clear of the panel beside.
+        if tick in (0, total):
+            label.set_horizontalalignment("left" if tick == 0 else "right")
+    for stage in range(1, stages):
+        axes.axvline(
+            stage * per_task, color=LIGHT if far else "#e4e4e4", linewidth=0.6 if far else 0.4,
+            dashes=(3, 2), zorder=0.5, gid=BOUNDARY,
+        )  # fmt: skip
+    if labelled:
+        axes.set_xlabel("steps", labelpad=1.5)
+
+
+def steps_text(steps: float, total: float) -> str:
+    """Steps in the unit of the whole: 500k, 3M."""
+    if not steps:
+        return "0"
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if total >= size:
+            return f"{steps / size:g}{unit}"
+    return f"{steps:g}"
+
+
+def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> None:
+    """Success rates from 0 to 1."""
+    axes.set_ylim(-0.03, 1.03)
+    ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
+    axes.set_yticks(ticks, ["0", "", "0.5", "", "1"] if labelled else [])
+    axes.grid(axis="y", color="#eeeeee", linewidth=0.5)
+    if labelled:
+        axes.set_ylabel(name, labelpad=2.0)
+
+
+def plain_ticks(axis: Axis) -> None:
+    """A few ticks at round numbers."""
+    axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
+    """Write the figure; the same figure gives the same bytes."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = {}
+    with matplotlib.rc_context(RC):
+        for kind in formats:
+            path = stem.with_name(f"{stem.name}.{kind}")
+            figure.savefig(path, dpi=_DPI, metadata=_UNDATED.get(kind))
+            paths[kind] = path
+    return paths
+
+
+_UNDATED: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}

@@ -1,0 +1,64 @@
+"""Whether networks can still learn: dormant units, rank, weights and gradients over training."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from recall.report.figures import layout
+from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.groups import Group, slug
+from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.records import column, fit_scale, of_groups
+from recall.report.figures.style import looks
+
+KIND = "plasticity"
+SHOWN = (
+    ("dormant", "dormant units"),
+    ("rank", "effective rank"),
+    ("weight_norm", "weight norm"),
+    ("grad_norm", "gradient norm"),
+)
+NETWORKS = (("pi", "actor"), ("q", "critic"))
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for the first sequence of each family."""
+    yield from of_groups(scene, KIND, "its training records tell nothing of plasticity", _sketch)
+
+
+def _sketch(group: Group) -> Sketch | None:
+    names = [
+        (f"{key}_{suffix}", f"{network}: {what}")
+        for suffix, network in NETWORKS
+        for key, what in SHOWN
+    ]
+    found = [bands_of(group, partial(column, name=name)) for name, _ in names]
+    if not any(found[i] for i, (name, _) in enumerate(names) if not name.startswith("grad_")):
+        return None
+    styles = looks(run for runs in group.runs.values() for run in runs)
+    labels = [label for label in group.runs if any(label in bands for bands in found)]
+    legend = [layout.handle(label, styles[label]) for label in labels]
+    space = layout.Space(left=0.34, beside=0.34, under=0.16)
+    figure, axes = layout.grid(len(names), len(SHOWN), 1.1, legend, space=space)
+    panels = []
+    for index, (ax, (name, title), bands) in enumerate(zip(axes, names, found, strict=True)):
+        series = draw_bands(ax, bands, styles)
+        if name.startswith("grad_"):
+            fit_scale(ax, [band.mean for band in bands.values()])
+        if ax.get_yscale() == "linear":
+            ax.set_ylim(bottom=0.0)
+            layout.plain_ticks(ax.yaxis)
+        bottom, _ = layout.is_outer(index, len(names), len(SHOWN))
+        layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
+        ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
+        layout.title(ax, title)
+        panels.append(Panel.of(ax, title, ("steps", title), series))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(group.sequence)}",
+        f"Plasticity on {group.sequence}",
+        "Share of dormant hidden units, effective rank of the last hidden layer on the current "
+        "task, norm of the weights that act on it, and norm of the gradient, for actor and "
+        f"critic. {seeds_in_words([group])}",
+        figure,
+        tuple(panels),
+    )

@@ -1,0 +1,80 @@
+"""How large every task's Q values are, over training: scales that compete for one network."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+
+from recall.report.figures import layout
+from recall.report.figures.bands import Band
+from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped
+from recall.report.figures.groups import Group, slug
+from recall.report.figures.lines import bands_of, draw_band, seeds_in_words
+from recall.report.figures.records import column, fit_scale, of_groups
+from recall.report.figures.style import Look
+
+KIND = "q_scale"
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for the first sequence of each family."""
+    yield from of_groups(scene, KIND, "its training records have no Q values", _sketch)
+
+
+def _sketch(group: Group) -> Sketch | None:
+    by_task = [
+        bands_of(group, partial(column, name="q_value", task=task))
+        for task in range(len(group.tasks))
+    ]
+    labels = [label for label in group.runs if any(label in bands for bands in by_task)]
+    if not labels:
+        return None
+    shades = np.linspace(0.0, 0.92, len(group.tasks))
+    colours = [to_hex(colormaps["viridis"](shade)) for shade in shades]
+    legend = [
+        layout.handle(f"{task + 1} {name}", Look(colour, ""), marker="")
+        for task, (name, colour) in enumerate(zip(group.tasks, colours, strict=True))
+    ]
+    columns = 3 if len(labels) > 2 else 2
+    space = layout.Space(left=0.5)
+    figure, axes = layout.grid(len(labels), columns, 1.3, legend, space=space)
+    every = [
+        _draw(ax, label, by_task, colours, group) for ax, label in zip(axes, labels, strict=True)
+    ]
+    limits = [ax.get_ylim() for ax in axes]
+    panels = []
+    for index, (ax, label) in enumerate(zip(axes, labels, strict=True)):
+        bottom, left = layout.is_outer(index, len(labels), columns)
+        ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+        layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
+        ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
+        ax.tick_params(labelleft=left)
+        if left:
+            ax.set_ylabel("mean Q", labelpad=2.0)
+        layout.title(ax, label)
+        panels.append(Panel.of(ax, label, ("steps", "mean Q"), every[index]))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(group.sequence)}",
+        f"Scale of Q on {group.sequence}",
+        "Mean Q of each task on the transitions it is trained with; a curve ends where a method "
+        f"no longer trains on the task. {seeds_in_words([group])}",
+        figure,
+        tuple(panels),
+    )
+
+
+def _draw(
+    axes: Axes, label: str, by_task: list[dict[str, Band]], colours: list[str], group: Group
+) -> list[Series]:
+    """The curves of one label, on a scale that suits all labels."""
+    fit_scale(axes, [band.mean for bands in by_task for band in bands.values()])
+    series = []
+    for task, bands in enumerate(by_task):
+        if label in bands:
+            draw_band(axes, bands[label], Look(colours[task], ""), group.tasks[task])
+            series.append(Series.of(group.tasks[task], colours[task], bands[label]))
+    return series

@@ -1,0 +1,130 @@
+"""How runs are spread: every run's metrics as a dot, with means and intervals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from recall.report.figures import layout
+from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
+from recall.report.figures.groups import Family, families, main_labels, slug
+from recall.report.figures.style import TEXT, Look, looks
+from recall.results.intervals import Estimate, Sampled, mean_of
+from recall.results.metrics import transfer
+from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, Scores
+
+Array = np.ndarray
+KIND = "seeds"
+TITLES = {
+    PERFORMANCE: "average performance",
+    FORGETTING: "forgetting",
+    TRANSFER: "forward transfer",
+}
+RUNS, MEAN = "runs", "mean"  # mark the dots
+
+
+@dataclass(frozen=True)
+class _Row:
+    label: str
+    values: Array  # a metric of every run
+    estimate: Estimate
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for each family."""
+    drawn = False
+    shown = main_labels(scene.collection)
+    for family in families(scene.collection):
+        found = {name: _rows(scene, family.only(shown), name) for name in METRICS}
+        if found[PERFORMANCE]:
+            drawn = True
+            yield _sketch(scene, family, {name: rows for name, rows in found.items() if rows})
+    if not drawn:
+        yield Skipped(KIND, "no run of more than one task was trained to its end")
+
+
+def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
+    found = []
+    for label in family.labels:
+        every = [scene.board.get(label, group.sequence) for group in family.groups]
+        scores = [one for one in every if one is not None]
+        sampled = [one.metric(metric) for one in scores]
+        parts: list[Sampled] = [one for one in sampled if one is not None]
+        if parts and len(parts) == len(scores):
+            values = np.concatenate([values_of(one, metric) for one in scores])
+            found.append(_Row(label, values, mean_of(parts).estimate))
+    return found
+
+
+def values_of(scores: Scores, metric: str) -> Array:
+    """[run] a metric of each run by itself."""
+    if metric == PERFORMANCE:
+        return scores.final.mean(axis=1)
+    if metric == FORGETTING:
+        return (scores.trained - scores.final).mean(axis=1)
+    reference = np.array([scores.references[task].mean() for task in scores.tasks])
+    return np.nanmean(transfer(scores.areas, reference), axis=1)
+
+
+def _sketch(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Sketch:
+    styles = looks(scene.collection.sequential.runs)
+    labels = [row.label for row in rows[PERFORMANCE]]
+    longest = max(layout.text_width(label, 7.0) for label in labels)
+    space = layout.Space(left=min(2.6, longest + 0.2), beside=0.2, above=0.24)
+    width = TEXT if len(rows) > 1 else 4.5
+    figure, axes = layout.grid(
+        len(rows), len(rows), 0.2 + 0.27 * len(labels), width=width, space=space
+    )
+    panels = []
+    for index, (ax, (metric, found)) in enumerate(zip(axes, rows.items(), strict=True)):
+        series = [_draw_row(ax, row, labels.index(row.label), styles[row.label]) for row in found]
+        ax.set_ylim(len(labels) - 0.4, -0.6)
+        ax.set_yticks(range(len(labels)), labels if index == 0 else [])
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.grid(axis="x", color="#eeeeee", linewidth=0.5)
+        layout.plain_ticks(ax.xaxis)
+        _x_limits(ax, metric)
+        layout.title(ax, TITLES[metric])
+        panels.append(Panel.of(ax, TITLES[metric], (TITLES[metric], "method"), series))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(family.name)}",
+        f"Every run on {family.name}",
+        "A dot is a run; below the dots, their mean and its 90 % interval.",
+        figure,
+        tuple(panels),
+    )
+
+
+def _x_limits(axes: Axes, metric: str) -> None:
+    if metric == PERFORMANCE:
+        axes.set_xlim(-0.03, 1.03)
+    else:
+        axes.axvline(0.0, color="#bbbbbb", linewidth=0.7, zorder=0.6)
+        axes.margins(x=0.06)
+
+
+def _draw_row(axes: Axes, row: _Row, place: int, look: Look) -> Series:
+    order = np.argsort(np.argsort(row.values))
+    # Runs above, their mean below; neighbours in value are set off from each other.
+    offset = -0.13 + 0.1 * np.array([(-1.0, 0.3, 1.0, -0.3)[number % 4] for number in order])
+    axes.scatter(
+        row.values, place + offset, s=9, color=look.colour, alpha=0.5, linewidth=0, gid=RUNS
+    )
+    below = place + 0.17
+    if row.estimate.interval is not None:
+        axes.plot(
+            row.estimate.interval, [below, below], color=look.colour, linewidth=1.6, zorder=3,
+            solid_capstyle="butt",
+        )  # fmt: skip
+    axes.scatter(
+        [row.estimate.value], [below], s=13, marker="D", color=look.colour, edgecolor="white",
+        linewidth=0.5, zorder=4, gid=MEAN,
+    )  # fmt: skip
+    low, high = row.estimate.interval or (row.estimate.value, row.estimate.value)
+    return Series(
+        row.label, look.colour, plain([row.estimate.value]), [float(place)], plain([low]),
+        plain([high]),
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""How figures look: sizes in inches and points, and the colour, marker and dash of each label."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recall.methods import METHODS
+from recall.results.run import RunResult
+
+COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its whole text, in inches
+SMALL, TINY = 6.5, 5.5
+INK, GREY, LIGHT = "#222222", "#777777", "#c8c8c8"
+RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.size": 0.0,
+    "ytick.minor.size": 0.0,
+    "lines.linewidth": 1.2,
+    "lines.solid_capstyle": "round",
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "hatch.linewidth": 0.4,
+    "pdf.fonttype": 42,  # text that can be selected and edited
+    "svg.hashsalt": "recall",  # the same bytes for the same figure
+}
+# Tell apart what colours alone may not, in grey print or for the colour-blind.
+_MARKERS = "oDs^vPX<>*hd"
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.2, 1, 1.2)))
+# Okabe and Ito's, for what the registry has no colour for.
+_PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#b8860b", "#882255")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one label is drawn."""
+
+    colour: str
+    marker: str
+    dash: Any = "-"
+
+
+def looks(runs: Iterable[RunResult]) -> dict[str, Look]:
+    """Of every label: its method's colour and marker; variants differ in their dashes."""
+    first: dict[str, RunResult] = {}
+    for run in runs:
+        first.setdefault(run.label, run)
+    seen: dict[str, int] = {}
+    found = {}
+    for label, run in first.items():
+        number = seen.setdefault(run.method, 0)
+        seen[run.method] += 1
+        colour, marker = _of_method(run.method, list(seen))
+        found[label] = Look(colour, marker, _DASHES[number % len(_DASHES)])
+    return found
+
+
+def _of_method(method: str, seen: Sequence[str]) -> tuple[str, str]:
+    names = list(METHODS)
+    if method in names:
+        return METHODS[method].colour, _MARKERS[names.index(method) % len(_MARKERS)]
+    strangers = [name for name in seen if name not in names]
+    place = strangers.index(method)
+    return _PALETTE[place % len(_PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
+
+
+def variant_looks(runs: Sequence[RunResult]) -> dict[str, Look]:
+    """Of the variants of one method, where colours are free: the plain one keeps the method's."""
+    found: dict[str, Look] = {}
+    own = METHODS[runs[0].method].colour if runs[0].method in METHODS else _PALETTE[0]
+    free = [colour for colour in _PALETTE if colour != own]
+    for run in runs:
+        if run.label not in found:
+            number = len([look for look in found.values() if look.colour != own])
+            colour = free[number % len(free)] if run.variant else own
+            dash = _DASHES[number // len(free) % len(_DASHES)]
+            found[run.label] = Look(colour, _MARKERS[len(found) % len(_MARKERS)], dash)
+    return found

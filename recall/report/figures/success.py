@@ -1,0 +1,106 @@
+"""Success over steps, a panel for each sequence of a family."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from recall.report.figures import layout
+from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.groups import (
+    PANELS,
+    Family,
+    Group,
+    families,
+    main_labels,
+    slug,
+)
+from recall.report.figures.lines import CurveOf, bands_of, draw_bands, seeds_in_words
+from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, Look, looks
+
+Array = np.ndarray
+NAMED_STAGES = 7  # from here on a figure of one sequence is wide and names its stages
+
+
+def of_families(
+    scene: Scene,
+    kind: str,
+    heading: str,
+    caption: str,
+    curve_of: CurveOf,
+    broken: bool = False,
+    what: str = "success",
+) -> Iterator[Sketch | Skipped]:
+    """A figure for each family, of the labels that stand for the methods."""
+    found = families(scene.collection)
+    if not found:
+        yield Skipped(kind, "there are no runs of more than one task")
+    shown = main_labels(scene.collection)
+    for family in found:
+        family = family.only(shown)
+        if len(family.groups) > PANELS:
+            reason = f"{family.name} has {len(family.groups)} sequences, more than fit one figure"
+            yield Skipped(kind, reason)
+            continue
+        names = looks(run for g in family.groups for runs in g.runs.values() for run in runs)
+        text = f"{caption} {seeds_in_words(family.groups)}"
+        yield family_sketch(kind, heading, text, family, names, curve_of, broken, what=what)
+
+
+def family_sketch(
+    kind: str,
+    heading: str,
+    caption: str,
+    family: Family,
+    styles: Mapping[str, Look],
+    curve_of: CurveOf,
+    broken: bool = False,
+    spoken: Callable[[str], str] = str,
+    what: str = "success",
+) -> Sketch:
+    """Panels for all sequences of a family; `spoken` is what the legend calls a label."""
+    groups = family.groups
+    legend: list[layout.Handle] = [
+        layout.handle(spoken(label), styles[label]) for label in family.labels
+    ]
+    figure, axes, columns = _panels(groups, legend)
+    panels = []
+    for index, (group, ax) in enumerate(zip(groups, axes, strict=True)):
+        bottom, left = layout.is_outer(index, len(groups), columns)
+        breaks = [end for _, _, end in group.stages()] if broken else []
+        series = draw_bands(ax, bands_of(group, curve_of), styles, breaks)
+        layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
+        layout.success_axis(ax, left, what)
+        if len(groups) == 1 and len(group.tasks) >= NAMED_STAGES:
+            name_stages(ax, group)
+        else:
+            layout.title(ax, group.sequence, group.in_words if len(groups) == 1 else "")
+        panels.append(Panel.of(ax, group.sequence, ("steps", "success"), series))
+    name = groups[0].sequence if len(groups) == 1 else family.name
+    where = "" if name in heading else f", {name}"
+    return Sketch(
+        kind, f"{kind}-{slug(family.name)}", heading + where, caption, figure, tuple(panels)
+    )
+
+
+def _panels(groups: list[Group], legend: list[layout.Handle]) -> tuple[Figure, list[Axes], int]:
+    """One wide or narrow panel, or a grid."""
+    if len(groups) == 1:
+        long = len(groups[0].tasks) >= NAMED_STAGES
+        space = layout.Space(above=0.62, right=0.42) if long else layout.Space()
+        width = TEXT if long else COLUMN
+        return *layout.grid(1, 1, 1.9, legend, width, space), 1
+    columns = 2 if len(groups) in (2, 4) else 3
+    space = layout.Space(under=0.12)
+    return *layout.grid(len(groups), columns, 1.25, legend, TEXT, space), columns
+
+
+def name_stages(axes: Axes, group: Group) -> None:
+    """The task of every stage, slanted above the panel."""
+    for task, start, end in group.stages():
+        axes.annotate(
+            group.tasks[task], ((start + end) / 2, 1.0), (-3, 3),
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            rotation=38, rotation_mode="anchor", fontsize=TINY, color=GREY, annotation_clip=False,
+        )  # fmt: skip

@@ -1,0 +1,64 @@
+"""Every task's own success over the whole sequence: when it is learnt, and when forgotten."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from recall.report.figures import layout
+from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.groups import PANELS, Group, families, main_labels, slug
+from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.style import looks
+from recall.results.run import RunResult
+
+Array = np.ndarray
+KIND = "task_curves"
+OWN_STAGE = "own stage"  # marks the shading
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for each sequence."""
+    found = families(scene.collection)
+    if not found:
+        yield Skipped(KIND, "there are no runs of more than one task")
+    shown = main_labels(scene.collection)
+    for family in found:
+        if len(family.groups) > PANELS:
+            yield Skipped(KIND, f"{family.name} has {len(family.groups)} sequences, too many")
+            continue
+        for group in family.only(shown).groups:
+            yield _sketch(scene, group)
+
+
+def _own_curve(scene: Scene, task: int, run: RunResult) -> tuple[Array, Array]:
+    return run.steps, scene.successes(run)[:, task]
+
+
+def _sketch(scene: Scene, group: Group) -> Sketch:
+    styles = looks(run for runs in group.runs.values() for run in runs)
+    legend = [layout.handle(label, styles[label]) for label in group.runs]
+    count = len(group.tasks)
+    columns = count if count < 6 else 3 if count == 6 else 5
+    space = layout.Space(above=0.21, under=0.12)
+    figure, axes = layout.grid(count, columns, 0.82 if count > 6 else 1.2, legend, space=space)
+    panels = []
+    for (task, start, end), ax in zip(group.stages(), axes, strict=True):
+        bottom, left = layout.is_outer(task, count, columns)
+        ax.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0, gid=OWN_STAGE)
+        bands = bands_of(group, partial(_own_curve, scene, task))
+        series = draw_bands(ax, bands, styles)
+        layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
+        layout.success_axis(ax, left)
+        name = f"{task + 1} {group.tasks[task]}"
+        layout.title(ax, name)
+        panels.append(Panel.of(ax, name, ("steps", "success"), series))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(group.sequence)}",
+        f"Every task of {group.sequence}",
+        "Success on each task over the whole sequence; its own stage is shaded. "
+        + seeds_in_words([group]),
+        figure,
+        tuple(panels),
+    )

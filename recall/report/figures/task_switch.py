@@ -1,0 +1,52 @@
+"""Losses and Q values of the task in training, across the switch from the first to the second."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from recall.report.figures import layout
+from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.groups import Group, slug
+from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.records import column, fit_scale, of_groups
+from recall.report.figures.style import looks
+
+KIND = "task_switch"
+SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, current task"))
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for the first sequence of each family."""
+    yield from of_groups(scene, KIND, "its training records have no losses", _sketch)
+
+
+def _sketch(group: Group) -> Sketch | None:
+    end = 2 * group.steps_per_task
+    found = [bands_of(group, partial(column, name=name)) for name, _ in SHOWN]
+    if not any(found):
+        return None
+    styles = looks(run for runs in group.runs.values() for run in runs)
+    labels = [label for label in group.runs if any(label in bands for bands in found)]
+    legend = [layout.handle(label, styles[label]) for label in labels]
+    space = layout.Space(beside=0.42)
+    figure, axes = layout.grid(3, 3, 1.45, legend, space=space)
+    panels = []
+    for ax, (_, name), bands in zip(axes, SHOWN, found, strict=True):
+        bands = {label: band.within(0, end) for label, band in bands.items()}
+        series = draw_bands(ax, bands, styles)
+        fit_scale(ax, [band.mean for band in bands.values()])
+        if ax.get_yscale() == "linear":
+            layout.plain_ticks(ax.yaxis)
+        layout.steps_axis(ax, end, group.steps_per_task)
+        ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
+        layout.title(ax, name)
+        panels.append(Panel.of(ax, name, ("steps", name), series))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(group.sequence)}",
+        f"Over a task switch: {group.tasks[0]}, then {group.tasks[1]}",
+        f"Losses, and the mean Q of the task in training, during the first two tasks of "
+        f"{group.sequence}; methods that normalise have losses of another scale. "
+        + seeds_in_words([group]),
+        figure,
+        tuple(panels),
+    )

@@ -1,0 +1,147 @@
+"""Forward transfer as areas: each task's curve against that of a network that learns it alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from recall.report.figures import layout
+from recall.report.figures.bands import Band, band
+from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
+from recall.report.figures.current_task import current
+from recall.report.figures.groups import PANELS, Group, families, main_labels, slug
+from recall.report.figures.style import GREY, INK, TINY, Look, looks
+from recall.report.table import estimate_text, number_text
+from recall.results.scores import Scores
+
+Array = np.ndarray
+KIND = "transfer_areas"
+GAIN, LOSS = "gain", "loss"  # mark the areas
+_LOSS, _HATCH = "#8c8c8c", "///////"
+
+
+def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+    """A figure for each sequence whose tasks have all been learnt alone too."""
+    found = families(scene.collection)
+    if not found:
+        yield Skipped(KIND, "there are no runs of more than one task")
+    shown = main_labels(scene.collection)
+    for family in found:
+        if len(family.groups) > PANELS:
+            yield Skipped(KIND, f"{family.name} has {len(family.groups)} sequences, too many")
+            continue
+        for group in family.only(shown).groups:
+            yield _for_sequence(scene, group)
+
+
+def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
+    scored = [scene.board.get(label, group.sequence) for label in group.runs]
+    scores = [found for found in scored if found is not None and found.tasks == group.tasks]
+    if not scores:
+        return Skipped(KIND, f"{group.sequence} has no run that was trained to its end")
+    if missing := scores[0].missing_references:
+        return Skipped(
+            KIND,
+            f"{group.sequence} needs runs of fine_tuning on each of these tasks alone, with as "
+            f"many steps: {', '.join(missing)}",
+        )
+    return _sketch(scene, group, scores)
+
+
+def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
+    styles = looks(run for found in scores for run in found.runs)
+    references = [_reference(scene, scores[0], task) for task in range(len(group.tasks))]
+    space = layout.Space(above=0.24, under=0.06)
+    figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
+    panels = []
+    for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
+        look = styles[found.label]
+        own = band(
+            [(run.steps, current(run, run.steps, scene.successes(run))) for run in found.runs]
+        )
+        stages = list(group.stages())
+        for (task, start, end), reference in zip(stages, references, strict=True):
+            _stage(ax, own.within(start, end), start, reference, look)
+            _say(ax, found, task, (start + end) / 2, group)
+        layout.steps_axis(
+            ax, group.total_steps, group.steps_per_task, labelled=index == len(scores) - 1
+        )
+        layout.success_axis(ax)
+        estimate = found.forward_transfer.estimate if found.forward_transfer else None
+        words = f"forward transfer {estimate_text(estimate)}".replace("-", "\N{MINUS SIGN}")
+        layout.title(ax, found.label, words)
+        panels.append(_panel(ax, found.label, own, references, group, look))
+    return Sketch(
+        KIND,
+        f"{KIND}-{slug(group.sequence)}",
+        f"Forward transfer on {group.sequence}",
+        "Success on the task in training (colour) and of a network that learns it alone (thin "
+        "line). Coloured areas are gains, grey ones losses; the numbers are the forward transfer "
+        "of each task, the area over what the reference leaves to gain. Tasks: "
+        f"{', '.join(group.tasks)}.",
+        figure,
+        tuple(panels),
+    )
+
+
+def _legend() -> list[layout.Handle]:
+    plain_line = {"marker": "", "markersize": 0}
+    return [
+        layout.handle("learnt alone", Look(INK, ""), linewidth=0.6, **plain_line),
+        layout.handle("learnt in the sequence", Look(GREY, ""), **plain_line),
+        layout.swatch("gain", facecolor=GREY, alpha=0.35, linewidth=0),
+        layout.swatch("loss", facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH, linewidth=0),
+    ]
+
+
+def _reference(scene: Scene, scores: Scores, task: int) -> Band:
+    runs = scene.collection.references(scores.runs[0], scores.tasks[task])
+    curves = [(run.steps, scene.successes(run)[:, 0]) for run in runs]
+    return band(curves)
+
+
+def _stage(axes: Axes, own: Band, start: int, reference: Band, look: Look) -> None:
+    """One stage: both curves, and what lies between them."""
+    if not len(own.steps) or not len(reference.steps):
+        return
+    x = np.unique(np.concatenate([own.steps, reference.steps + start]))
+    x = x[x <= own.steps[-1]]
+    mine = np.interp(x, own.steps, own.mean)
+    other = np.interp(x, reference.steps + start, reference.mean)
+    area: Any = {"interpolate": True, "linewidth": 0}
+    axes.fill_between(
+        x, mine, other, where=mine >= other, color=look.colour, alpha=0.3, gid=GAIN, **area
+    )
+    axes.fill_between(
+        x, mine, other, where=mine < other, facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH,
+        gid=LOSS, **area,
+    )  # fmt: skip
+    axes.plot(x, other, color=INK, linewidth=0.6)
+    axes.plot(own.steps, own.mean, color=look.colour, linewidth=1.1)
+
+
+def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:
+    if scores.forward_transfer_by_task is None:
+        return
+    value = scores.forward_transfer_by_task[task].value
+    if value == value:
+        sign = "+" if value > 0 else ""
+        axes.annotate(
+            (sign + number_text(value)).replace("-", "\N{MINUS SIGN}"), (x, 0.0), (0, 1.5),
+            textcoords="offset points", ha="center",
+            fontsize=TINY if len(group.tasks) < 15 else 4.8,
+            color=GREY, bbox={"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.4},
+        )  # fmt: skip
+
+
+def _panel(
+    axes: Axes, label: str, own: Band, references: list[Band], group: Group, look: Look
+) -> Panel:
+    steps = [
+        band.steps + start for band, (_, start, _) in zip(references, group.stages(), strict=True)
+    ]
+    means = [band.mean for band in references]
+    alone = Series("learnt alone", INK, plain(np.concatenate(steps)), plain(np.concatenate(means)))
+    series = [Series.of(label, look.colour, own), alone]
+    return Panel.of(axes, label, ("steps", "success"), series)

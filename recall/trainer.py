@@ -13,8 +13,6 @@ transition log, the simulators' states and `Clock`: that is what a checkpoint ho
 import dataclasses
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.checkpoint import Checkpoints
+from recall.clock import Clock
 from recall.collect.chunks import Chunks
 from recall.collect.orders import RunTasks
 from recall.collect.pool import Abandoned, Pool, Wanted
@@ -31,31 +30,18 @@ from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
 from recall.learn import fleet
 from recall.results.policies import FINAL, write_policies
-from recall.results.records import score_records, training_records
+from recall.results.records import score_records
 from recall.results.store import Store
 from recall.spec import FleetSpec, blueprint_of
+from recall.telling import Telling
 from recall.types import LearnerState, Stage
 from recall.watch import Watcher
-from recall.worlds.registry import task_label
 
 Array = np.ndarray
 
 
 class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
     """Asked to stop; all is saved."""
-
-
-@dataclass
-class Clock:
-    """Where the fleet stands, in plain numbers."""
-
-    stage: int = 0
-    steps: int = 0  # of the stage, appended to replay
-    updates: int = 0  # of the whole run
-    retrained: int = -1  # updates without new data after the stage; -1 before its end
-    evaluated: int = -1  # total steps at the last evaluation
-    failed: dict[str, int] = dataclasses.field(default_factory=dict)  # run -> total step
-    episodes: list[list[Any]] = dataclasses.field(default_factory=list)  # ended since recorded
 
 
 class Trainer:
@@ -68,6 +54,7 @@ class Trainer:
         self.blueprint, state_size = blueprint_of(spec)
         self.clock = Clock()
         self.stop_requested = False
+        self.telling = Telling(spec, store, watcher)
         self.checkpoints = Checkpoints(folder)
         self.experience = Experience(spec, self.blueprint, folder)
         self.state = fleet.init(self.blueprint, jnp.array([run.seed for run in spec.runs]))
@@ -156,7 +143,8 @@ class Trainer:
         if not self.chunks.ordered:
             self.chunks.order(self._wanted(self._next_policies()))
         rows, ended = self.chunks.take()
-        self._check_rows(rows)
+        positions = self.course.chunk(self.clock.stage, self.total_steps)
+        self.telling.check_rows(self.clock, self.total_steps, rows, positions)
         self.experience.append(self.clock.stage, self.total_steps, rows)
         self.clock.steps += self.schedule.chunk_steps
         self.clock.episodes += [
@@ -170,7 +158,9 @@ class Trainer:
         if more:
             self.chunks.order(self._wanted(early or self._next_policies()))
         if self.clock.steps % self.schedule.record_every == 0:
-            self._record(metrics)
+            self.telling.check_losses(self.clock, self.total_steps, self.state)
+            self.telling.training(self.clock, self.total_steps, metrics, self.clock.episodes)
+            self.clock.episodes = []
 
     def _next_policies(self) -> dict[int, jax.Array | None]:
         """The policies of now of every task in the next chunk; None acts uniformly."""
@@ -232,8 +222,6 @@ class Trainer:
             self._save_if_due()
         self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
 
-    # What is told.
-
     def _evaluation_is_due(self) -> bool:
         if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:
             return False
@@ -242,55 +230,19 @@ class Trainer:
 
     def _evaluate(self) -> None:
         self.chunks.settle()
-        self._check_failures()
+        step = self.total_steps
+        self.telling.check_losses(self.clock, step, self.state)
         self.watcher.on_activity("evaluating")
         episodes = self.schedule.evaluation_episodes
-        played = evaluate(self.pool, self.spec.runs, self.policies, self.total_steps, episodes)
         try:
-            records = list(played)
+            played = list(evaluate(self.pool, self.spec.runs, self.policies, step, episodes))
         except Abandoned:  # done again, with the same outcome, after resuming
             return
-        alive = [record for record in records if self.names[record["run"]] not in self.clock.failed]
-        self.store.append("evaluations", alive)
-        self.clock.evaluated = self.total_steps
-        self.watcher.on_evaluation(self.total_steps, alive)
-        step = jnp.asarray(self.total_steps)
-        replay = self.experience.replay
-        self._write(fleet.plasticity(self.blueprint, self.state, replay, self.stage(), step), ())
-
-    def _record(self, metrics: Any) -> None:
-        self._check_failures()
-        self._write(metrics, self.clock.episodes)
-        self.clock.episodes = []
-
-    def _write(self, metrics: Any, episodes: Sequence[Sequence[Any]]) -> None:
-        """Training records of the runs that have not failed."""
-        alive = [run for run, name in enumerate(self.names) if name not in self.clock.failed]
-        values = jax.tree.map(np.asarray, metrics)
-        records = training_records(self.total_steps, alive, episodes, values)
-        self.store.append("training", records)
-        self.watcher.on_training(records)
-
-    def _check_rows(self, rows: Array) -> None:
-        """A run whose task gave no number has failed; it goes on in lockstep, unrecorded."""
-        for part, position in enumerate(self.course.chunk(self.clock.stage, self.total_steps)):
-            finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
-            for run in np.flatnonzero(~finite.all(axis=1)):
-                task = task_label(self.spec.runs[run].tasks[position])
-                step = self.total_steps + int(np.argmin(finite[run])) + 1
-                self._fail(self.names[run], step, f"{task} gave a number that is not finite")
-
-    def _check_failures(self) -> None:
-        for name, update in fleet.failures(self.state, self.names).items():
-            self._fail(name, self.total_steps, f"a loss was not finite in update {update}")
-        if len(self.clock.failed) == len(self.names):
-            self.store.finish({"finished": False, "failed": self.clock.failed})
-            raise RecallError(f"every run failed, at these steps: {self.clock.failed}")
-
-    def _fail(self, name: str, step: int, reason: str) -> None:
-        if name not in self.clock.failed:
-            self.clock.failed[name] = step
-            self.watcher.on_failure(name, step, reason)
+        self.clock.evaluated = step
+        self.telling.evaluation(self.clock, step, played)
+        replay, stage = self.experience.replay, self.stage()
+        plastic = fleet.plasticity(self.blueprint, self.state, replay, stage, jnp.asarray(step))
+        self.telling.training(self.clock, step, plastic)
 
     # Checkpoints.
 

@@ -1,0 +1,70 @@
+"""What a fleet tells: records for the store, and the same for those who watch.
+
+A run that failed goes on in lockstep and is not told of any more.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from recall.clock import Clock
+from recall.errors import RecallError
+from recall.learn import fleet
+from recall.results.records import training_records
+from recall.results.store import Store
+from recall.spec import FleetSpec
+from recall.types import LearnerState
+from recall.watch import Watcher
+from recall.worlds.registry import task_label
+
+Array = np.ndarray
+
+
+class Telling:
+    """Writes down and shows how the runs of a fleet do."""
+
+    def __init__(self, spec: FleetSpec, store: Store, watcher: Watcher):
+        self._runs = spec.runs
+        self._names = [run.name for run in spec.runs]
+        self._store, self._watcher = store, watcher
+
+    def evaluation(self, clock: Clock, step: int, records: Sequence[dict[str, Any]]) -> None:
+        """Every task was evaluated."""
+        alive = [record for record in records if self._names[record["run"]] not in clock.failed]
+        self._store.append("evaluations", alive)
+        self._watcher.on_evaluation(step, alive)
+
+    def training(
+        self, clock: Clock, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
+    ) -> None:
+        """What updates gave, or what was measured of networks, and the episodes that ended."""
+        alive = [run for run, name in enumerate(self._names) if name not in clock.failed]
+        values = jax.tree.map(np.asarray, metrics)
+        records = training_records(step, alive, episodes, values)
+        self._store.append("training", records)
+        self._watcher.on_training(records)
+
+    def check_rows(self, clock: Clock, step: int, rows: Array, positions: Sequence[int]) -> None:
+        """Tell of runs whose task gave no number in a chunk, rows [run, part, step, columns]."""
+        for part, position in enumerate(positions):
+            finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
+            for run in np.flatnonzero(~finite.all(axis=1)):
+                task = task_label(self._runs[run].tasks[position])
+                first = step + int(np.argmin(finite[run])) + 1
+                reason = f"{task} gave a number that is not finite"
+                self._fail(clock, self._names[run], first, reason)
+
+    def check_losses(self, clock: Clock, step: int, state: LearnerState) -> None:
+        """Tell of runs whose losses became no numbers; raise where no run is left."""
+        for name, update in fleet.failures(state, self._names).items():
+            self._fail(clock, name, step, f"a loss was not finite in update {update}")
+        if len(clock.failed) == len(self._names):
+            self._store.finish({"finished": False, "failed": clock.failed})
+            raise RecallError(f"every run failed, at these steps: {clock.failed}")
+
+    def _fail(self, clock: Clock, name: str, step: int, reason: str) -> None:
+        if name not in clock.failed:
+            clock.failed[name] = step
+            self._watcher.on_failure(name, step, reason)

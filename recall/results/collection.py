@@ -99,11 +99,12 @@ def gather(
     runs, problems = _read_all(map(Path, folders))
     others, more = _read_all(map(Path, reference))
     runs, same = _without_copies(runs)
+    runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
     runs = _labelled(runs)
     return Collection(
         tuple(runs),
-        tuple(dict.fromkeys([*problems, *more, *same, *_gaps(runs)])),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs)])),
         tuple(filter(_is_reference, _labelled(others))),
     )
 
@@ -184,6 +185,22 @@ def _frozen(settings: Any) -> str:
     return str(sorted(what_matters(settings).items()))
 
 
+def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
+    """Without the runs whose sequence has the name of another one."""
+    meanings: dict[str, RunResult] = {}
+    kept, problems = [], []
+    for run in runs:
+        first = meanings.setdefault(run.sequence, run)
+        if run.tasks == first.tasks:
+            kept.append(run)
+        else:
+            problems.append(
+                f"The sequence {run.sequence} is {', '.join(first.tasks)} in {first.folder} and "
+                f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
+            )
+    return kept, problems
+
+
 def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     """With labels, in the order of tables: method, variant, sequence, seed.
 
@@ -223,23 +240,15 @@ def _natural(name: str) -> tuple[Any, ...]:
 
 
 def _gaps(runs: Sequence[RunResult]) -> list[str]:
-    """Names of sequences that mean two things, and seeds that a method lacks."""
-    problems = []
+    """Seeds that a method lacks and others have."""
     lacking: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     sequential = [run for run in runs if len(run.tasks) > 1]
     for sequence, group in _grouped(sequential, lambda run: run.sequence).items():
-        meanings = dict.fromkeys(run.tasks for run in group)
-        if len(meanings) > 1:
-            spelt = " and ".join(",".join(tasks) for tasks in meanings)
-            problems.append(
-                f"The sequence {sequence} is {spelt} in different folders: "
-                "its runs cannot be compared."
-            )
         seeds = {run.seed for run in group}
         for label, mine in _grouped(group, lambda run: run.label).items():
             if missing := tuple(sorted(seeds - {run.seed for run in mine})):
                 lacking.setdefault((label, missing), []).append(sequence)
-    return problems + [
+    return [
         f"{label} lacks {_plural('seed', missing)} on {', '.join(sequences)}, where other methods "
         "have them: its means there are over fewer runs."
         for (label, missing), sequences in lacking.items()

@@ -78,7 +78,7 @@ def _run(
         steps_per_task=per_task,
         steps=steps,
         curves=_curves(rows, columns, len(tasks)),
-        settings=_settings(config, tasks),
+        settings=_settings(config, tasks, per_task),
         description=config,
         finished=bool(steps[-1] >= len(tasks) * per_task),
         source=SOURCE,
@@ -128,10 +128,10 @@ def _method(config: dict[str, Any]) -> str:
     return _METHODS.get(name, name)
 
 
-def _settings(config: dict[str, Any], tasks: list[str]) -> dict[str, Any]:
+def _settings(config: dict[str, Any], tasks: list[str], per_task: int) -> dict[str, Any]:
     versions = {found.group(1) for task in tasks if (found := _VERSION.search(task))}
     made = {f"log.{name}": value for name, value in config.items() if name not in _WHICH}
-    return {"world.version": " ".join(sorted(versions)), **made}
+    return {"world.version": " ".join(sorted(versions)), "log.steps_per_task": per_task, **made}
 
 
 @cache

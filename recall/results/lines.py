@@ -22,6 +22,16 @@ def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
             yield _parsed(lines)
 
 
+def read_run(path: Path, run: int) -> Iterator[Record]:
+    """The records of one run of a fleet; most lines of the others are skipped unread."""
+    start, mine = b'{"run": ', b'{"run": %d,' % run
+    with path.open("rb") as file:
+        lines = [line for line in file if line.startswith(mine) or not line.startswith(start)]
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    return (record for record in _parsed(lines)[0] if record.get("run") == run)
+
+
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:
     try:
         records = json.loads(b"[" + b",".join(lines) + b"]")

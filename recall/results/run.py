@@ -80,9 +80,13 @@ class RunResult:
 
         Empty where there are none. NaN stands where a record lacks a number.
         """
-        return read_training(self.folder)[0].get(self.index, {})
+        return self._records[0]
 
-    @cached_property
+    @property
     def head_choices(self) -> list[dict[str, Any]]:
         """What every old head earned at the start of each task, and which was taken."""
-        return read_training(self.folder)[1].get(self.index, [])
+        return self._records[1]
+
+    @cached_property
+    def _records(self) -> tuple[dict[str, Array], list[dict[str, Any]]]:
+        return read_training(self.folder, self.index)

@@ -1,32 +1,29 @@
-"""The training records of a fleet as columns of numbers."""
+"""The training records of a run as columns of numbers."""
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from recall.results.lines import Record, read_blocks
+from recall.results.lines import Record, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
 
 
-@lru_cache(maxsize=1)  # figures go through a fleet's runs one after the other
-def read_training(folder: Path) -> tuple[dict[int, Columns], dict[int, list[Record]]]:
-    """By run: the columns of its records, and its choices among old heads."""
+def read_training(folder: Path, run: int) -> tuple[Columns, list[Record]]:
+    """The columns of one run's records, and its choices among old heads."""
     path = folder / "training.jsonl"
-    columns: dict[int, dict[str, list[Any]]] = {}
-    choices: dict[int, list[Record]] = {}
-    if path.exists():
-        for records, _ in read_blocks(path):
-            for record in records:
-                run = record.get("run", -1)
-                if "head_returns" in record:
-                    choices.setdefault(run, []).append(record)
-                elif "step" in record:
-                    _append(columns.setdefault(run, {"step": []}), record)
-    return {run: _arrays(lists) for run, lists in columns.items()}, choices
+    columns: dict[str, list[Any]] = {"step": []}
+    choices: list[Record] = []
+    for record in read_run(path, run) if path.exists() else ():
+        if "head_returns" in record:
+            choices.append(record)
+        elif "step" in record:
+            _append(columns, record)
+    rows = len(columns["step"])
+    arrays = {name: _array(column, rows) for name, column in columns.items()}
+    return arrays if rows else {}, choices
 
 
 def _append(lists: dict[str, list[Any]], record: Record) -> None:
@@ -37,11 +34,6 @@ def _append(lists: dict[str, list[Any]], record: Record) -> None:
             column = lists.setdefault(name, [])
             column.extend([None] * (rows - len(column)))
             column.append(value)
-
-
-def _arrays(lists: dict[str, list[Any]]) -> Columns:
-    rows = len(lists["step"])
-    return {name: _array(column, rows) for name, column in lists.items()}
 
 
 def _array(column: list[Any], rows: int) -> Array:

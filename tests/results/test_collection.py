@@ -166,7 +166,9 @@ def test_mixed_sequences_are_kept_apart(tmp_path):
     assert not found.problems
     content = (other / "run.json").read_text()
     (other / "run.json").write_text(content.replace('"push",', '"stick-pull",'))
-    assert told(gather(tmp_path), "push,hammer is", "stick-pull", "cannot be compared")
+    renamed = gather(tmp_path)
+    assert told(renamed, "push,hammer is push, hammer in", "stick-pull", "c: the runs", "left out")
+    assert renamed.by_sequence()["push,hammer"].labels == ["RECALL"]
 
 
 def test_a_copy_is_left_out_and_the_longer_one_kept(tmp_path):

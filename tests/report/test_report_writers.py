@@ -1,0 +1,88 @@
+"""One table in every format."""
+
+import csv
+import io
+
+from rich.console import Console
+
+from recall.report.table import Cell, Row, Table, estimate_text
+from recall.report.writers import comma_separated, latex, markdown, print_table, stem, write_tables
+from recall.results.intervals import Estimate
+
+TABLE = Table(
+    name="a,b",
+    title="Results on 100 % of a_b [x]",
+    corner="λ",
+    columns=("performance", "words"),
+    rows=(
+        Row(
+            "0.1",
+            (
+                Cell(Estimate(0.904, (0.88, 0.92)), Estimate(0.9, (0.85, 0.95)), None, True, 3),
+                Cell(text="a | b"),
+            ),
+        ),
+        Row("R & D", (Cell(paper=Estimate(-0.001)), Cell(Estimate(float("nan"))))),
+    ),
+    notes=("A note.",),
+)
+
+
+def test_estimates_are_written_as_in_the_paper():
+    assert estimate_text(Estimate(0.9, (0.875, 1.0))) == "0.90 [0.88, 1.00]"
+    assert estimate_text(Estimate(-0.001, (-0.02, 0.0))) == "0.00 [-0.02, 0.00]"
+    assert estimate_text(Estimate(31.0), decimals=0) == "31"
+    assert estimate_text(None) == "\N{EN DASH}"
+
+
+def test_markdown():
+    assert markdown(TABLE).splitlines() == [
+        "### Results on 100 % of a_b [x]",
+        "",
+        "| λ | performance | words |",
+        "| --- | ---: | ---: |",
+        "| 0.1 | **0.90** [0.88, 0.92]<br>paper 0.90 [0.85, 0.95] | a \\| b |",
+        "| R & D | \N{EN DASH}<br>paper 0.00 | \N{EN DASH} |",
+        "",
+        "A note.",
+    ]
+
+
+def test_commas_keep_every_digit():
+    first, second, third, _ = csv.DictReader(io.StringIO(comma_separated(TABLE)))
+    assert [first[name] for name in ("λ", "column", "value", "low", "high", "best", "runs")] == [
+        "0.1", "performance", "0.904", "0.88", "0.92", "1", "3"
+    ]  # fmt: skip
+    assert [first[name] for name in ("paper", "paper_low", "paper_high")] == ["0.9", "0.85", "0.95"]
+    assert second["text"] == "a | b"
+    assert (third["value"], third["paper"], third["paper_low"]) == ("", "-0.001", "")
+
+
+def test_latex_has_nothing_that_it_would_stumble_over():
+    text = latex(TABLE)
+    assert r"\caption{Results on 100 \% of a\_b [x]. A note.}" in text
+    assert r"$\lambda$ & performance & words \\" in text
+    assert (
+        r"0.1 & $\mathbf{0.90}$ {\scriptsize [0.88, 0.92]} "
+        r"{\scriptsize (paper 0.90 [0.85, 0.95])} & a | b \\"
+    ) in text
+    assert r"R \& D & -- {\scriptsize (paper 0.00)} & -- \\" in text
+    assert text.count(r"\begin") == text.count(r"\end") == 2
+
+
+def test_the_terminal_shows_interval_and_paper_below():
+    console = Console(file=io.StringIO(), width=80)
+    print_table(TABLE, console)
+    text = console.file.getvalue()
+    for shown in ("100 % of a_b [x]", "0.90", "[0.88, 0.92]", "paper 0.90", "a | b", "A note."):
+        assert shown in text
+
+
+def test_files_have_names_that_any_system_takes(tmp_path):
+    write_tables([TABLE], tmp_path / "tables")
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == [
+        "a-b.csv", "a-b.md", "a-b.tex"
+    ]  # fmt: skip
+    long = ",".join(["handle-press-side"] * 20)
+    assert len(stem(long)) <= 80
+    assert stem(long) != stem(f"{long},push")

@@ -29,7 +29,8 @@ class Plan:
     methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall")
     seeds: tuple[int, ...] = (0, 1, 2)
     preset: str = "quick"
-    changes: dict[str, Any] = field(default_factory=lambda: {"steps_per_task": 2_000})
+    window: int = 1  # evaluations that success at the end of a stage is the mean of
+    changes: dict[str, Any] = field(default_factory=lambda: {"steps_per_task": 2_500})
 
 
 PLAN = Plan()
@@ -54,7 +55,7 @@ def run_demo(
     areas = reference_areas(reference)
     sequence = ",".join(plan.tasks)
     return [
-        row_of(_train(folder, method, sequence, method, plan, watcher), areas)
+        row_of(_train(folder, method, sequence, method, plan, watcher), areas, plan.window)
         for method in plan.methods
     ]
 
@@ -86,20 +87,20 @@ def reference_areas(results: Results) -> dict[str, float]:
     return {task: float(np.mean(values)) for task, values in areas.items()}
 
 
-def row_of(results: Results, areas: dict[str, float]) -> Row:
+def row_of(results: Results, areas: dict[str, float], window: int) -> Row:
     """The metrics of one method."""
     curves = metrics.curves(results)
     references = [areas[task] for task in curves[0].tasks]
     end = len(references) * curves[0].steps_per_task
     success = [
-        np.mean([metrics.success_at(curve, task, end) for curve in curves])
+        np.mean([metrics.success_at(curve, task, end, window) for curve in curves])
         for task in range(len(references))
     ]
     return Row(
         results.description["method"]["name"],
         tuple(map(float, success)),
-        float(np.mean([metrics.average_performance(curve) for curve in curves])),
-        float(np.mean([metrics.forgetting(curve) for curve in curves])),
+        float(np.mean([metrics.average_performance(curve, window) for curve in curves])),
+        float(np.mean([metrics.forgetting(curve, window) for curve in curves])),
         float(np.mean([metrics.forward_transfer(curve, references) for curve in curves])),
     )
 

@@ -49,7 +49,7 @@ def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
     assert areas == {"x": 0.5, "y": 0.25}
     forgets = [[0.5, 0], [1, 0], [0.5, 0.5], [0, 1]]
     keeps = [[0.5, 0], [1, 0], [1, 0.5], [1, 1]]
-    row = row_of(results("recall", ["x", "y"], [forgets, keeps]), areas)
+    row = row_of(results("recall", ["x", "y"], [forgets, keeps]), areas, window=2)
     # At the ends of stages success is the mean of the stage's two evaluations.
     assert row.success == pytest.approx(((0.25 + 1) / 2, 0.75))
     assert row.performance == pytest.approx((0.5 + 0.875) / 2)
@@ -59,7 +59,7 @@ def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
 
 def test_the_table_names_every_method(capsys):
     plan = Plan(tasks=("point-rich", "point-poor"))
-    rows = [row_of(results(name, ["x", "y"], [[[1, 1]] * 4]), {"x": 0.0, "y": 0.0})
+    rows = [row_of(results(name, ["x", "y"], [[[1, 1]] * 4]), {"x": 0.0, "y": 0.0}, window=1)
             for name in plan.methods]  # fmt: skip
     print_table(rows, plan)
     shown = capsys.readouterr().out

@@ -16,7 +16,7 @@ from recall.learn import fleet
 from recall.machine import surroundings
 from recall.methods import Method
 from recall.presets import choose, read_config
-from recall.results.folder import check_free, hold, is_finished, summary
+from recall.results.folder import check_free, check_same, hold, is_finished, summary
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
 from recall.settings import Settings
@@ -72,10 +72,29 @@ def train(
     blueprint_of(spec)  # what cannot be trained is refused before a folder is made for it
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
-        description = spec.describe()
-        check_free(folder, description)
-        store = Store.create(folder, description | surroundings())
-        return _run(spec, folder, store, watcher, resumed=False)
+        return _start(spec, folder, watcher)
+
+
+def run_fleet(spec: FleetSpec, folder: Folder, watcher: Watcher | None = None) -> Results:
+    """The results of a fleet: trained from its start, or on from where it stands in `folder`.
+
+    For whoever has many fleets to train and asks for each until it is done: nothing is done twice.
+    """
+    folder = Path(folder)
+    with hold(folder):
+        if not (folder / "run.json").exists():
+            return _start(spec, folder, watcher)
+        check_same(folder, spec.describe())
+        if is_finished(folder):
+            return read(folder)
+        return _run(spec, folder, Store(folder), watcher, resumed=True)
+
+
+def _start(spec: FleetSpec, folder: Path, watcher: Watcher | None) -> Results:
+    description = spec.describe()
+    check_free(folder, description)
+    store = Store.create(folder, description | surroundings())
+    return _run(spec, folder, store, watcher, resumed=False)
 
 
 def resume(

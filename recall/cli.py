@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, demo, film, listing, training
+from recall.commands import bench, demo, film, listing, study, training
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -25,11 +25,13 @@ def _commands() -> SubcommandApp:
     app.command(name="resume")(training.resume)
     app.command(name="evaluate")(training.evaluate)
     app.command(name="film")(film.film)
+    app.command(name="study")(study.study)
     lists = SubcommandApp()
     lists.command(name="tasks")(listing.list_tasks)
     lists.command(name="sequences")(listing.list_sequences)
     lists.command(name="methods")(listing.list_methods)
     lists.command(name="presets")(listing.list_presets)
+    lists.command(name="studies")(listing.list_studies)
     app.command(lists, name="list", help="The names that other commands take.")
     benches = SubcommandApp()
     benches.command(name="worlds")(bench.bench_worlds)

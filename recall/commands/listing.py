@@ -56,3 +56,20 @@ def list_presets(as_json: AsJson = False) -> None:
 
     rows = [{"preset": name, "summary": preset.summary} for name, preset in PRESETS.items()]
     (print_json if as_json else print_rows)(rows)
+
+
+def list_studies(as_json: AsJson = False) -> None:
+    """The studies, and the question that each answers."""
+    from recall.studies import STUDIES
+
+    rows = [
+        {
+            "study": name,
+            "question": study.question,
+            "methods": [variant.title for variant in study.variants],
+            "sequences": len(study.sequences),
+            "runs": len(study.variants) * len(study.sequences) * study.seeds,
+        }
+        for name, study in STUDIES.items()
+    ]
+    (print_json if as_json else print_rows)(rows)

@@ -13,6 +13,8 @@ from recall.errors import RecallError
 from recall.results.store import read_description
 
 LOCK = "lock"
+# What a process that was killed before it began may have left.
+_OURS = (LOCK, "run.tmp")
 # Where and how often, not what: a fleet that differs in these alone is the same fleet.
 _NO_MATTER = ("workers", "checkpoint_minutes")
 
@@ -21,20 +23,24 @@ class FolderInUseError(RecallError):
     """The folder holds something else, or another process works in it."""
 
 
+class FolderHeldError(FolderInUseError):
+    """Another process works in the folder, for now."""
+
+
 @contextlib.contextmanager
-def hold(folder: Path) -> Iterator[None]:
+def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Keep all other processes from training in `folder`.
 
     The lock is the kernel's, on a file that says who has it: however a process dies, its lock
     dies with it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+") as file:
+    with (folder / lock).open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            raise FolderInUseError(
+            raise FolderHeldError(
                 f"{folder} is in use by {_holder(file.read())}: two processes cannot train there"
             ) from None
         file.truncate(0)
@@ -55,20 +61,25 @@ def _holder(text: str) -> str:
 def check_free(folder: Path, description: dict[str, Any]) -> None:
     """Refuse to start the described fleet in a folder that holds anything."""
     if not (folder / "run.json").exists():
-        if any(path.name != LOCK for path in folder.glob("*")):
+        if any(path.name not in _OURS for path in folder.glob("*")):
             raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
         return
-    held = read_description(folder)
-    if _what_matters(held) != _what_matters(json.loads(json.dumps(description))):
-        raise FolderInUseError(
-            f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
-            "Choose another folder"
-        )
+    check_same(folder, description)
     if is_finished(folder):
         raise FolderInUseError(f"{folder} holds this run already, finished")
     raise FolderInUseError(
         f"{folder} holds this run already, unfinished: `recall resume {folder}` goes on with it"
     )
+
+
+def check_same(folder: Path, description: dict[str, Any]) -> None:
+    """Refuse a folder that holds another fleet than the described one."""
+    held = read_description(folder)
+    if what_matters(held) != what_matters(json.loads(json.dumps(description))):
+        raise FolderInUseError(
+            f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
+            "Choose another folder"
+        )
 
 
 def is_finished(folder: Path) -> bool:
@@ -86,7 +97,8 @@ def summary(description: dict[str, Any]) -> str:
     )
 
 
-def _what_matters(description: dict[str, Any]) -> dict[str, Any]:
+def what_matters(description: dict[str, Any]) -> dict[str, Any]:
+    """The part of a description that decides results."""
     settings = dict(description["settings"])
     settings["schedule"] = {
         name: value for name, value in settings["schedule"].items() if name not in _NO_MATTER
@@ -103,8 +115,8 @@ def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:
     if summary(held) != summary(wanted):
         return ""
     one, other = (
-        _leaves(_what_matters(held)),
-        _leaves(json.loads(json.dumps(_what_matters(wanted)))),
+        _leaves(what_matters(held)),
+        _leaves(json.loads(json.dumps(what_matters(wanted)))),
     )
     for name in one:
         if name in other and one[name] != other[name]:

@@ -30,6 +30,9 @@ class Watcher:
     def on_task_end(self, task: int) -> None:
         """A stage is over."""
 
+    def on_checkpoint(self) -> None:
+        """A checkpoint is whole, and everything it stands for is on disk."""
+
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """A run has failed; the others go on."""
 
@@ -69,6 +72,10 @@ class Several(Watcher):
     def on_task_end(self, task: int) -> None:  # noqa: D102
         for watcher in self.watchers:
             watcher.on_task_end(task)
+
+    def on_checkpoint(self) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_checkpoint()
 
     def on_failure(self, name: str, step: int, reason: str) -> None:  # noqa: D102
         for watcher in self.watchers:

@@ -1,0 +1,1 @@
+"""Many fleets, each in a process of its own: on this machine, or on a cluster with Ray."""

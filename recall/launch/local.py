@@ -1,0 +1,119 @@
+"""Fleets on this machine, each in a process of its own.
+
+A process that crashes takes no other fleet with it, and the device's memory is free again when it
+ends. Each has a session of its own: Ctrl-C reaches the launcher alone, which passes it on once.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from recall.launch.devices import memory_share
+from recall.launch.jobs import ENDS, Event, Job, Kind
+
+_PATIENCE_SECONDS = 5.0
+
+
+class LocalLauncher:
+    """Up to `slots` processes side by side; their output is in `logs`, a file for each fleet."""
+
+    def __init__(self, logs: Path, slots: int = 1):
+        self.slots = slots
+        self._logs = logs
+        self._events: queue.Queue[Event] = queue.Queue()
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._stopping = False
+
+    def start(self, job: Job) -> None:
+        """A new process for the job."""
+        self._logs.mkdir(parents=True, exist_ok=True)
+        with (self._logs / f"{job.name}.log").open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "recall.launch.process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+                env=os.environ | memory_share(self.slots),
+            )
+        self._processes[job.name] = process
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it died at once, which is noticed below
+            process.stdin.write(json.dumps(vars(job)) + "\n")
+            process.stdin.flush()
+        threading.Thread(target=self._listen, args=(job.name, process), daemon=True).start()
+
+    def _listen(self, name: str, process: "subprocess.Popen[Any]") -> None:
+        """Pass on what a process tells; its end is told last, whatever it was."""
+        end = None
+        assert process.stdout is not None
+        for line in process.stdout:
+            event = Event.from_line(line)
+            if event.kind in ENDS:
+                end = event
+            else:
+                self._events.put(event)
+        status = process.wait()
+        assert process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        if end is None:
+            how: Kind = "stopped" if self._stopping else "failed"
+            end = Event(name, how, text=f"its process ended {_how(status)}{self._last_line(name)}")
+        self._events.put(end)
+
+    def _last_line(self, name: str) -> str:
+        log = self._logs / f"{name}.log"
+        lines = log.read_text(errors="replace").strip().splitlines()
+        return f" ({lines[-1].strip()}; all of it: {log})" if lines else ""
+
+    def events(self, seconds: float) -> Iterable[Event]:
+        """Everything told so far, after at most `seconds` of waiting for it."""
+        found = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self._events.get(timeout=seconds))
+            while True:
+                found.append(self._events.get_nowait())
+        return found
+
+    def stop(self) -> None:
+        """Every process saves and leaves."""
+        self._stopping = True
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Every process ends at once; its workers notice and end too."""
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.send_signal(number)
+
+    def close(self) -> None:
+        """Wait for the processes, which have all ended or been asked to."""
+        for process in self._processes.values():
+            try:
+                process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _how(status: int) -> str:
+    if status >= 0:
+        return f"with code {status}"
+    number = -status
+    name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+    hint = ", as the system does when memory is short" if number == signal.SIGKILL else ""
+    return f"by {name}{hint}"

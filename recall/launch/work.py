@@ -1,0 +1,95 @@
+"""One job in this process: train its fleet, or go on with it, and tell how it goes."""
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from recall import api
+from recall.launch.jobs import Event, Job, Tell
+from recall.launch.mirror import Mirror, MirrorWatcher
+from recall.results.folder import FolderHeldError
+from recall.spec import FleetSpec
+from recall.watch import Several, Watcher
+from recall.watch.base import Record
+from recall.watch.lines import failure_text
+from recall.watch.tensorboard import TensorBoard
+
+_SECONDS_BETWEEN_STEPS = 0.5
+# The process of an attempt before this one may need as long to end, or a file server to notice.
+PATIENCE_SECONDS = 120.0
+
+
+def work(job: Job, tell: Tell, workers: int | None = None) -> None:
+    """Train the job's fleet to its end; `workers` processes collect, where that is not None."""
+    watcher = Several([Reporter(job.name, tell), TensorBoard()])
+    if job.storage is None:
+        _train(job, Path(job.folder), watcher, workers)
+        return
+    mirror = Mirror(job.storage, job.attempt)
+    mirror.claim()
+    with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
+        folder = Path(temporary)
+        mirror.pull(folder)
+        _train(job, folder, Several([watcher, MirrorWatcher(mirror)]), workers)
+        mirror.push(folder)
+
+
+def _train(job: Job, folder: Path, watcher: Watcher, workers: int | None) -> None:
+    spec = _with_workers(job.spec, workers)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            api.run_fleet(spec, folder, watcher)
+            return
+        except FolderHeldError:
+            if time.monotonic() > deadline:
+                raise
+            watcher.on_activity("waiting for another process to leave its folder")
+            time.sleep(0.5)
+
+
+def _with_workers(spec: FleetSpec, workers: int | None) -> FleetSpec:
+    """The same fleet, collected for by as many processes as this machine lends it."""
+    if workers is None:
+        return spec
+    schedule = dataclasses.replace(spec.settings.schedule, workers=workers)
+    return dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, schedule=schedule))
+
+
+class Reporter(Watcher):
+    """Tells events, not too many of them."""
+
+    def __init__(self, name: str, tell: Tell):
+        self._name, self._tell = name, tell
+        self._told_at = 0.0
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """From where."""
+        self._tell(Event(self._name, "started", steps=total_steps))
+
+    def on_steps(self, total_steps: int) -> None:
+        """How far, now and then."""
+        if time.monotonic() - self._told_at > _SECONDS_BETWEEN_STEPS:
+            self._told_at = time.monotonic()
+            self._tell(Event(self._name, "steps", steps=total_steps))
+
+    def on_activity(self, what: str) -> None:
+        """Pass on."""
+        self._tell(Event(self._name, "activity", text=what))
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """The mean over runs and tasks."""
+        values = [record["success"] for record in records if record["mode"] == "stochastic"]
+        self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Pass on."""
+        self._tell(Event(self._name, "message", text=failure_text(name, step, reason)))
+
+    def on_message(self, message: str) -> None:
+        """Pass on."""
+        self._tell(Event(self._name, "message", text=message))

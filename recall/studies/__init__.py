@@ -1,0 +1,39 @@
+"""The studies, declared as data, and their registry: a new one is an entry in one of the files."""
+
+from recall.errors import UnknownNameError
+from recall.studies.analyses import ABLATION, LAMBDA, REPLAY_MODE, SHARING
+from recall.studies.base import Study, Variant
+from recall.studies.comparisons import CW3, CW6, CW10, CW20, PAIRS, REFERENCE
+from recall.studies.ours import COST, FIDELITY, MEMORY, SCALING
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        REFERENCE,
+        PAIRS,
+        CW3,
+        CW6,
+        CW10,
+        CW20,
+        ABLATION,
+        LAMBDA,
+        SHARING,
+        REPLAY_MODE,
+        COST,
+        FIDELITY,
+        MEMORY,
+        SCALING,
+    )
+}
+
+
+def study_named(name: str) -> Study:
+    """The study called `name`."""
+    if name not in STUDIES:
+        raise UnknownNameError(
+            "study", name, STUDIES, "`recall list studies` tells what each asks."
+        )
+    return STUDIES[name]
+
+
+__all__ = ["STUDIES", "Study", "Variant", "study_named"]

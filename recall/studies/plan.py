@@ -1,0 +1,123 @@
+"""A study as fleets: what is there already, and what is left in parts that fit the device."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.errors import BadValueError
+from recall.launch.places import Room
+from recall.results.folder import is_finished, what_matters
+from recall.results.store import read_description
+from recall.spec import FleetSpec, RunSpec, file_name, spec_from
+from recall.studies.base import Variant
+from recall.studies.choose import Group
+from recall.studies.sizes import check_fits, gibibytes, run_bytes
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """One fleet of a study, in the folder `name` of the study's folder."""
+
+    name: str
+    variant: Variant
+    spec: FleetSpec
+    bytes_per_run: int
+
+    @property
+    def memory_bytes(self) -> int:
+        """On all devices together."""
+        return len(self.spec.runs) * self.bytes_per_run
+
+    @property
+    def transitions(self) -> int:
+        """That all its runs collect."""
+        return len(self.spec.runs) * self.spec.total_steps
+
+
+def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
+    """Fleets for all runs of the groups: those that `folder` has begun, then new ones.
+
+    A fleet that has begun keeps its runs, wherever it is gone on with. What is left is divided
+    into as few fleets as memory allows, and into no fewer than there are places for them.
+    """
+    begun = dict(_begun(folder))
+    taken = {name: set(_keys(spec)) for name, spec in begun.items()}
+    names = {path.name for path in folder.glob("*")}
+    parts_wanted = -(-room.places // max(1, len(groups)))
+    lengths = {group.spec.tasks for group in groups}
+    fleets = []
+    for group in groups:
+        size = run_bytes(group.spec)
+        wanted = dict(zip(_keys(group.spec), group.spec.runs, strict=True))
+        mine = [name for name, keys in taken.items() if keys & wanted.keys()]
+        for name in mine:
+            _check_begun(folder / name, len(begun[name].runs) * size, room)
+        fleets += [Fleet(name, group.variant, begun[name], size) for name in mine]
+        gone = set().union(*(taken[name] for name in mine)) if mine else set()
+        left = [run for key, run in wanted.items() if key not in gone]
+        check_fits(f"{group.variant.title} on {_tasks(group.spec)}", size, room.bytes_per_device)
+        title = group.variant.title + (f"-{group.spec.tasks}" if len(lengths) > 1 else "")
+        for runs in split(left, room.bytes_per_device // size, parts_wanted, room):
+            name = _free_name(file_name(title), names)
+            spec = dataclasses.replace(group.spec, runs=tuple(runs))
+            fleets.append(Fleet(name, group.variant, spec, size))
+    return fleets
+
+
+def _tasks(spec: FleetSpec) -> str:
+    return "1 task" if spec.tasks == 1 else f"{spec.tasks} tasks"
+
+
+def split(runs: Sequence[RunSpec], most: int, parts: int, room: Room) -> Iterator[list[RunSpec]]:
+    """`runs` in at least `parts` parts, equal but for one, of at most `most` runs per device.
+
+    With several devices, all parts but the last are a multiple of their number: a fleet trains on
+    as many devices as divide its runs.
+    """
+    most *= room.devices
+    if room.runs_per_fleet is not None:
+        most = min(most, room.runs_per_fleet)
+    # In units of one run for each device, so that every part has as many for each of them.
+    unit = min(room.devices, most)
+    whole = len(runs) - len(runs) % unit
+    units = whole // unit
+    count = min(units, max(parts, -(-units // (most // unit))))
+    for part in np.array_split(np.arange(units), count) if count else ():
+        yield list(runs[part[0] * unit : (part[-1] + 1) * unit])
+    if whole < len(runs):
+        yield list(runs[whole:])
+
+
+def _free_name(base: str, names: set[str]) -> str:
+    number = 1
+    while (name := base if number == 1 else f"{base}-{number}") in names:
+        number += 1
+    names.add(name)
+    return name
+
+
+def _check_begun(folder: Path, needed: int, room: Room) -> None:
+    there = room.devices * room.bytes_per_device
+    if needed > there and not is_finished(folder):
+        raise BadValueError(
+            f"{folder} was begun where there was more memory: it needs {gibibytes(needed)} and "
+            f"there are {gibibytes(there)}. Go on with it there, or give another --out"
+        )
+
+
+def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
+    for path in sorted(folder.glob("*/run.json")):
+        yield path.parent.name, spec_from(read_description(path.parent))
+
+
+def _keys(spec: FleetSpec) -> list[str]:
+    """What decides each run's results, as text."""
+    plain: Any = json.loads(json.dumps(spec.describe()))
+    kept = what_matters(plain)
+    common = json.dumps([kept["method"], kept["settings"]], sort_keys=True)
+    return [f"{common} {run['sequence']} {run['tasks']} {run['seed']}" for run in plain["runs"]]

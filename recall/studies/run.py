@@ -1,0 +1,122 @@
+"""A study from its name to its end: choose, plan, launch, tell."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall.launch.board import Board
+from recall.launch.jobs import Job, Launcher, Outcome
+from recall.launch.mirror import Mirror, filesystem
+from recall.launch.places import Room
+from recall.launch.queue import Queue
+from recall.results.folder import hold, is_finished
+from recall.results.store import Results, read
+from recall.studies.base import Study
+from recall.studies.choose import Choices, groups_of
+from recall.studies.folder import LOCK, check_folder, write_study
+from recall.studies.plan import Fleet, plan
+
+MakeBoard = Callable[[Sequence[Job], int], Board]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A study that was launched, and how far it came."""
+
+    folder: Path
+    fleets: tuple[Fleet, ...]
+    outcome: Outcome
+    exit_status: int
+    """0: all fleets are done. 1: some failed. Else what a signal asks for: some are left."""
+
+    @property
+    def finished(self) -> list[Fleet]:
+        """The fleets that are done, from this launch and from earlier ones."""
+        return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
+
+    def failed_runs(self) -> dict[str, int]:
+        """Runs of finished fleets that met a number that is not finite, and their steps."""
+        failed: dict[str, int] = {}
+        for fleet in self.finished:
+            outcome = json.loads((self.folder / fleet.name / "outcome.json").read_text())
+            failed |= {f"{fleet.name}/{name}": step for name, step in outcome["failed"].items()}
+        return failed
+
+    def results(self) -> list[Results]:
+        """The records of the fleets that are done."""
+        return [read(self.folder / fleet.name) for fleet in self.finished]
+
+
+def plan_study(study: Study, choices: Choices, folder: Path, room: Room) -> list[Fleet]:
+    """The fleets of a study in `folder`; nothing is started or written."""
+    groups = groups_of(study, choices)
+    check_folder(folder, study, choices)
+    return plan(groups, folder, room)
+
+
+def run_study(
+    study: Study,
+    choices: Choices,
+    folder: Path,
+    room: Room,
+    launcher: Callable[[], Launcher],
+    board: MakeBoard = Board,
+    retries: int = 2,
+    storage: str | None = None,
+) -> Launch:
+    """Train what is left of a study; the same call again goes on until all is done."""
+    plan_study(study, choices, folder, room)  # what cannot be run is refused before it begins
+    with hold(folder, LOCK):
+        check_folder(folder, study, choices)
+        if storage is not None:
+            _fetch(storage, folder)
+        fleets = plan_study(study, choices, folder, room)
+        write_study(folder, study, choices, fleets)
+        outcome, signal_status = _train(fleets, folder, launcher, board, retries, storage)
+        write_study(folder, study, choices, fleets, outcome)
+    status = signal_status or (1 if outcome.failed else 0)
+    return Launch(folder, tuple(fleets), outcome, status)
+
+
+def _train(
+    fleets: Sequence[Fleet],
+    folder: Path,
+    launcher: Callable[[], Launcher],
+    board: MakeBoard,
+    retries: int,
+    storage: str | None,
+) -> tuple[Outcome, int]:
+    """What became of the fleets that are not done, and the status that a signal asks for, or 0."""
+    left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
+    if not left:
+        return Outcome(), 0
+    jobs = [_job(fleet, folder, storage) for fleet in left]
+    shown = board(jobs, len(fleets) - len(left))
+    place = launcher()
+    try:
+        queue = Queue(jobs, place, shown, retries)
+        stop = queue.run()
+    finally:
+        shown.close()
+        place.close()
+    if storage is not None:
+        _fetch(storage, folder)
+    return queue.outcome, stop.exit_status if stop.signal_number is not None else 0
+
+
+def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
+    description = json.loads(json.dumps(fleet.spec.describe()))
+    kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
+    return Job(fleet.name, str((folder / fleet.name).resolve()), description, kept)
+
+
+def _fetch(storage: str, folder: Path) -> None:
+    """Bring home the fleets that are done under `storage`, and of the others what they are."""
+    files, root = filesystem(storage)
+    names = [Path(path).name for path in files.ls(root, detail=False)] if files.exists(root) else []
+    for name in names:
+        if is_finished(folder / name):
+            continue
+        mirror = Mirror(f"{storage.rstrip('/')}/{name}")
+        mirror.pull(folder / name, only=None if mirror.finished else "run.json")

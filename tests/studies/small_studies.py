@@ -1,0 +1,50 @@
+"""Plain SAC on pointworld as a study of two fleets that train in seconds."""
+
+from pathlib import Path
+from typing import Any
+
+from recall.launch.board import Board
+from recall.launch.jobs import Launcher
+from recall.launch.local import LocalLauncher
+from recall.launch.places import Room
+from recall.studies import STUDIES
+from recall.studies.choose import Choices
+from recall.studies.run import Launch, run_study
+
+SEQUENCE = "point-rich,point-poor"
+SMALL: dict[str, Any] = {
+    "hidden": (32, 32),
+    "head_layers": 1,
+    "batch_size": 16,
+    "updates_per_burst": 5,
+    "steps_per_task": 200,
+    "update_after": 100,
+    "uniform_steps": 100,
+    "evaluate_every": 100,
+    "evaluation_episodes": 2,
+    "record_every": 100,
+    "workers": 2,
+    "checkpoint_minutes": 0.003,
+}
+STUDY = STUDIES["cw3"]
+CHOICES = Choices(sequences=(SEQUENCE,), methods=("fine_tuning",), seeds=2, changes=SMALL)
+FLEETS = ("fine_tuning", "fine_tuning-2")
+# Two fleets of one run each, which share a compilation.
+ROOM = Room(bytes_per_device=2**30, runs_per_fleet=1)
+
+
+def launch(folder: Path, place: Launcher | None = None, **keywords: Any) -> Launch:
+    given = {"board": Board, "retries": 1} | keywords
+    return run_study(
+        STUDY, CHOICES, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
+    )
+
+
+RECORDS = ("evaluations.jsonl", "training.jsonl", "outcome.json")
+
+
+def left_by(folder: Path) -> dict[str, bytes]:
+    """The records and policies of all fleets of a study, byte for byte."""
+    files = [path for path in folder.glob("*/*") if path.name in RECORDS]
+    files += folder.glob("*/policies/*/*")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}

@@ -1,0 +1,121 @@
+"""What is declared, against what the paper says."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from recall.errors import UnknownNameError
+from recall.studies import STUDIES, study_named
+from recall.studies.choose import Choices, groups_of
+from recall.worlds.sequences import parse_sequence
+
+SIX = ["fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall"]
+
+
+def variants_of(name):
+    """By title, the variant's method with its settings."""
+    return {group.variant.title: group.spec.method for group in groups_of(STUDIES[name], Choices())}
+
+
+def test_there_are_the_studies_that_were_asked_for():
+    papers = ["reference", "pairs", "cw3", "cw6", "cw10", "cw20"]
+    analyses = ["ablation", "lambda", "sharing", "replay-mode", "cost"]
+    assert list(STUDIES) == [*papers, *analyses, "fidelity", "memory", "scaling"]
+    with pytest.raises(UnknownNameError, match="did you mean 'ablation'"):
+        study_named("ablatoin")
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=lambda study: study.name)
+def test_every_study_can_be_run_and_says_what_it_is_for(study):
+    assert study.question.endswith("?")
+    assert study.tables
+    groups = groups_of(study, Choices(scale=0.1))
+    runs = Counter(run.name for group in groups for run in group.spec.runs)
+    total = len(study.variants) * len(study.sequences) * study.seeds
+    assert runs.total() == total
+    titles = [variant.title for variant in study.variants]
+    assert len(set(titles)) == len(titles)
+    assert all(re.fullmatch(r"[\w.,+=-]+", title) for title in titles)
+
+
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [("reference", 10 * 5), ("pairs", 2 * 100 * 5), ("cw3", 6 * 8 * 5), ("cw20", 6 * 5)],
+)
+def test_as_many_runs_as_the_paper_has(name, runs):
+    groups = groups_of(STUDIES[name], Choices())
+    assert sum(len(group.spec.runs) for group in groups) == runs
+    assert {group.spec.steps_per_task for group in groups} == {1_000_000}
+
+
+@pytest.mark.parametrize("name", ["cw3", "cw6", "cw10", "cw20"])
+def test_the_six_methods_are_compared_as_they_are(name):
+    found = variants_of(name)
+    assert list(found) == SIX
+    assert all(method == type(method)() for method in found.values())
+
+
+def test_pairs_are_all_ordered_pairs_of_the_ten_tasks():
+    pairs = [parse_sequence(name).tasks for name in STUDIES["pairs"].sequences]
+    tasks = STUDIES["reference"].sequences
+    assert set(pairs) == {(first, second) for first in tasks for second in tasks}
+    assert list(variants_of("pairs")) == ["perfect_memory", "recall"]
+
+
+def test_the_ablation_switches_two_things_and_nothing_else():
+    found = {
+        (method.normalise_targets, method.distil): method
+        for method in variants_of("ablation").values()
+    }
+    assert len(found) == 4
+    assert all(method.best_return and method.clip_norm == 0.1 for method in found.values())
+    assert variants_of("ablation")["tn+pd"] == variants_of("cw6")["recall"]
+
+
+def test_the_weights_of_distillation_are_the_papers():
+    weights = [method.distillation_weight for method in variants_of("lambda").values()]
+    assert weights == [0.01, 0.1, 1.0, 10.0, 100.0]
+    assert STUDIES["lambda"].sequences == ("cw6-1",)
+
+
+def test_sharing_has_the_four_combinations():
+    heads = [
+        (method.actor_heads, method.critic_heads) for method in variants_of("sharing").values()
+    ]
+    assert Counter(heads) == Counter(
+        {("shallow", "shallow"): 1, ("separate", "shallow"): 1, ("shallow", "separate"): 1}
+        | {("separate", "separate"): 1}
+    )
+
+
+def test_replay_mode_is_asked_of_the_13_pairs_that_forget():
+    assert [method.replay_mode for method in variants_of("replay-mode").values()] == [
+        "offline",
+        "online",
+    ]
+    assert len(STUDIES["replay-mode"].sequences) == 13
+    assert {"pair-4-3", "pair-7-9", "pair-8-6"} <= set(STUDIES["replay-mode"].sequences)
+
+
+def test_fidelity_changes_one_thing_at_a_time():
+    groups = {group.variant.title: group for group in groups_of(STUDIES["fidelity"], Choices())}
+    paper = groups.pop("paper").variant.changes
+    several = ("authors", "as-in-the-code-of-pairs")
+    for title, group in groups.items():
+        changed = dict(group.variant.changes).items() ^ dict(paper).items()
+        names = {name for name, _ in changed}
+        assert (len(names) == 1) != (title in several), title
+
+
+def test_memory_shrinks_with_the_scale():
+    for scale in (1.0, 0.1):
+        groups = groups_of(STUDIES["memory"], Choices(scale=scale))
+        kept = [group.spec.method.memory_per_task for group in groups]
+        steps = round(1_000_000 * scale)
+        assert kept == [None, *(round(share * steps) for share in (0.3, 0.1, 0.03, 0.01))]
+
+
+def test_scaling_goes_from_two_tasks_to_twenty():
+    lengths = {group.spec.tasks for group in groups_of(STUDIES["scaling"], Choices())}
+    assert lengths == {2, 5, 10, 20}

@@ -1,0 +1,243 @@
+"""Narrowing, shrinking, and dividing into fleets that fit."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.launch.places import Place, Room
+from recall.learn import fleet as learner
+from recall.replay import init
+from recall.results.folder import FolderInUseError
+from recall.results.store import write_json
+from recall.spec import blueprint_of
+from recall.studies import STUDIES
+from recall.studies.choose import Choices, groups_of
+from recall.studies.expected import Speeds, evaluation_steps, expected, read_speeds, updates
+from recall.studies.folder import write_study
+from recall.studies.outlook import Outlook
+from recall.studies.plan import plan, split
+from recall.studies.run import plan_study
+from recall.studies.sizes import replay_bytes, run_bytes
+from tests.studies.small_studies import SEQUENCE, SMALL
+
+STUDY = STUDIES["lambda"]
+CHOICES = Choices(
+    sequences=(SEQUENCE,), methods=("lambda=10", "lambda=100"), seeds=2, changes=SMALL
+)
+ROOM = Room(bytes_per_device=2**30)
+
+
+def test_scale_shrinks_all_lengths_together():
+    (group,) = groups_of(STUDIES["cw10"], Choices(scale=0.1, methods=("packnet",)))
+    schedule = group.spec.settings.schedule
+    assert schedule.steps_per_task == 100_000
+    assert schedule.evaluate_every == 2_000
+    assert schedule.uniform_steps == 1_000
+    assert schedule.update_after == 100
+    assert group.spec.method.retraining_updates == 10_000
+    tiny = groups_of(STUDIES["cw10"], Choices(scale=0.0001))[0].spec.settings.schedule
+    assert (tiny.steps_per_task, tiny.evaluate_every) == (100, 50)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"scale": 0.00001}, "scale 1e-05 leaves 10 of 1,000,000 steps per task, less than one ch"),
+        ({"scale": 0.0}, "scale 0 must be more than 0"),
+        ({"seeds": 0}, "seeds 0: at least one"),
+        ({"tasks": ("hamer",)}, "unknown task of study cw3 'hamer'; did you mean 'hammer'"),
+        ({"tasks": ("hammer",)}, "no sequence of study cw3 is made of hammer alone"),
+        ({"sequences": ("cw3-9",)}, "unknown sequence 'cw3-9'"),
+        ({"methods": ("recal",)}, "unknown method of study cw3 'recal'; did you mean 'recall'"),
+        ({"preset": "quik"}, "unknown preset 'quik'"),
+        ({"changes": {"bach_size": 1}}, "unknown setting 'bach_size'"),
+    ],
+)
+def test_choices_that_make_no_sense_are_refused(choices, message):
+    with pytest.raises((BadValueError, UnknownNameError), match=message):
+        groups_of(STUDIES["cw3"], Choices(**choices))
+
+
+def test_tasks_sequences_and_methods_narrow():
+    pairs = Choices(tasks=("hammer", "push"), methods=("recall",), seeds=1)
+    (group,) = groups_of(STUDIES["pairs"], pairs)
+    assert sorted(run.sequence for run in group.spec.runs) == [
+        "pair-0-0",
+        "pair-0-6",
+        "pair-6-0",
+        "pair-6-6",
+    ]
+    groups = groups_of(STUDIES["cw3"], Choices(sequences=("cw3-2",), methods=("ewc", "reset")))
+    assert [group.variant.title for group in groups] == ["ewc", "reset"]
+    assert {run.sequence for group in groups for run in group.spec.runs} == {"cw3-2"}
+    titles = [g.variant.title for g in groups_of(STUDIES["ablation"], Choices(methods=("recall",)))]
+    assert titles == ["none", "tn", "pd", "tn+pd"]
+
+
+@pytest.mark.parametrize("method", ["fine_tuning", "clonex", "perfect_memory", "recall"])
+def test_replay_is_counted_as_it_is_allocated(method):
+    (group,) = groups_of(STUDIES["cw3"], Choices(scale=0.02, methods=(method,), seeds=1))
+    blueprint, _ = blueprint_of(group.spec)
+    kept = 2 if group.spec.method.keeps() else 0
+    memory = {"clonex": 10_000}.get(method, 20_000) if kept else 0
+    made = jax.eval_shape(lambda: init(blueprint.columns, 20_000, kept, memory, 1))
+    size = sum(4 * np.prod(leaf.shape) for leaf in jax.tree.leaves(made))
+    # Copying a task into D_old takes the room of one more while it lasts.
+    assert replay_bytes(group.spec, blueprint) == size + 152 * memory
+
+
+def test_a_run_needs_at_least_what_its_arrays_take():
+    (group,) = groups_of(STUDY, dataclasses.replace(CHOICES, methods=("lambda=10",)))
+    blueprint, _ = blueprint_of(group.spec)
+    state = jax.eval_shape(lambda: learner.init(blueprint, jax.numpy.arange(2)))
+    held = sum(4 * np.prod(leaf.shape) for leaf in jax.tree.leaves(state)) / 2
+    assert held + replay_bytes(group.spec, blueprint) < run_bytes(group.spec)
+
+
+@pytest.mark.parametrize(
+    ("runs", "most", "parts", "room", "sizes"),
+    [
+        (40, 100, 1, Room(1), [40]),
+        (40, 15, 1, Room(1), [14, 13, 13]),
+        (40, 100, 4, Room(1, places=4), [10, 10, 10, 10]),
+        (40, 100, 1, Room(1, runs_per_fleet=16), [14, 13, 13]),
+        (3, 100, 8, Room(1, places=8), [1, 1, 1]),
+        (10, 100, 1, Room(1, devices=4), [8, 2]),
+        (40, 3, 1, Room(1, devices=4), [12, 12, 8, 8]),
+        (3, 100, 1, Room(1, devices=4), [3]),
+        (5, 100, 1, Room(1, devices=4, runs_per_fleet=2), [2, 2, 1]),
+        (0, 100, 1, Room(1), []),
+    ],
+)
+def test_runs_are_divided_evenly_within_the_memory(runs, most, parts, room, sizes):
+    divided = list(split(list(range(runs)), most, parts, room))
+    assert [len(part) for part in divided] == sizes
+    assert [run for part in divided for run in part] == list(range(runs))
+
+
+def test_fleets_fit_the_device_and_hold_every_run_once(tmp_path):
+    groups = groups_of(STUDIES["cw3"], Choices())
+    room = Room(bytes_per_device=2**33)
+    fleets = plan(groups, tmp_path, room)
+    assert all(fleet.memory_bytes <= room.bytes_per_device for fleet in fleets)
+    names = [run.name for fleet in fleets for run in fleet.spec.runs]
+    assert len(names) == len(set(names)) == 240
+    assert len({fleet.name for fleet in fleets}) == len(fleets)
+    assert {fleet.spec.tasks for fleet in fleets} == {3}
+
+
+def test_more_memory_than_there_is_is_refused_with_a_way_out(tmp_path):
+    with pytest.raises(BadValueError) as caught:
+        plan_study(STUDIES["cw20"], Choices(methods=("recall",)), tmp_path, Room(2**30))
+    assert "one run of recall on 20 tasks needs 3." in str(caught.value)
+    assert "GiB of device memory and there are 1 GiB; a smaller --scale" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def begin(fleet, folder):
+    (folder / fleet.name).mkdir(parents=True)
+    write_json(folder / fleet.name / "run.json", {"schema": 1, **fleet.spec.describe()})
+
+
+def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
+    """More seeds, and less memory than before: fleets that have begun stay as they are."""
+    first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    assert [(fleet.name, len(fleet.spec.runs)) for fleet in first] == [
+        ("lambda=10", 2),
+        ("lambda=100", 2),
+    ]
+    write_study(tmp_path, STUDY, CHOICES, first)
+    begin(first[0], tmp_path)
+    more = dataclasses.replace(CHOICES, seeds=5)
+    fleets = plan_study(STUDY, more, tmp_path, Room(2**30, runs_per_fleet=3))
+    seeds = {fleet.name: [run.seed for run in fleet.spec.runs] for fleet in fleets}
+    assert seeds == {
+        "lambda=10": [0, 1],
+        "lambda=10-2": [2, 3, 4],
+        "lambda=100": [0, 1, 2],
+        "lambda=100-2": [3, 4],
+    }
+    # Where workers differ it is still the same fleet.
+    elsewhere = dataclasses.replace(CHOICES, changes=SMALL | {"workers": 1})
+    assert plan(groups_of(STUDY, elsewhere), tmp_path, ROOM)[0].name == "lambda=10"
+    tight = first[0].memory_bytes - 1
+    with pytest.raises(
+        BadValueError, match="lambda=10 was begun where there was more memory: it needs"
+    ):
+        plan_study(STUDY, CHOICES, tmp_path, Room(tight))
+
+
+def test_a_folder_holds_one_study_with_one_scale(tmp_path):
+    write_study(tmp_path, STUDY, CHOICES, plan_study(STUDY, CHOICES, tmp_path, ROOM))
+    half = dataclasses.replace(CHOICES, scale=0.5)
+    with pytest.raises(FolderInUseError, match=r"study lambda with scale 1.0 and not 0.5: choose"):
+        plan_study(STUDY, half, tmp_path, ROOM)
+    (tmp_path / "study.json").unlink()
+    (tmp_path / "something").mkdir()
+    with pytest.raises(FolderInUseError, match="is not empty and holds no study"):
+        plan_study(STUDY, CHOICES, tmp_path, ROOM)
+
+
+LEARNER = {"rows": [{"method": "recall", "runs": 1, "ms_per_update": 2.0}]}
+FLEET = {
+    "rows": [
+        {
+            "method": "recall",
+            "runs": 1,
+            "transitions_per_s": 60.0,
+            "workers_alone_per_s": 1_000.0,
+        }
+    ]
+}
+
+
+def test_the_time_comes_from_what_was_measured(tmp_path):
+    (fleet,) = plan_study(
+        STUDY, dataclasses.replace(CHOICES, methods=("lambda=10",)), tmp_path, ROOM
+    )
+    # 2 tasks x 2 evaluations, each of 2 runs x 2 tasks x 2 modes x 2 episodes of 50 steps.
+    horizon = evaluation_steps(fleet.spec) / (4 * 2 * 2 * 2 * 2)
+    assert horizon == 50
+    # Bursts of 5 after steps 100, 150 and 200 of each task.
+    assert updates(fleet.spec) == 2 * 3 * 5
+    both = [tmp_path / "bench-learner.json", tmp_path / "bench-fleet.json"]
+    for path, content in zip(both, (LEARNER, FLEET), strict=True):
+        path.write_text(json.dumps(content))
+    assert expected(fleet, Speeds()) is None
+    alone = expected(fleet, read_speeds(both[:1], tmp_path))
+    assert alone.seconds == pytest.approx(30 * 2 * 0.002)
+    assert "updates alone" in alone.notes[0]
+    whole = expected(fleet, read_speeds([], tmp_path))
+    assert whole.seconds == pytest.approx(800 / 60 + evaluation_steps(fleet.spec) / 1000)
+    assert whole.notes == ()
+    both[0].write_text("{}")
+    with pytest.raises(BadValueError, match="is not what `recall bench learner --json`"):
+        read_speeds(both, tmp_path)
+    with pytest.raises(BadValueError, match=r"there is no file nowhere\.json with speeds"):
+        read_speeds([Path("nowhere.json")], tmp_path)
+
+
+def test_the_outlook_adds_up(tmp_path):
+    choices = dataclasses.replace(CHOICES, methods=("lambda=10", "ewc"))
+    speeds = Speeds(fleet=tuple(FLEET["rows"]))
+    place = Place(Room(2**30, places=2), "two places", lambda: None, lambda: None)
+    outlook = Outlook.of(STUDY, choices, tmp_path, place, speeds)
+    plain = outlook.plain()
+    assert plain["runs"] == 4
+    assert plain["transitions"] == 4 * 400
+    assert plain["seconds"] == max(fleet["seconds"] for fleet in plain["fleets"])
+    assert plain["notes"] == ["ewc was not measured: recall stands in for it"]
+    assert [row["state"] for row in outlook.rows()] == ["new", "new"]
+    assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in outlook.summary())
+    write_study(tmp_path, STUDY, choices, outlook.fleets)
+    begin(outlook.fleets[0], tmp_path)
+    (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
+    again = Outlook.of(STUDY, choices, tmp_path, place, Speeds())
+    assert [row["state"] for row in again.rows()] == ["finished", "new"]
+    assert any("no speeds are known: `recall bench" in line for line in again.summary())
+    assert SEQUENCE in again.fleets[0].spec.runs[0].name

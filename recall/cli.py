@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, demo, film, listing, study, training
+from recall.commands import bench, demo, film, listing, report, study, training
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -24,6 +24,7 @@ def _commands() -> SubcommandApp:
     app.command(name="train", help=training.TRAIN_HELP)(_train_is_parsed_apart)
     app.command(name="resume")(training.resume)
     app.command(name="evaluate")(training.evaluate)
+    app.command(name="report")(report.report)
     app.command(name="film")(film.film)
     app.command(name="study")(study.study)
     lists = SubcommandApp()

@@ -1,0 +1,99 @@
+"""A report: runs gathered, tables, figures and a page in one folder."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.report.cost import read_benches
+from recall.report.figures import Gallery, draw_all
+from recall.report.table import Table
+from recall.report.tables import all_tables
+from recall.report.writers import markdown, print_table, write_tables
+from recall.results.collection import Collection, gather
+from recall.results.evaluations import FIELDS, MODES
+from recall.results.scores import Measure, ScoreBoard
+
+Folder = str | Path
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was made of some runs, and where it lies."""
+
+    folder: Path
+    collection: Collection
+    board: ScoreBoard
+    tables: list[Table]
+    figures: Gallery
+
+
+def make_report(
+    folders: Iterable[Folder] | Folder,
+    out: Folder = "report",
+    reference: Iterable[Folder] | Folder = (),
+    measure: Measure | None = None,
+    figures: bool = True,
+    console: Console | None = None,
+) -> Report:
+    """Gather the runs below `folders` and write tables, figures and a page into `out`.
+
+    Forward transfer compares with single-task runs below `folders` or `reference`. `measure` says
+    what counts as success. A `console` is shown the main tables and what was left out. What
+    cannot be read is left out and told, in `collection.problems`; nothing at all to show is an
+    error.
+    """
+    measure = measure or Measure()
+    _check(measure)
+    folders, reference = _listed(folders), _listed(reference)
+    collection = gather(folders, reference)
+    if not collection.runs:
+        problems = " ".join(collection.problems) or "no folder was named."
+        raise BadValueError(f"there are no runs to report: {problems}")
+    board = ScoreBoard(collection, measure)
+    benches = read_benches(folder for folder in folders if folder.is_dir())
+    tables = all_tables(board, benches)
+    if console is not None:
+        show(tables, collection, console)
+    out = Path(out)
+    write_tables(tables, out / "tables")
+    (out / "report.md").write_text(_in_markdown(tables, collection), "utf-8")
+    gallery = draw_all(collection, out / "figures", measure) if figures else Gallery(())
+    return Report(out, collection, board, tables, gallery)
+
+
+def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:
+    return [Path(folders)] if isinstance(folders, str | Path) else [Path(each) for each in folders]
+
+
+def _check(measure: Measure) -> None:
+    if measure.window < 1:
+        raise BadValueError(
+            f"window {measure.window}: success at a boundary is the mean of at least 1 evaluation"
+        )
+    if measure.mode not in MODES:
+        raise UnknownNameError("mode", measure.mode, MODES)
+    if measure.field not in FIELDS[:2]:
+        raise UnknownNameError("measure of success", measure.field, FIELDS[:2])
+
+
+def show(tables: list[Table], collection: Collection, console: Console) -> None:
+    """The main tables and the problems, on a terminal."""
+    for table in tables:
+        if not table.detail:
+            print_table(table, console)
+            console.print()
+    for problem in collection.problems:
+        console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
+
+
+def _in_markdown(tables: list[Table], collection: Collection) -> str:
+    """All tables, then what is wrong with the records, as one page."""
+    parts = ["# Report\n", *map(markdown, tables)]
+    if collection.problems:
+        listed = "\n".join(f"- {problem}" for problem in collection.problems)
+        parts.append(f"## What is wrong or was left out\n\n{listed}\n")
+    return "\n".join(parts)

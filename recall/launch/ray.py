@@ -8,7 +8,7 @@ worker process ends with its fleet, which frees the GPU.
 
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,14 @@ class Needs:
 
     cpus: int
     gpus: int
+
+    def remote(self, function: Callable[..., Any]) -> Any:
+        """`function` as a task that takes this much, in a process that ends with it.
+
+        Ray itself never runs it again: whoever waits for it decides.
+        """
+        options = {"num_cpus": self.cpus, "num_gpus": self.gpus}
+        return _ray().remote(max_calls=1, max_retries=0, **options)(function)
 
 
 def _ray() -> Any:
@@ -99,7 +107,7 @@ def least_memory(needs: Needs) -> int:
     ray = _ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    task = ray.remote(measure).options(num_cpus=needs.cpus, num_gpus=needs.gpus, max_calls=1)
+    task = needs.remote(measure)
     fleets = {}
     for node in nodes():
         if _on_node(node, needs):
@@ -159,9 +167,7 @@ class RayLauncher:
         board = ray.remote(_Noticeboard).options(num_cpus=0, scheduling_strategy=here)
         self.slots = 1_000_000
         self._noticeboard = board.remote()
-        self._task = ray.remote(_train).options(
-            num_cpus=needs.cpus, num_gpus=needs.gpus, max_calls=1, max_retries=0
-        )
+        self._task = needs.remote(_train)
         self._workers, self._logs = needs.cpus, logs
         self._running: dict[Any, str] = {}
         self._stopping = False

@@ -55,8 +55,9 @@ class Method:
     """Largest global norm of the actor's and of the critics' gradient."""
     best_return: bool = False
     """Start a new task from the old head that earns most on it, without uniform exploration."""
-    reset_optimiser: bool = False
-    """Forget the optimisers' moments when a task starts, and before retraining."""
+    reset_optimiser: bool = True
+    """Forget the optimisers' moments when a task starts, and before retraining: those of a task
+    with large rewards would hold back one with small rewards for long."""
     retraining_updates: int = 0
     """Updates without new data after the end of every task but the last."""
 

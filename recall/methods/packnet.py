@@ -67,7 +67,6 @@ class PackNet(Method):
     colour: ClassVar[str] = "#009e73"
 
     clip_norm: float | None = 2e-5
-    reset_optimiser: bool = True
     retraining_updates: int = 100_000
 
     def __post_init__(self) -> None:

@@ -25,7 +25,6 @@ class Reset(Method):
 
     actor_heads: Sharing = "separate"
     critic_heads: Sharing = "separate"
-    reset_optimiser: bool = True
 
     def __post_init__(self) -> None:
         """Refuse values that no run could use."""

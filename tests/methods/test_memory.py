@@ -6,7 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import CAPACITY, COLUMNS, MEMORY, TASKS, SmallFleet, blueprint_of, small
+from small_fleets import (
+    CAPACITY,
+    COLUMNS,
+    MEMORY,
+    TASKS,
+    SmallFleet,
+    blueprint_of,
+    leaves,
+    small,
+)
 
 from recall import replay as buffers
 from recall.nets.gaussian import Gaussian
@@ -77,3 +86,17 @@ def test_perfect_memory_with_one_network_shared(shared):
     state = jax.eval_shape(blueprint_of(small("perfect_memory", **own)).init, 0)
     for name in ("actor", "critic"):
         assert (getattr(state.trainable, name)["trunk"].size > 0) == (name == shared)
+
+
+@pytest.mark.parametrize("resets", [True, False])
+def test_moments_are_forgotten_when_a_task_starts(resets):
+    run = SmallFleet(small("fine_tuning", reset_optimiser=resets))
+    old = run.state.trainable
+    moments = jax.tree.map(jnp.ones_like, (old.actor_moments, old.critic_moments))
+    started = old._replace(actor_moments=moments[0], critic_moments=moments[1])
+    run.state = run.state._replace(trainable=started)
+    run.start()
+    now = run.state.trainable
+    for leaf in leaves((now.actor_moments, now.critic_moments)):
+        assert leaf.all() == (not resets)
+        assert leaf.any() == (not resets)

@@ -14,14 +14,13 @@ from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
 from recall.evaluation import streams
 from recall.learn import fleet
-from recall.report.film import SHEET, Tile, animate, in_rows, writable, write
+from recall.report.film import FOLDER, SHEET, Tile, animate, in_rows, writable, write
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
 from recall.spec import FleetSpec, RunSpec, blueprint_of, spec_from
 from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
 
 When = Literal["before", "after", "both"]
-FOLDER = "films"  # in a fleet's folder, where films go that are given no other place
 SIZE = (320, 240)
 _FRAMES = 100  # of an episode, where nothing else is asked for
 _SMALLEST, _LARGEST = 32, 4096

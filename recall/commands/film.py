@@ -40,8 +40,8 @@ def film(
     ] = False,
 ) -> None:
     """Film trained policies on their tasks: as each was just learnt, and at the end."""
-    from recall.filming import FOLDER
     from recall.filming import film as make_film
+    from recall.report.film import FOLDER
 
     if sheet and out is None:
         out = folder / FOLDER / _SHEET

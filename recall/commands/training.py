@@ -27,6 +27,21 @@ TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 def train_command(arguments: Sequence[str]) -> None:
     """`recall train` with everything that follows it on the command line."""
     from recall import api
+
+    chosen = parse_train(arguments)
+    results = api.train(
+        chosen.method_settings,
+        list(chosen.sequence),
+        chosen.seeds,
+        chosen.out,
+        settings=Settings(chosen.world, chosen.learner, chosen.schedule),
+        watcher=_watcher(chosen.quiet, chosen.tensorboard, chosen.wandb),
+    )
+    _tell_end(results)
+
+
+def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
+    """What follows `recall train`, complete with every setting."""
     from recall.methods import method_class
     from recall.presets import choose, read_config
 
@@ -46,18 +61,9 @@ def train_command(arguments: Sequence[str]) -> None:
         learner=settings.learner,
         method_settings=method_settings,
     )
-    chosen = tyro.cli(
+    return tyro.cli(
         _TrainOptions, prog="recall train", description=TRAIN_HELP, default=default, args=arguments
     )
-    results = api.train(
-        chosen.method_settings,
-        list(chosen.sequence),
-        chosen.seeds,
-        chosen.out,
-        settings=Settings(chosen.world, chosen.learner, chosen.schedule),
-        watcher=_watcher(chosen.quiet, chosen.tensorboard, chosen.wandb),
-    )
-    _tell_end(results)
 
 
 @dataclass(frozen=True)

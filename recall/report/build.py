@@ -10,6 +10,7 @@ from rich.markup import escape
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.cost import read_benches
 from recall.report.figures import Gallery, draw_all
+from recall.report.page import write_page
 from recall.report.table import Table
 from recall.report.tables import all_tables
 from recall.report.writers import markdown, print_table, write_tables
@@ -62,6 +63,7 @@ def make_report(
     write_tables(tables, out / "tables")
     (out / "report.md").write_text(_in_markdown(tables, collection), "utf-8")
     gallery = draw_all(collection, out / "figures", measure) if figures else Gallery(())
+    write_page(out, board, tables, gallery)
     return Report(out, collection, board, tables, gallery)
 
 

@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from recall.collect.filmed import Frame
 from recall.errors import BadValueError, RecallError
 
+FOLDER = "films"  # in a fleet's folder, where films go that are given no other place
 FILMS = (".mp4", ".gif")
 SHEET = ".png"
 _FASTEST_GIF = 50  # browsers slow down a GIF that asks for more pictures a second

@@ -1,0 +1,86 @@
+"""A report as one page: a single file that opens anywhere, without a network."""
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from recall.report.figures import Gallery
+from recall.report.page.figures import figures_section
+from recall.report.page.films import Film, films_of, films_section
+from recall.report.page.markup import colours_of, named, text
+from recall.report.page.runs import runs_section
+from recall.report.page.tables import tables_section
+from recall.report.summary import measured, scope, verdicts
+from recall.report.table import Table
+from recall.results.scores import ScoreBoard
+
+FILE = "index.html"
+
+
+def write_page(folder: Path, board: ScoreBoard, tables: list[Table], gallery: Gallery) -> Path:
+    """Write `folder/index.html` and return its path."""
+    path = folder / FILE
+    films, left_out = films_of(board.collection.runs)
+    path.write_text(page(board, tables, gallery, films, left_out), "utf-8")
+    return path
+
+
+def page(
+    board: ScoreBoard,
+    tables: list[Table],
+    gallery: Gallery,
+    films: list[Film],
+    left_out: list[str],
+) -> str:
+    """The page's text: everything that it shows is in it."""
+    collection = board.collection
+    colours = colours_of([*collection.sequential.runs, *collection.single.runs])
+    sections = {
+        "Summary": _summary(board, colours),
+        "Problems": _problems([*collection.problems, *left_out]),
+        "Tables": tables_section(tables, colours),
+        "Figures": figures_section(gallery),
+        "Films": films_section(films),
+        "Runs": runs_section(collection),
+    }
+    shown = {title: body for title, body in sections.items() if body}
+    return Template(_read("page.html")).substitute(
+        style=_read("page.css"),
+        script=_read("page.js"),
+        scope=text(scope(board)),
+        links="".join(f'<a href="#{title.lower()}">{title}</a>' for title in shown),
+        sections="".join(
+            f'<section id="{title.lower()}"><h2>{title}</h2>{body}</section>'
+            for title, body in shown.items()
+        ),
+    )
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _summary(board: ScoreBoard, colours: dict[str, str]) -> str:
+    found = "".join(
+        f"<div class='card'><h3>{text(verdict.title)}</h3>"
+        + "".join(f"<p>{_with_dot(sentence, colours)}</p>" for sentence in verdict.sentences)
+        + "</div>"
+        for verdict in verdicts(board)
+    )
+    if not found:
+        found = "<p>No run of a sequence is complete: there is nothing to compare yet.</p>"
+    return f"<div class='cards'>{found}</div><p class='note'>{text(measured(board))}</p>"
+
+
+def _with_dot(sentence: str, colours: dict[str, str]) -> str:
+    """A sentence that begins with a method has the method's colour before it."""
+    label = max((each for each in colours if sentence.startswith(f"{each} ")), key=len, default="")
+    if not label:
+        return text(sentence)
+    return f"{named(label, colours)}{text(sentence[len(label) :])}"
+
+
+def _problems(problems: list[str]) -> str:
+    """What is wrong with the records, and what was left out because of it."""
+    items = "".join(f"<li>{text(problem)}</li>" for problem in problems)
+    return f"<ul class='block problems'>{items}</ul>" if items else ""

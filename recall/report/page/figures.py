@@ -1,0 +1,99 @@
+"""Figures that zoom and tell the values under the pointer."""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from recall.report.figures import Drawn, Gallery, Panel, pair_matrices
+from recall.report.page.markup import data_uri, text
+
+_LARGEST_SVG = 600_000  # bytes: above, the picture in pixels takes less room
+_WIDTH = 504.0  # of a figure as wide as a page's text, in points
+_PIXELS_PER_POINT = 1.3  # at which the letters of a figure can be read
+_ZOOM = (
+    "<div class='zoom'><button type='button' data-zoom='-1' aria-label='smaller'>\N{MINUS SIGN}"
+    "</button><button type='button' data-zoom='1' aria-label='larger'>+</button></div>"
+)
+
+
+def figures_section(gallery: Gallery) -> str:
+    """All figures, the numbers they show, and why others are missing."""
+    return (_shown(gallery) if len(gallery) else "") + _missing(gallery)
+
+
+def _shown(gallery: Gallery) -> str:
+    shown = "".join(_figure(drawn, number) for number, drawn in enumerate(gallery))
+    values = [_values(drawn) for drawn in gallery]
+    packed = json.dumps(values, separators=(",", ":")).replace("</", "<\\/")
+    how = (
+        "Values are shown under the pointer, or with the arrow keys once a figure is focused; "
+        "+ and \N{MINUS SIGN} zoom."
+    )
+    return (
+        f"<p class='note'>{how}</p>{shown}"
+        f"<script type='application/json' id='values'>{packed}</script>"
+    )
+
+
+def _missing(gallery: Gallery) -> str:
+    items = "".join(
+        f"<li><b>{text(each.kind.replace('_', ' '))}</b>: {text(each.reason)}</li>"
+        for each in gallery.skipped
+    )
+    if not items:
+        return ""
+    head = f"Figures that could not be drawn ({len(gallery.skipped)})"
+    return f"<details><summary>{head}</summary><ul>{items}</ul></details>"
+
+
+def _figure(drawn: Drawn, number: int) -> str:
+    source, (width, height) = _picture(drawn)
+    colours = " shades" if drawn.kind == pair_matrices.KIND else ""
+    alternative = text(f"{drawn.title}. {drawn.caption}")
+    return (
+        f"<figure class='block'><h3>{text(drawn.title)}</h3>"
+        f"<div class='frame' tabindex='0' role='group' aria-label='{text(drawn.title)}: "
+        f"values with the arrow keys' data-figure='{number}'>"
+        f"<div class='inner{colours}' style='--wide:{width * _PIXELS_PER_POINT:.0f}px'>"
+        f"<img src='{source}' alt='{alternative}' width='{width:.0f}' height='{height:.0f}' "
+        f"loading='lazy'><div class='cursor' hidden></div></div></div>{_ZOOM}"
+        f"<figcaption>{text(drawn.caption)}</figcaption></figure>"
+    )
+
+
+def _picture(drawn: Drawn) -> tuple[str, tuple[float, float]]:
+    """The picture, and its width and height in points."""
+    svg = drawn.paths.get("svg")
+    if svg is not None and svg.stat().st_size <= _LARGEST_SVG:
+        return data_uri(svg, "image/svg+xml"), _size_of(svg)
+    png = drawn.paths["png"]
+    with Image.open(png) as image:
+        width, height = image.size
+    return data_uri(png, "image/png"), (_WIDTH, _WIDTH * height / width)
+
+
+def _size_of(svg: Path) -> tuple[float, float]:
+    with svg.open(encoding="utf-8") as file:
+        found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', file.read(2000))
+    return (float(found[1]), float(found[2])) if found else (_WIDTH, _WIDTH / 2)
+
+
+def _values(drawn: Drawn) -> dict[str, Any]:
+    cells = drawn.kind == pair_matrices.KIND
+    return {"cells": cells, "panels": [_panel(panel) for panel in drawn.panels]}
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    return {
+        "title": panel.title,
+        "box": [round(side, 5) for side in panel.box],
+        "x": panel.x_range,
+        "y": panel.y_range,
+        "scale": panel.y_scale,
+        "names": [panel.x_name, panel.y_name],
+        "series": [asdict(series) for series in panel.series],
+    }

@@ -1,0 +1,58 @@
+"""The films that lie in the fleets' folders, on the page itself."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall.report.film import FOLDER
+from recall.report.page.markup import data_uri, text
+from recall.results.run import RunResult
+
+KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
+MOST_BYTES = 24_000_000  # of all films together: a page must open
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film or contact sheet, and what it shows."""
+
+    path: Path
+    title: str
+
+
+def films_of(
+    runs: Iterable[RunResult], most_bytes: int = MOST_BYTES
+) -> tuple[list[Film], list[str]]:
+    """Films to show, as many as there is room for, and what is told of the others."""
+    labels: dict[Path, dict[str, None]] = {}
+    for run in runs:
+        labels.setdefault(run.folder, {})[run.label] = None
+    films, left_out, used = [], [], 0
+    for folder, names in labels.items():
+        for path in sorted((folder / FOLDER).glob("[!.]*")):
+            if path.suffix.lower() not in KINDS:
+                continue
+            size = path.stat().st_size
+            if used + size > most_bytes:
+                left_out.append(f"{path} is not on the page, which would become too large.")
+                continue
+            used += size
+            films.append(Film(path, f"{', '.join(names)}: {path.stem}"))
+    return films, left_out
+
+
+def films_section(films: list[Film]) -> str:
+    """Each with its title; those with a track are played by the reader."""
+    shown = []
+    for film in films:
+        kind = KINDS[film.path.suffix.lower()]
+        source, title = data_uri(film.path, kind), text(film.title)
+        if kind.startswith("video"):
+            body = (
+                f"<video controls muted loop playsinline preload='metadata' src='{source}' "
+                f"aria-label='{title}'></video>"
+            )
+        else:
+            body = f"<img src='{source}' alt='{title}' loading='lazy'>"
+        shown.append(f"<figure class='block film'>{body}<figcaption>{title}</figcaption></figure>")
+    return f"<div class='films'>{''.join(shown)}</div>" if shown else ""

@@ -1,0 +1,32 @@
+"""Small pieces of HTML that all sections use."""
+
+import base64
+import html
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from recall.report.figures.style import looks
+from recall.results.run import RunResult
+
+
+def text(words: object) -> str:
+    """Anything as text that HTML shows as it is."""
+    return html.escape(str(words), quote=True)
+
+
+def colours_of(runs: Iterable[RunResult]) -> dict[str, str]:
+    """The colour of every label, as in the figures."""
+    return {label: look.colour for label, look in looks(runs).items()}
+
+
+def named(label: str, colours: Mapping[str, str]) -> str:
+    """A label, after a dot in its colour where it has one."""
+    if label not in colours:
+        return text(label)
+    dot = f"<span class='dot' style='background:{text(colours[label])}'></span>"
+    return f"<span class='named'>{dot}{text(label)}</span>"
+
+
+def data_uri(path: Path, kind: str) -> str:
+    """A file as an address that holds all of it."""
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

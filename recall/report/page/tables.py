@@ -1,0 +1,79 @@
+"""Tables that sort."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from recall.report.page.markup import named, text
+from recall.report.table import MISSING, Cell, Row, Table, estimate_text, number_text
+from recall.results.intervals import Estimate
+
+_MEAN = "mean"  # the heading of a row that sums up the others and stays below them
+
+
+def tables_section(tables: Sequence[Table], colours: Mapping[str, str]) -> str:
+    """The tables in their groups, details folded."""
+    parts = []
+    for _, members in groupby(tables, key=lambda table: table.group or table.name):
+        group = list(members)
+        parts += [table_html(table, colours) for table in group if not table.detail]
+        parts += [
+            f"<details><summary>{text(table.title)}</summary>{table_html(table, colours)}</details>"
+            for table in group
+            if table.detail
+        ]
+    return "".join(parts)
+
+
+def table_html(table: Table, colours: Mapping[str, str]) -> str:
+    """One table: every heading is a button that sorts by its column."""
+    heads = [_head(text(table.corner)), *(_head(named(each, colours)) for each in table.columns)]
+    rows = "".join(_row(row, table, colours) for row in table.rows)
+    notes = "".join(f"<p class='note'>{text(note)}</p>" for note in table.notes)
+    title = text(table.title)
+    return (
+        f"<div class='block'><h3>{title}</h3>"
+        f"<div class='wide' tabindex='0' role='region' aria-label='{title}'>"
+        f"<table class='sorts'><caption class='unseen'>{title}; a heading sorts by its column"
+        f"</caption><thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{notes}</div>"
+    )
+
+
+def _head(words: str) -> str:
+    return f"<th scope='col' aria-sort='none'><button type='button'>{words}</button></th>"
+
+
+def _row(row: Row, table: Table, colours: Mapping[str, str]) -> str:
+    pinned = " class='pinned'" if row.heading == _MEAN else ""
+    cells = "".join(_cell(cell, table.decimals) for cell in row.cells)
+    return f"<tr{pinned}><th scope='row'>{named(row.heading, colours)}</th>{cells}</tr>"
+
+
+def _cell(cell: Cell, decimals: int) -> str:
+    if cell.text is not None:
+        return f"<td>{text(cell.text)}</td>"
+    hint = f" title='mean of {cell.runs} runs'" if cell.runs > 1 else ""
+    body = _estimate(cell.ours, decimals, "b" if cell.bold else "span")
+    if cell.paper is not None:
+        theirs = text(estimate_text(cell.paper, decimals))
+        value = theirs.partition(" ")[0]
+        body += f"<small title='the paper: {theirs}'>paper {value}</small>"
+    return f"<td{_value(cell.ours)}{hint}>{body}</td>"
+
+
+def _value(estimate: Estimate | None) -> str:
+    """What the cell is sorted by; what has no number sorts last."""
+    if estimate is None or math.isnan(estimate.value):
+        return ""
+    return f" data-value='{estimate.value:.9g}'"
+
+
+def _estimate(estimate: Estimate | None, decimals: int, tag: str) -> str:
+    if estimate is None or math.isnan(estimate.value):
+        return MISSING
+    body = f"<{tag}>{text(number_text(estimate.value, decimals))}</{tag}>"
+    if estimate.interval is not None:
+        low, high = (number_text(bound, decimals) for bound in estimate.interval)
+        body += f"<small>[{text(low)}, {text(high)}]</small>"
+    return body

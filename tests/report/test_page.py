@@ -1,0 +1,330 @@
+"""The page in a real browser: layout, sorting, values under the pointer, and no network."""
+
+import dataclasses
+import html
+import json
+import re
+import shlex
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from made_runs import made_collection
+from PIL import Image
+
+from recall.commands.training import parse_train
+from recall.presets import choose
+from recall.report.command import train_command
+from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
+from recall.report.page import page, write_page
+from recall.report.page.films import Film, films_of
+from recall.report.page.runs import runs_section
+from recall.report.summary import scope, verdicts
+from recall.report.table import Cell, Row, Table
+from recall.report.tables import all_tables
+from recall.results.collection import Collection
+from recall.results.intervals import Estimate
+from recall.results.scores import ScoreBoard
+from recall.results.variants import settings_of
+from recall.settings import Settings
+from recall.spec import make_spec
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
+# By value 10.5, 9.25, 0.5, -3; as texts the order would be another.
+VALUES = {"nine": 9.25, "none": None, "ten": 10.5, "minus three": -3.0, "half": 0.5}
+PROBLEM = "runs/<b>odd</b> & co is unfinished: left out."
+
+
+def made_table() -> Table:
+    rows = [
+        Row(name, (Cell(value if value is None else Estimate(value, (value, 20)), Estimate(1.0)),))
+        for name, value in VALUES.items()
+    ]
+    mean = Row("mean", (Cell(Estimate(99.0), bold=True),))
+    wide = tuple(f"a rather long heading {number}" for number in range(12))
+    rows = [Row(row.heading, row.cells * 12) for row in [*rows, mean]]
+    return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",))
+
+
+def made_matrix(folder: Path) -> Drawn:
+    """Two by two cells on a picture of 200 x 100 points, the axes on its right half."""
+    Image.new("RGB", (200, 100), "white").save(folder / "cells.png")
+    rows = (
+        Series("push", "#777777", [0, 1], [0.1, 0.2]),
+        Series("hammer", "#777777", [0, 1], [0.3, None]),
+    )
+    panel = Panel("Cells", (0.5, 0.0, 1.0, 1.0), (-0.5, 1.5), (1.5, -0.5), "linear", "x", "y", rows)
+    return Drawn(
+        "pair_matrices", "cells", "Cells", "Cells.", {"png": folder / "cells.png"}, (panel,)
+    )
+
+
+@pytest.fixture(scope="module")
+def board() -> ScoreBoard:
+    made = made_collection(["fine_tuning", "recall"], ["cw3-1", "cw3-2"], seeds=2)
+    return ScoreBoard(Collection(made.runs, (PROBLEM,), made.reference_runs))
+
+
+@pytest.fixture(scope="module")
+def report(board, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    drawn = draw_all(board.collection, folder, kinds=["average_success"], formats=("svg",))
+    gallery = Gallery((*drawn.drawn, made_matrix(folder)), (Skipped("q_scale", "no records"),))
+    path = write_page(folder, board, [made_table(), *all_tables(board)], gallery)
+    assert path == folder / "index.html"
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed: `apt-get install chromium`")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@contextmanager
+def opened(browser, path: Path, size="desktop", scheme="light"):
+    """The page, and what went wrong in it."""
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
+    )
+    tab = context.new_page()
+    told: list[str] = []
+    tab.on("console", lambda message: told.append(message.text))
+    tab.on("pageerror", lambda error: told.append(str(error)))
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(path.as_uri())
+    try:
+        yield tab
+        assert told == [], "the console is silent"
+        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    finally:
+        context.close()
+
+
+def shown(tab) -> list[str]:
+    return tab.eval_on_selector_all(
+        "table.sorts:first-of-type >> nth=0 >> tbody th", "cells => cells.map(c => c.textContent)"
+    )
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(browser, report, size, scheme):
+    with opened(browser, report, size, scheme) as tab:
+        for details in tab.query_selector_all("details"):
+            details.evaluate("each => each.open = true")
+        tab.wait_for_function("[...document.images].every(i => i.loading == 'lazy' || i.complete)")
+        assert tab.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
+        paper, ink = tab.evaluate(
+            "['backgroundColor', 'color'].map(name => getComputedStyle(document.body)[name])"
+        )
+        light = [sum(map(int, colour[4:-1].split(","))) for colour in (paper, ink)]
+        assert (light[0] < light[1]) == (scheme == "dark")
+        assert abs(light[0] - light[1]) > 3 * 150, "there is contrast"
+        broken = tab.evaluate(
+            "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.alt)"
+        )
+        assert broken == []
+
+
+def test_tables_sort_by_value_and_undo_it(browser, report):
+    with opened(browser, report) as tab:
+        assert shown(tab) == [*VALUES, "mean"]
+        second = tab.locator("table.sorts").first.locator("thead th").nth(1)
+        button = second.locator("button")
+        button.click()
+        assert second.get_attribute("aria-sort") == "descending"
+        assert shown(tab) == ["ten", "nine", "half", "minus three", "none", "mean"]
+        button.click()
+        assert second.get_attribute("aria-sort") == "ascending"
+        assert shown(tab) == ["minus three", "half", "nine", "ten", "none", "mean"]
+        button.click()
+        assert second.get_attribute("aria-sort") == "none"
+        assert shown(tab) == [*VALUES, "mean"]
+
+
+def test_tables_sort_by_keyboard(browser, report):
+    with opened(browser, report) as tab:
+        first, second = (
+            tab.locator("table.sorts").first.locator("thead th").nth(k) for k in (0, 1)
+        )
+        first.locator("button").focus()
+        tab.keyboard.press("Enter")
+        assert shown(tab) == [*sorted(VALUES), "mean"]
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Space")
+        assert shown(tab)[0] == "ten"
+        assert first.get_attribute("aria-sort") == "none"
+        assert second.get_attribute("aria-sort") == "descending"
+
+
+def test_values_are_shown_under_the_pointer_and_by_keys(browser, report, board):
+    """At the end of cw3-1 both methods, the better one first."""
+    with opened(browser, report) as tab:
+        frame, tip = tab.locator(".frame").first, tab.locator("#tip")
+        frame.scroll_into_view_if_needed()
+        panel = json.loads(tab.locator("#values").text_content())[0]["panels"][0]
+        box = frame.locator(".inner").bounding_box()
+        _, top, right, bottom = panel["box"]
+        x = box["x"] + box["width"] * (right - 0.001)
+        tab.mouse.move(x, box["y"] + box["height"] * (top + bottom) / 2)
+        last = {series["label"]: series["y"][-1] for series in panel["series"]}
+        order = sorted(last, key=lambda label: -last[label])
+        lines = tip.locator("div").all_inner_texts()
+        assert [line.split("\n")[0] for line in lines] == order
+        assert f"{last[order[0]]:.3g}" in lines[0]
+        assert "steps 3M" in tip.text_content()
+        tab.mouse.move(5, 5)
+        assert tip.is_hidden()
+        frame.focus()
+        tab.keyboard.press("ArrowLeft")
+        assert tip.locator("div").all_inner_texts() == lines
+        tab.keyboard.press("Escape")
+        assert tip.is_hidden()
+
+
+def test_cells_tell_their_row_and_column(browser, report):
+    with opened(browser, report) as tab:
+        frame = tab.locator(".frame").nth(1)
+        frame.scroll_into_view_if_needed()
+        box = frame.locator(".inner").bounding_box()
+        tab.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2)
+        assert "push, then hammer: 0.2" in tab.locator("#tip").text_content()
+        tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.8)
+        assert "hammer, then push: 0.3" in tab.locator("#tip").text_content()
+
+
+def test_figures_zoom(browser, report):
+    with opened(browser, report, "phone") as tab:
+        figure = tab.locator("figure").first
+        inner = figure.locator(".inner")
+        before = inner.bounding_box()["width"]
+        figure.get_by_label("larger").click()
+        assert inner.bounding_box()["width"] == pytest.approx(1.5 * before, rel=0.01)
+        figure.locator(".frame").focus()
+        tab.keyboard.press("-")
+        assert inner.bounding_box()["width"] == pytest.approx(before, rel=0.01)
+        assert tab.evaluate("document.documentElement.scrollWidth") == SIZES["phone"][0]
+
+
+def test_everything_is_told_and_nothing_is_markup(report):
+    written = report.read_text("utf-8")
+    assert "runs/&lt;b&gt;odd&lt;/b&gt; &amp; co is unfinished" in written
+    assert "<b>q scale</b>: no records" in written
+    assert written.count("<img ") == written.count(" alt='")
+    assert "http://" not in written.replace("http://www.w3.org", "")
+    assert "https://" not in written
+
+
+def test_a_page_without_figures_and_films_has_no_such_sections(board):
+    written = page(board, [made_table()], Gallery(()), [], [])
+    assert 'id="tables"' in written
+    assert 'id="figures"' not in written
+    assert 'id="films"' not in written
+
+
+def test_films_of_the_fleets_are_on_the_page_as_far_as_there_is_room(board, tmp_path):
+    (tmp_path / "films").mkdir()
+    for name, size in (("a.gif", 40), ("b.mp4", 100), ("c.png", 50), ("notes.txt", 1)):
+        (tmp_path / "films" / name).write_bytes(b"x" * size)
+    run = board.collection.runs[0]
+    moved = dataclasses.replace(run, folder=tmp_path)
+    films, left_out = films_of([moved, moved], most_bytes=100)
+    assert [film.path.name for film in films] == ["a.gif", "c.png"]
+    assert len(left_out) == 1
+    assert "b.mp4 is not on the page" in left_out[0]
+    written = page(board, [], Gallery(()), [Film(tmp_path / "films" / "b.mp4", "a film")], left_out)
+    assert "<video controls" in written
+    assert "src='data:video/mp4;base64,eHh4" in written
+
+
+def test_the_summary_names_the_best_of_every_family(board):
+    assert scope(board) == "2 methods and variants on 2 sequences: 8 runs, all complete."
+    (verdict,) = verdicts(board)
+    assert verdict.title == "CW3, 2 sequences"
+    performance, forgetting, transfer = verdict.sentences
+    means = {
+        label: sum(board.get(label, name).final.mean() for name in ("cw3-1", "cw3-2")) / 2
+        for label in ("Fine-tuning", "RECALL")
+    }
+    assert means["RECALL"] > means["Fine-tuning"]
+    assert performance.startswith(
+        f"RECALL performs best: average performance {means['RECALL']:.2f} ["
+    )
+    assert f"next is Fine-tuning with {means['Fine-tuning']:.2f} [" in performance
+    assert forgetting.startswith("RECALL forgets least")
+    assert "forward transfer" in transfer
+
+
+def test_a_method_that_did_not_run_everything_is_not_compared(board):
+    kept = [r for r in board.collection.runs if (r.method, r.sequence) != ("recall", "cw3-2")]
+    (verdict,) = verdicts(ScoreBoard(Collection(tuple(kept))))
+    assert all("RECALL" not in sentence for sentence in verdict.sentences)
+    assert verdict.sentences[0].startswith("Average performance of Fine-tuning: ")
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("recall", {}),
+        ("recall", {"distillation_weight": 0.5, "best_return": False, "hidden": (64, 32),
+                    "bias_corrected": False, "horizon_steps": 100, "steps_per_task": 200_000,
+                    "workers": 3}),
+        ("ewc", {"evaluate_every": 10_000, "matmul": "bfloat16", "learning_rate": 3e-4}),
+    ],
+)  # fmt: skip
+def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
+    chosen, settings = choose(method, Settings(), "default", changes)
+    wanted = make_spec(chosen, ["push,hammer", "hammer,push"], (4, 7), settings)
+    described = json.loads(json.dumps(wanted.describe()))
+    recall, train, *arguments = shlex.split(train_command(described))
+    assert (recall, train) == ("recall", "train")
+    parsed = parse_train(arguments)
+    again = make_spec(
+        parsed.method_settings, list(parsed.sequence), parsed.seeds,
+        Settings(parsed.world, parsed.learner, parsed.schedule),
+    ).describe()  # fmt: skip
+    again = json.loads(json.dumps(again))
+    again["settings"]["schedule"]["workers"] = described["settings"]["schedule"]["workers"]
+    assert again == described
+
+
+def test_runs_tell_their_command_and_what_is_special_about_them(board):
+    described = {}
+    for method in ("recall", "ewc"):
+        chosen, settings = choose(method, Settings(), "quick", {"discount": 0.9})
+        described[method] = make_spec(chosen, "cw3-1", (0,), settings).describe()
+    runs = [
+        dataclasses.replace(
+            board.collection.runs[0], folder=Path(method), description=about,
+            settings=settings_of(about),
+        )
+        for method, about in described.items()
+    ]  # fmt: skip
+    section = runs_section(Collection(tuple(runs)))
+    fleets, _, shared = section.partition("Settings that all runs share")
+    words = html.unescape(re.sub("<[^>]*>", "", section))
+    for about in described.values():
+        assert train_command(about) in words
+    assert "<dt>learner.sac.discount</dt><dd>0.9</dd>" in shared
+    assert "<dt>method.distillation_weight</dt>" in fleets
+    assert "learner.sac.discount" not in fleets
+
+
+def test_tasks_that_are_functions_have_no_command():
+    assert train_command({"functions": ["make_env"]}) is None

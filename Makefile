@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo test check format format-check lint types layers clean
+.PHONY: help install demo methods test check format format-check lint types layers clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -22,6 +22,9 @@ install: $(INSTALLED)  ## make the environment in .venv
 
 demo: $(INSTALLED)  ## see the package at work, in a minute or two
 	$(BIN)/python -m recall demo
+
+methods: $(INSTALLED)  ## train every method on pointworld and compare them, in a quarter of an hour
+	$(BIN)/python -m recall demo --methods
 
 test: $(INSTALLED)  ## run the tests
 	$(BIN)/python -m pytest -n $(TEST_WORKERS)

@@ -1,12 +1,16 @@
 """`recall demo`: the paper's point in a few minutes."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import arg
 
 Out = Annotated[Path | None, arg(help="Keep the fleets in this folder. None: keep nothing.")]
+Methods = Annotated[
+    tuple[str, ...], arg(help="Methods by name instead of the three; none given trains all.")
+]
 
 INTRODUCTION = """\
 Three tasks, one after the other; the second pays a thousand times more than the others.
@@ -14,20 +18,25 @@ Fine-tuning forgets old tasks. Perfect memory replays everything, and the large 
 task drown the small ones of a new task. RECALL normalises them, task by task."""
 
 
-def demo(out: Out = None) -> None:
+def demo(out: Out = None, methods: Methods = ("fine_tuning", "perfect_memory", "recall")) -> None:
     """Train fine-tuning, perfect memory and RECALL on pointworld and compare them."""
     from rich.console import Console
 
     from recall import demo as demonstration
     from recall.api import Stopped
+    from recall.methods import METHODS, method_class
     from recall.watch.choose import on_screen
 
     console = Console()
-    console.print(INTRODUCTION)
+    plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))
+    for name in plan.methods:
+        method_class(name)  # a name that nobody has is refused before anything is trained
+    if plan == demonstration.PLAN:
+        console.print(INTRODUCTION)
     with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:
         try:
-            rows = demonstration.run_demo(out or Path(temporary), watcher=on_screen)
+            rows = demonstration.run_demo(out or Path(temporary), plan, on_screen)
         except Stopped as stopped:  # there is nothing to go on with
             raise Stopped("the demo was stopped", stopped.exit_status) from None
-    demonstration.print_table(rows)
+    demonstration.print_table(rows, plan)
     console.print(f"Next, on robot tasks: [bold]{demonstration.NEXT}[/bold]", soft_wrap=True)

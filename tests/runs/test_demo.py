@@ -51,6 +51,7 @@ def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
     keeps = [[0.5, 0], [1, 0], [1, 0.5], [1, 1]]
     row = row_of(results("recall", ["x", "y"], [forgets, keeps]), areas, window=2)
     # At the ends of stages success is the mean of the stage's two evaluations.
+    assert row.learnt == pytest.approx((0.75, 0.75))
     assert row.success == pytest.approx(((0.25 + 1) / 2, 0.75))
     assert row.performance == pytest.approx((0.5 + 0.875) / 2)
     assert row.forgetting == pytest.approx(((0.75 - 0.25) / 2 + (0.75 - 1) / 2) / 2)
@@ -58,14 +59,17 @@ def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
 
 
 def test_the_table_names_every_method(capsys):
-    plan = Plan(tasks=("point-rich", "point-poor"))
+    plan = Plan(tasks=("point-rich", "point-poor"), methods=(*PLAN.methods, "multi_task"))
     rows = [row_of(results(name, ["x", "y"], [[[1, 1]] * 4]), {"x": 0.0, "y": 0.0}, window=1)
             for name in plan.methods]  # fmt: skip
     print_table(rows, plan)
     shown = capsys.readouterr().out
     for name in plan.methods:
         assert METHODS[name].label in shown
-    assert "100%" in shown
+    assert "100% → 100%" in shown
+    (together,) = [line for line in shown.splitlines() if METHODS["multi_task"].label in line]
+    assert "→" not in together
+    assert "0.00" not in together, "nothing to forget or to transfer"
     assert "forgetting" in shown
 
 

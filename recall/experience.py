@@ -8,6 +8,7 @@ import numpy as np
 from recall import replay as buffers
 from recall.learn import fleet
 from recall.learn.build import Blueprint
+from recall.learn.devices import over_devices, place
 from recall.spec import FleetSpec
 from recall.transitions import TransitionLog
 from recall.types import LearnerState, Stage
@@ -32,8 +33,9 @@ class Experience:
         whole = self._tasks_kept > 0 and self._memory == self.capacity
         self._columns_in_log = columns.width if whole else 0
         self._log = TransitionLog(folder, len(spec.runs), schedule.chunk_steps, columns.width)
+        runs = len(spec.runs)
         self.replay = buffers.init(
-            columns, self.capacity, self._tasks_kept, self._memory, len(spec.runs)
+            columns, self.capacity, self._tasks_kept, self._memory, runs, over_devices(runs)
         )
 
     @property
@@ -57,7 +59,7 @@ class Experience:
         Each of its parts goes into the ring of its task.
         """
         for part, task in enumerate(self._course.chunk(number, total_steps)):
-            mine = jnp.asarray(rows[:, part])
+            mine = place(rows[:, part])
             slot = jnp.asarray(self._course.collected(task, total_steps) % self.capacity)
             if task == self._course.current(number):
                 self.replay = fleet.append(self.replay, mine, slot)
@@ -103,7 +105,7 @@ class Experience:
             if not self._collects_again:
                 old[:, task, :, known:] = self._log.read_kept(task)
         new = self._log.read(current, self.capacity)
-        self.replay = buffers.Replay(jnp.array(new), jnp.array(old))
+        self.replay = buffers.Replay(*place((new, old)))
 
     def forget(self, before: int) -> None:
         """Remove from disk what no checkpoint in task `before` or later needs."""

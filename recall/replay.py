@@ -34,13 +34,17 @@ def stored_policy(columns: Columns, old_rows: Array) -> Gaussian:
 
 
 def init(
-    columns: Columns, capacity: int, tasks_kept: int, memory_per_task: int, runs: int
+    columns: Columns,
+    capacity: int,
+    tasks_kept: int,
+    memory_per_task: int,
+    runs: int,
+    layout: jax.sharding.Sharding | None = None,
 ) -> Replay:
-    """Empty buffers of a fleet."""
-    return Replay(
-        jnp.zeros((runs, capacity, columns.width), jnp.float32),
-        jnp.zeros((runs, tasks_kept, memory_per_task, columns.old_width), jnp.float32),
-    )
+    """Empty buffers of a fleet, laid out over several devices where that is said."""
+    new = (runs, capacity, columns.width)
+    old = (runs, tasks_kept, memory_per_task, columns.old_width)
+    return Replay(*(jnp.zeros(shape, jnp.float32, device=layout) for shape in (new, old)))
 
 
 def append(replay: Replay, rows: Array, position: Array) -> Replay:

@@ -29,6 +29,7 @@ from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
 from recall.learn import fleet
+from recall.learn.devices import place
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -57,7 +58,7 @@ class Trainer:
         self.telling = Telling(spec, store, watcher)
         self.checkpoints = Checkpoints(folder)
         self.experience = Experience(spec, self.blueprint, folder)
-        self.state = fleet.init(self.blueprint, jnp.array([run.seed for run in spec.runs]))
+        self.state = place(fleet.init(self.blueprint, jnp.array([run.seed for run in spec.runs])))
         self.pool = Pool(
             [RunTasks(run.seed, run.tasks) for run in spec.runs],
             spec.settings.world,
@@ -292,7 +293,7 @@ class Trainer:
         arrays, facts, complaints = found
         self.clock = Clock(**facts["clock"])
         self._stage_saved = self.clock.stage
-        self.state = LearnerState(*jax.tree.map(jnp.array, arrays["learner"]))
+        self.state = LearnerState(*place(arrays["learner"]))
         self.store.cut(facts["records"])
         self.experience.restore(self.clock.stage, self.total_steps)
         self.chunks.restore(arrays["chunks"], facts["ended"])

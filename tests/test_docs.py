@@ -15,6 +15,7 @@ SLOW = (
     "recall bench",
     "recall report",
     "recall demo",
+    "recall study",
     "recall train",
     "recall resume",
     "recall evaluate",

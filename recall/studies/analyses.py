@@ -13,7 +13,7 @@ ABLATION = Study(
         Variant("recall", "tn+pd", {"normalise_targets": True, "distil": True}),
     ),
     sequences=CW6.sequences,
-    tables=("ablation",),
+    tables=("variants",),
     figures=("ablation",),
 )
 
@@ -48,7 +48,7 @@ SHARING = Study(
     ),
     sequences=(EXAMPLE_PAIR,),
     tables=("sharing",),
-    figures=("current_task", "task_switch"),
+    figures=("current_task", "task_switch", "q_scale"),
     transfer=False,
 )
 
@@ -77,7 +77,7 @@ REPLAY_MODE = Study(
         Variant("perfect_memory", "online", {"replay_mode": "online"}),
     ),
     sequences=tuple(f"pair-{first}-{second}" for first, second in FORGOTTEN_PAIRS),
-    tables=("replay_mode",),
+    tables=("replay-mode",),
     figures=("task_curves",),
     transfer=False,
 )

@@ -39,7 +39,9 @@ class Study:
     sequences: tuple[str, ...]
     """By name or as tasks joined by commas; of several lengths if need be."""
     tables: tuple[str, ...] = ()
+    """Of `recall report`: how the names of the tables that give the answer begin."""
     figures: tuple[str, ...] = ()
+    """Of `recall report`: the kinds of figures that show it."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that all variants share."""
     seeds: int = SEEDS

@@ -14,7 +14,7 @@ REFERENCE = Study(
     question="How well is each task learnt alone, from scratch?",
     variants=methods("fine_tuning"),
     sequences=NUMBERED_TASKS,
-    tables=("reference",),
+    tables=("single-tasks",),
     figures=("task_curves",),
     transfer=False,
 )
@@ -24,8 +24,8 @@ PAIRS = Study(
     question="Does replay leave room to learn a second task, and does the first one stay?",
     variants=methods("perfect_memory", "recall"),
     sequences=tuple(f"pair-{i}-{j}" for i in _NUMBERS for j in _NUMBERS),
-    tables=("pairs",),
-    figures=("pair_matrices", "current_task", "task_switch"),
+    tables=("pairs", "pairs-counts"),
+    figures=("pair_matrices", "current_task", "task_switch", "q_scale"),
     transfer=False,
 )
 

@@ -62,6 +62,13 @@ def read_study(folder: Path) -> dict[str, Any]:
     return content
 
 
+def seconds_of(folder: Path) -> dict[str, float]:
+    """By fleet, how long it has trained so far."""
+    if not (folder / "study.json").exists():
+        return {}
+    return {fleet["name"]: fleet["seconds"] for fleet in read_study(folder)["fleets"]}
+
+
 def _identity(study: Study, choices: Choices) -> dict[str, Any]:
     kept = {
         name: value for name, value in dataclasses.asdict(choices).items() if name not in _NARROWING

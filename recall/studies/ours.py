@@ -9,7 +9,7 @@ COST = Study(
     question="What does each method cost beside plain SAC, in computation and in storage?",
     variants=SIX_METHODS,
     sequences=("cw3-1",),
-    tables=("computation", "storage"),
+    tables=("computation", "storage", "updates"),
     # Speed needs no trained policy, and one run of each method shows it.
     changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
     seeds=1,
@@ -54,7 +54,7 @@ FIDELITY = Study(
         Variant("recall", "bias-corrected", {"bias_corrected": True}),
     ),
     sequences=CW3.sequences,
-    tables=("fidelity",),
+    tables=("variants",),
     figures=("average_success", "seeds"),
 )
 
@@ -69,7 +69,7 @@ MEMORY = Study(
         ),
     ),
     sequences=CW3.sequences,
-    tables=("memory",),
+    tables=("variants",),
     figures=("average_success", "seeds"),
 )
 
@@ -83,6 +83,6 @@ SCALING = Study(
         "cw10",
         "cw20",
     ),
-    tables=("scaling",),
+    tables=("cw10",),
     figures=("scaling",),
 )

@@ -1,6 +1,7 @@
 """What a study would do, for `--dry-run`: runs, fleets, transitions, memory, time."""
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from recall.results.folder import is_finished
 from recall.studies.base import Study
 from recall.studies.choose import Choices
 from recall.studies.expected import HOW_TO_MEASURE, Expected, Speeds, expected
+from recall.studies.folder import seconds_of
 from recall.studies.plan import Fleet
 from recall.studies.run import plan_study
 from recall.studies.sizes import gibibytes
@@ -24,6 +26,8 @@ class Outlook:
     place: Place
     fleets: tuple[Fleet, ...]
     expected: tuple[Expected | None, ...]
+    took: Mapping[str, float]
+    """Seconds of the fleets that have trained before."""
 
     @classmethod
     def of(
@@ -37,6 +41,7 @@ class Outlook:
             place,
             tuple(fleets),
             tuple(expected(fleet, speeds) for fleet in fleets),
+            seconds_of(folder),
         )
 
     def state(self, fleet: Fleet) -> str:
@@ -71,11 +76,17 @@ class Outlook:
                 "steps_per_task": f"{fleet.spec.steps_per_task:,}",
                 "transitions": f"{fleet.transitions:,}",
                 "memory": gibibytes(fleet.memory_bytes),
-                "time": duration(time.seconds) if time else "?",
+                "time": self._time(fleet, time),
                 "state": self.state(fleet),
             }
             for fleet, time in zip(self.fleets, self.expected, strict=True)
         ]
+
+    def _time(self, fleet: Fleet, expected: Expected | None) -> str:
+        """What is expected of a fleet, or what it took."""
+        if self.state(fleet) == "finished" and fleet.name in self.took:
+            return f"took {duration(self.took[fleet.name])}"
+        return duration(expected.seconds) if expected else "?"
 
     def summary(self) -> list[str]:
         """What a person should know besides."""

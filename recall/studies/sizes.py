@@ -12,6 +12,8 @@ from recall.spec import FleetSpec, blueprint_of
 _FLOAT_BYTES = 4
 # The state itself, the one that an update writes beside it, and gradients.
 _STATES = 3
+# At the end of a task its rows, and these with the stored policy, stand beside D_old for a moment.
+_COPIES = 2
 # Passes through actor, two critics and two targets, forwards and backwards.
 _PASSES = 16
 # Allocators round up and leave gaps.
@@ -25,7 +27,7 @@ def replay_bytes(spec: FleetSpec, blueprint: Blueprint) -> int:
     wanted = spec.method.memory_per_task
     memory = capacity if wanted is None else min(wanted, capacity)
     kept = spec.tasks - 1 if spec.method.keeps() else 0
-    copied = memory if kept else 0
+    copied = _COPIES * memory if kept else 0
     numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width
     return _FLOAT_BYTES * numbers
 

@@ -2,7 +2,10 @@ import os
 
 import pytest
 
-from tests.studies.small_studies import Launch, launch
+from recall.api import run_fleet
+from recall.studies.run import plan_study
+from recall.watch import Watcher
+from tests.studies.small_studies import CHOICES, ROOM, STUDY, left_by
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -14,6 +17,9 @@ def _compile_once(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory) -> Launch:
-    """A small study that nothing happened to."""
-    return launch(tmp_path_factory.mktemp("finished") / "study")
+def uninterrupted(tmp_path_factory) -> dict[str, bytes]:
+    """What the small study leaves when nothing happens to it."""
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    for fleet in plan_study(STUDY, CHOICES, folder, ROOM):
+        run_fleet(fleet.spec, folder / fleet.name, Watcher())
+    return left_by(folder)

@@ -1,5 +1,6 @@
 """Whole studies in real processes, which crash, fail, are stopped and are killed."""
 
+import dataclasses
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import time
 
 from recall.launch.board import Lines
 from recall.launch.local import LocalLauncher
+from recall.results.store import write_json
 from recall.studies.folder import write_study
 from recall.studies.run import plan_study
 from tests.studies.small_studies import (
@@ -44,33 +46,6 @@ def about(folder):
     return json.loads((folder / "study.json").read_text())
 
 
-def test_a_study_ends_with_all_its_fleets_and_says_so(finished):
-    assert finished.exit_status == 0
-    assert finished.outcome.finished == list(FLEETS)
-    assert finished.failed_runs() == {}
-    assert [[run["seed"] for run in results.runs] for results in finished.results()] == [[0], [1]]
-    told = about(finished.folder)
-    assert told["study"] == "cw3"
-    assert told["question"] == STUDY.question
-    assert told["needs"] == ["reference"]
-    assert [fleet["name"] for fleet in told["fleets"]] == list(FLEETS)
-    for fleet in told["fleets"]:
-        assert fleet["variant"] == "fine_tuning"
-        assert fleet["finished"]
-        assert fleet["seconds"] > 0
-        assert fleet["attempts"] == 1
-
-
-def test_the_same_command_again_finds_nothing_to_do(finished):
-    before = left_by(finished.folder)
-    again = launch(finished.folder)
-    assert again.exit_status == 0
-    assert again.outcome.attempts == {}
-    assert len(again.finished) == 2
-    assert left_by(finished.folder) == before
-    assert [fleet["attempts"] for fleet in about(finished.folder)["fleets"]] == [1, 1]
-
-
 class KillOnce(Lines):
     """Kills a fleet's process when it has evaluated for the first time."""
 
@@ -85,13 +60,14 @@ class KillOnce(Lines):
             self._launcher._processes[event.job].kill()
 
 
-def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_path, finished):
+def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_path, uninterrupted):
     folder, (bad, good) = tmp_path / "study", FLEETS
     folder.mkdir()
-    write_study(folder, STUDY, CHOICES, plan_study(STUDY, CHOICES, folder, ROOM))
+    fleets = plan_study(STUDY, CHOICES, folder, ROOM)
+    write_study(folder, STUDY, CHOICES, fleets)
     # Begun, with a file where it wants a folder: it can never go on.
     (folder / bad).mkdir()
-    shutil.copy(finished.folder / bad / "run.json", folder / bad)
+    write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
     (folder / bad / "replay").write_text("no folder")
     told, launcher = io.StringIO(), LocalLauncher(folder / "logs")
     result = launch(
@@ -114,12 +90,25 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     again = launch(folder)
     assert again.exit_status == 0
     assert again.outcome.attempts == {bad: 1}
-    assert left_by(folder) == left_by(finished.folder)
+    assert left_by(folder) == uninterrupted
+    seeds = [[run["seed"] for run in results.runs] for results in again.results()]
+    assert sorted(seeds) == [[0], [1]]
+    assert again.failed_runs() == {}
+    told = about(folder)
+    assert (told["study"], told["question"]) == (STUDY.name, STUDY.question)
+    assert told["needs"] == ["reference"]
+    assert [fleet["name"] for fleet in told["fleets"]] == [bad, good]
+    assert [fleet["attempts"] for fleet in told["fleets"]] == [3, 2]
+    assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in told["fleets"])
+    # And then there is nothing left to do.
+    last = launch(folder)
+    assert (last.exit_status, last.outcome.attempts) == (0, {})
+    assert left_by(folder) == uninterrupted
 
 
 def study_process(folder, config):
     command = ["study", STUDY.name, "--sequences", SEQUENCE, "--methods", *CHOICES.methods]
-    command += ["--seeds", "2", "--runs-per-fleet", "1", "--config", config, "--out", folder]
+    command += ["--seeds", "1", "--config", config, "--out", folder]
     return subprocess.Popen(
         [sys.executable, "-m", "recall", *map(str, command)],
         stdout=subprocess.PIPE,
@@ -143,13 +132,13 @@ def is_alive(pid):
     return True
 
 
-def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, finished):
+def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrupted):
     folder, config = tmp_path / "study", tmp_path / "small.json"
     config.write_text(json.dumps(SMALL))
     first = study_process(folder, config)
     wait_for(lambda: rows_in(folder), "a chunk")
-    fleets = children_of(first.pid)
-    for pid in (first.pid, *fleets):  # nothing moves while somebody else tries
+    (fleet,) = children_of(first.pid)
+    for pid in (first.pid, fleet):  # nothing moves while somebody else tries
         os.kill(pid, signal.SIGSTOP)
     second = study_process(folder, config)
     _, error = second.communicate(timeout=60)
@@ -158,21 +147,25 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, finished):
 
     first.kill()
     first.communicate()
-    for pid in fleets:
-        os.kill(pid, signal.SIGCONT)
-    wait_for(lambda: not any(map(is_alive, fleets)), "its fleets to save and leave", 20)
+    os.kill(fleet, signal.SIGCONT)
+    wait_for(lambda: not is_alive(fleet), "the fleet to save and leave", 20)
     assert not list(folder.glob("*/outcome.json"))
 
     third = study_process(folder, config)
     before = rows_in(folder)
     wait_for(lambda: rows_in(folder) != before, "progress")
+    (fleet,) = children_of(third.pid)
+    os.kill(fleet, signal.SIGSTOP)  # so that it is not done before the signal comes
     third.send_signal(signal.SIGTERM)
+    os.kill(fleet, signal.SIGCONT)
     _, error = third.communicate(timeout=30)
     assert third.returncode == 143, error
-    last = error.splitlines()[-1]
-    left = "of 2 fleets are left; the same command goes on with them"
-    assert re.fullmatch(rf"recall: [12] {left}", last)
+    left = "recall: 1 of 1 fleets are left; the same command goes on with them"
+    assert error.splitlines()[-1] == left
     assert "Traceback" not in error
 
-    assert launch(folder).exit_status == 0
-    assert left_by(folder) == left_by(finished.folder)
+    one = dataclasses.replace(CHOICES, seeds=1)
+    assert launch(folder, choices=one).exit_status == 0
+    assert left_by(folder) == {
+        path: data for path, data in uninterrupted.items() if path.startswith(f"{FLEETS[0]}/")
+    }

@@ -1,13 +1,19 @@
 """A real cluster of several nodes on this machine, one of which is lost in the middle."""
 
+import dataclasses
 import io
 import json
+import os
 import re
+import shutil
+import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 from ray.cluster_utils import Cluster
 
+from recall.errors import BadValueError
 from recall.launch import ray as launcher
 from recall.launch.board import Lines
 from recall.launch.places import Where, place_of
@@ -21,10 +27,9 @@ QUICK = {
     "health_check_timeout_ms": 1000,
     "health_check_failure_threshold": 3,
 }
-NEEDS = launcher.Needs(cpus=1, gpus=0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
     made.add_node(num_cpus=1)
@@ -64,7 +69,7 @@ class LoseANode(Lines):
             self._cluster.remove_node(node, allow_graceful=False)
 
 
-def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, finished):
+def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, uninterrupted):
     folder, told = tmp_path / "study", io.StringIO()
     place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
     assert place.room.places == 2
@@ -80,4 +85,47 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, f
     assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
     assert f"{lost}: its node is lost" in told.getvalue()
     assert re.search(rf"{lost}: 1 x 400 steps, from step \d+", told.getvalue())
-    assert left_by(folder) == left_by(finished.folder)
+    assert left_by(folder) == uninterrupted
+
+
+class KillOnce(Lines):
+    """Kills a fleet's process when it has evaluated for the first time."""
+
+    killed = 0
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and not self.killed:
+            locks = Path(tempfile.gettempdir()).glob("recall-fleet-*/lock")
+            newest = max(locks, key=lambda path: path.stat().st_mtime)
+            self.killed = process_of(newest.parent)
+            os.kill(self.killed, signal.SIGKILL)
+            shutil.rmtree(newest.parent)  # as if it had been another machine's disk
+
+
+def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
+    tmp_path, cluster, uninterrupted
+):
+    folder, told = tmp_path / "study", io.StringIO()
+    place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
+    assert 0 < place.room.bytes_per_device < 2**50
+    result = run_study(
+        STUDY,
+        dataclasses.replace(CHOICES, seeds=1),
+        folder,
+        place.room,
+        place.launcher,
+        lambda jobs, before: KillOnce(jobs, before, told),
+        retries=1,
+        storage=f"file://{tmp_path}/store",
+    )
+    assert result.exit_status == 0, told.getvalue()
+    assert result.outcome.attempts == {FLEETS[0]: 2}
+    assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
+    whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
+    assert left_by(folder) == whole
+
+
+def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
+    with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
+        launcher.needs_of(64, None)

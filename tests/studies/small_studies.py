@@ -33,10 +33,12 @@ FLEETS = ("fine_tuning", "fine_tuning-2")
 ROOM = Room(bytes_per_device=2**30, runs_per_fleet=1)
 
 
-def launch(folder: Path, place: Launcher | None = None, **keywords: Any) -> Launch:
+def launch(
+    folder: Path, place: Launcher | None = None, choices: Choices = CHOICES, **keywords: Any
+) -> Launch:
     given = {"board": Board, "retries": 1} | keywords
     return run_study(
-        STUDY, CHOICES, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
+        STUDY, choices, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
     )
 
 

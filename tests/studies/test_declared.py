@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from recall.errors import UnknownNameError
+from recall.report.figures import FIGURES
 from recall.studies import STUDIES, study_named
 from recall.studies.choose import Choices, groups_of
 from recall.worlds.sequences import parse_sequence
@@ -37,6 +38,11 @@ def test_every_study_can_be_run_and_says_what_it_is_for(study):
     titles = [variant.title for variant in study.variants]
     assert len(set(titles)) == len(titles)
     assert all(re.fullmatch(r"[\w.,+=-]+", title) for title in titles)
+
+
+def test_the_figures_of_every_study_are_figures_of_the_report():
+    for study in STUDIES.values():
+        assert set(study.figures) <= set(FIGURES), study.name
 
 
 @pytest.mark.parametrize(

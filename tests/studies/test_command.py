@@ -1,0 +1,67 @@
+"""`recall study` as it is typed."""
+
+import json
+
+import pytest
+
+from recall.cli import main
+from recall.studies import STUDIES
+from tests.studies.small_studies import SEQUENCE, SMALL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["cw33"], "unknown study 'cw33'; did you mean 'cw3'?"),
+        (["cw3", "--scale", "1e-6"], "leaves 1 of 1,000,000 steps per task, less than one chunk"),
+        (["cw3", "--methods", "recal"], "unknown method of study cw3 'recal'"),
+        (["cw3", "--storage", "s3://bucket"], "--storage needs --launcher ray"),
+        (["cw3", "--fleets-at-once", "0"], "fleets_at_once 0 must be more than 0"),
+        (["cw3", "--bench", "nowhere.json"], "there is no file nowhere.json with speeds"),
+        (["cw20", "--memory", "0.5"], "one run of perfect_memory on 20 tasks needs 3."),
+    ],
+)
+def test_what_cannot_be_run_is_one_line_and_code_2_and_leaves_nothing(
+    arguments, told, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["study", *arguments])
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert error.startswith("recall: ")
+    assert told in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsys):
+    config, bench = tmp_path / "small.json", tmp_path / "speeds.json"
+    config.write_text(json.dumps(SMALL))
+    row = {"method": "fine_tuning", "runs": 2, "transitions_per_s": 10, "workers_alone_per_s": 1e6}
+    bench.write_text(json.dumps({"rows": [row]}))
+    arguments = ["study", "cw3", "--sequences", SEQUENCE, "--methods", "fine_tuning"]
+    arguments += ["--seeds", "2", "--config", str(config), "--bench", str(bench), "--dry-run"]
+    arguments += ["--out", str(tmp_path / "study")]
+    main([*arguments, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["runs"] == 2
+    assert told["transitions"] == 2 * 400
+    assert told["device_bytes"] > 2**20
+    assert told["seconds"] == pytest.approx(80, rel=0.01)
+    (fleet,) = told["fleets"]
+    assert fleet["memory_bytes"] > 0
+    assert fleet["runs"] == [f"fine_tuning-{SEQUENCE}-seed{seed}" for seed in (0, 1)]
+    assert not (tmp_path / "study").exists()
+    main(arguments)
+    lines = capsys.readouterr()
+    assert lines.out.startswith("fine_tuning\t2\t2\t200\t800\t")
+    assert "2 runs in 1 fleets, 800 transitions" in lines.err
+    assert "about 0:01:20 in all" in lines.err
+
+
+def test_the_studies_are_listed_with_their_questions(capsys):
+    main(["list", "studies"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == list(STUDIES)
+    assert lines[0].split("\t")[1] == STUDIES["reference"].question

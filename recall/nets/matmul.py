@@ -1,21 +1,16 @@
-"""Matrix products in the precision that the settings name.
+"""A layer whose matrix products take bfloat16 inputs and sum in float32.
 
-With `bfloat16` the inputs of every product are rounded to 8 bits of mantissa, forwards and
-backwards, which halves the memory they travel through; parameters, sums, optimiser and losses
-stay float32.
+Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product, and a
+hidden layer's outputs are kept as the next layer will read them: half the memory to travel
+through, forwards and backwards. Parameters, their gradients, optimiser and losses stay float32.
 """
 
-from typing import Any
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 
 Array = jax.Array
-
-
-def dot_general(x: Array, kernel: Array, *dimensions: Any, **_: Any) -> Array:
-    """Rows [..., in] times kernel [in, out], inputs rounded; stands in for lax.dot_general."""
-    return _rounded_product(x, kernel)
 
 
 def _product(a: Array, b: Array) -> Array:
@@ -25,21 +20,41 @@ def _product(a: Array, b: Array) -> Array:
     return jnp.matmul(a, b, preferred_element_type=jnp.float32)
 
 
-@jax.custom_vjp
-def _rounded_product(x: Array, kernel: Array) -> Array:
-    return _forward(x, kernel)[0]
+def half_layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Array:
+    """Rows x [n, in] times kernel [in, out] plus bias.
+
+    With a `slope` below 0 the outputs go through a (leaky) ReLU and are bfloat16; without they
+    are float32.
+    """
+    return _layer(x.astype(jnp.bfloat16), kernel, bias, slope)
 
 
-def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
-    kept = x.astype(jnp.bfloat16), kernel.astype(jnp.bfloat16)
-    return _product(*kept), kept
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Array:
+    return _forward(x, kernel, bias, slope)[0]
 
 
-def _backward(kept: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    x, kernel = kept
+def _forward(
+    x: Array, kernel: Array, bias: Array, slope: float | None
+) -> tuple[Array, tuple[Array, ...]]:
+    kernel = kernel.astype(jnp.bfloat16)
+    before = _product(x, kernel) + bias
+    if slope is None:
+        return before, (x, kernel)
+    outputs = jnp.where(before > 0, before, slope * before).astype(jnp.bfloat16)
+    return outputs, (x, kernel, outputs)
+
+
+def _backward(
+    slope: float | None, kept: tuple[Array, ...], gradient: Array
+) -> tuple[Array, Array, Array]:
+    x, kernel, *outputs = kept
+    if slope is not None:
+        gradient = jnp.where(outputs[0] > 0, gradient, slope * gradient)
+    of_bias = jnp.sum(gradient, axis=0, dtype=jnp.float32)
     gradient = gradient.astype(jnp.bfloat16)
-    rows, gradient_rows = (each.reshape(-1, each.shape[-1]) for each in (x, gradient))
-    return _product(gradient, kernel.T), _product(rows.T, gradient_rows)
+    of_x = _product(gradient, kernel.T).astype(jnp.bfloat16)
+    return of_x, _product(x.T, gradient), of_bias
 
 
-_rounded_product.defvjp(_forward, _backward)
+_layer.defvjp(_forward, _backward)

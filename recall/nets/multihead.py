@@ -12,7 +12,6 @@ pass over memory, and taking a task's head is one slice.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import flax.linen as nn
@@ -25,12 +24,13 @@ from recall.nets import matmul
 Array = jax.Array
 Params = dict[str, Array]  # {"trunk": [size], "heads": [task, size]}
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
-    "relu": nn.relu,
-    "leaky_relu": lambda x: nn.leaky_relu(x, 0.2),
-}
+SLOPES = {"relu": 0.0, "leaky_relu": 0.2}  # of the activations, below 0
 LAST_LAYER = "out"
 HIDDEN = "hidden_outputs"
+
+
+def _activate(x: Array, slope: float) -> Array:
+    return nn.leaky_relu(x, slope) if slope else nn.relu(x)
 
 
 class Rows(NamedTuple):
@@ -55,6 +55,19 @@ class Rows(NamedTuple):
         return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
 
 
+class _HalfDense(nn.Module):
+    """nn.Dense with its activation, in half precision where it is harmless (recall.nets.matmul)."""
+
+    width: int
+    slope: float | None = None
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        kernel = self.param("kernel", nn.initializers.zeros, (x.shape[-1], self.width))
+        bias = self.param("bias", nn.initializers.zeros, (self.width,))
+        return matmul.half_layer(x, kernel, bias, self.slope)
+
+
 class _Layers(nn.Module):
     widths: tuple[int, ...]
     activation: str
@@ -64,20 +77,19 @@ class _Layers(nn.Module):
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        dense = partial(
-            nn.Dense,
-            dot_general=matmul.dot_general if self.half_inputs else None,
-        )
+        linear = _HalfDense if self.half_inputs else nn.Dense
         for layer, width in enumerate(self.widths):
-            x = dense(width, name=f"hidden_{layer:02}")(x)
+            name = f"hidden_{layer:02}"
             if layer == 0 and self.normalise_first:
-                x = nn.tanh(nn.LayerNorm(name="norm")(x))
+                x = nn.tanh(nn.LayerNorm(name="norm")(linear(width, name=name)(x)))
+            elif self.half_inputs:
+                x = _HalfDense(width, SLOPES[self.activation], name=name)(x)
             else:
-                x = ACTIVATIONS[self.activation](x)
+                x = _activate(nn.Dense(width, name=name)(x), SLOPES[self.activation])
             self.sow(HIDDEN, HIDDEN, x)  # kept only for those who ask
         if self.outputs is None:
             return x
-        return dense(self.outputs, name=LAST_LAYER)(x)
+        return linear(self.outputs, name=LAST_LAYER)(x)
 
 
 @dataclass(frozen=True)

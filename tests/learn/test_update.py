@@ -164,7 +164,7 @@ def test_distillation_alone_brings_a_policy_back():
 
 @pytest.mark.parametrize("inherit", [False, True])
 def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
-    blueprint = make_blueprint()
+    blueprint = make_blueprint(dataclasses.replace(make_blueprint().method, reset_optimiser=False))
     popart = dataclasses.replace(blueprint.settings.popart, inherit=inherit)
     blueprint = dataclasses.replace(
         blueprint, settings=dataclasses.replace(blueprint.settings, popart=popart)

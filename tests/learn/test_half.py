@@ -1,0 +1,63 @@
+"""Matrix products with bfloat16 inputs: what is rounded, and that little is lost."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+
+from recall.nets.matmul import half_layer
+from recall.nets.multihead import Rows
+from tests.learn.small import make_blueprint
+
+
+def rounded(array):
+    return np.asarray(array).astype(bfloat16).astype(np.float32)
+
+
+@pytest.mark.parametrize("slope", [None, 0.0, 0.2])
+def test_inputs_and_outputs_are_rounded_and_sums_are_not(slope):
+    rng = np.random.default_rng(0)
+    x, kernel, bias = (rng.normal(size=size).astype(np.float32) for size in ((5, 40), (40, 7), 7))
+    weight = rng.normal(size=(5, 7)).astype(np.float32)
+
+    def loss(x, kernel, bias):
+        outputs = half_layer(x, kernel, bias, slope).astype(jnp.float32)
+        return jnp.sum(weight * outputs), outputs
+
+    found, outputs = jax.grad(loss, argnums=(0, 1, 2), has_aux=True)(x, kernel, bias)
+    before = rounded(x) @ rounded(kernel) + bias
+    expected, gradient = before, weight
+    if slope is not None:
+        expected = rounded(np.where(before > 0, before, slope * before))
+        gradient = rounded(weight)
+        gradient = np.where(expected > 0, gradient, rounded(rounded(slope) * gradient))
+    np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-5)
+    of_x, of_kernel, of_bias = found
+    np.testing.assert_allclose(of_bias, gradient.sum(axis=0), rtol=1e-5, atol=1e-5)
+    gradient = rounded(gradient)
+    np.testing.assert_allclose(of_kernel, rounded(x).T @ gradient, rtol=1e-5, atol=1e-5)
+    exact = gradient @ rounded(kernel).T
+    np.testing.assert_allclose(of_x, exact, rtol=2**-8, atol=1e-6)
+    np.testing.assert_array_equal(of_x, rounded(of_x))
+
+
+def test_a_network_in_half_precision_hardly_differs():
+    exact = make_blueprint().critic
+    half = replace(exact, half_inputs=True)
+    params = exact.init(jax.random.PRNGKey(0))
+    assert jax.tree.map(jnp.shape, half.init(jax.random.PRNGKey(0))) == jax.tree.map(
+        jnp.shape, params
+    )
+    x = jax.random.normal(jax.random.PRNGKey(1), (12, exact.inputs))
+    rows = Rows(8, 2, 2)
+
+    def loss(params, network):
+        return jnp.mean((network.apply(params, x, rows) - 1.0) ** 2)
+
+    one, other = (jax.grad(loss)(params, network) for network in (exact, half))
+    for name in params:
+        difference = np.linalg.norm(one[name] - other[name]) / np.linalg.norm(one[name])
+        assert 0.0 < difference < 0.03

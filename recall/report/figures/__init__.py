@@ -16,6 +16,7 @@ from recall.report.figures import (
     pair_matrices,
     plasticity,
     q_scale,
+    scaling,
     seeds,
     task_curves,
     task_switch,
@@ -38,6 +39,7 @@ FIGURES: dict[str, Callable[[Scene], Iterator[Sketch | Skipped]]] = {
         transfer_areas,
         pair_matrices,
         ablation,
+        scaling,
         task_switch,
         q_scale,
         plasticity,
@@ -51,10 +53,15 @@ def draw_all(
     measure: Measure | None = None,
     kinds: Iterable[str] | None = None,
     formats: Sequence[str] = FORMATS,
+    detailed: int | None = 2,
 ) -> Gallery:
-    """Draw every figure that the runs have data for into `folder`; `kinds` names fewer."""
+    """Draw every figure that the runs have data for into `folder`; `kinds` names fewer.
+
+    `detailed` is how many sequences of a family have figures of their own, None for all: they
+    take most of the time.
+    """
     drawn, skipped = [], []
-    for found in sketch_all(Scene(collection, measure or Measure()), kinds):
+    for found in sketch_all(Scene(collection, measure or Measure(), detailed), kinds):
         if isinstance(found, Skipped):
             skipped.append(found)
             continue

@@ -9,7 +9,7 @@ import numpy as np
 from recall.results.intervals import CONFIDENCE, generator
 
 Array = np.ndarray
-DRAWS = 500  # for each point; the edges of a band show no more digits than this gives
+DRAWS = 300  # for each point; the edges of a band show no more digits than this gives
 
 
 @dataclass(frozen=True, eq=False)

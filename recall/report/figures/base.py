@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recall.report.figures.bands import Band
+from recall.report.figures.style import Look, looks
 from recall.results.collection import Collection
 from recall.results.run import RunResult
 from recall.results.scores import Measure, ScoreBoard
@@ -129,11 +130,18 @@ class Scene:
 
     collection: Collection
     measure: Measure = field(default_factory=Measure)
+    detailed: int | None = 2
+    """How many sequences of a family have figures of their own; None for all."""
 
     @cached_property
     def board(self) -> ScoreBoard:
         """The metrics of every label and sequence."""
         return ScoreBoard(self.collection, self.measure)
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """Of every label; the same in all figures."""
+        return looks(self.collection.sequential.runs)
 
     def successes(self, run: RunResult) -> Array:
         """[evaluation, task]."""

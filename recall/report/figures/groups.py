@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from recall.results.collection import Collection
 from recall.results.run import RunResult
+from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
 PANELS = 12  # the most sequences of a family that are drawn side by side
@@ -98,15 +99,30 @@ def _group(sequence: str, part: Collection) -> Group:
 
 
 def main_labels(collection: Collection) -> list[str]:
-    """A label for each method: its plain one, or all of its variants where it has no plain one."""
+    """A label for each method: its plain one, or all of its variants where it has no plain one.
+
+    Where there is but one method, its variants are what is compared.
+    """
     variants: dict[str, dict[str, RunResult]] = {}
     for run in collection.sequential.runs:
         variants.setdefault(run.method, {}).setdefault(run.label, run)
+    if len(variants) == 1:
+        return [label for runs in variants.values() for label in runs]
     chosen = []
     for runs in variants.values():
         plain = [label for label, run in runs.items() if not run.variant or run.source != "recall"]
         chosen += plain or list(runs)
     return chosen
+
+
+def shown_families(collection: Collection, staged: bool = False) -> list[Family]:
+    """The families with their main labels; `staged` leaves methods out that know no stages."""
+    shown = main_labels(collection)
+    if staged:
+        together = {run.label for run in collection.runs if learnt_together(run.method)}
+        shown = [label for label in shown if label not in together]
+    found = [family.only(shown) for family in families(collection)]
+    return [family for family in found if family.groups]
 
 
 def slug(name: str) -> str:

@@ -40,6 +40,7 @@ def draw_band(axes: Axes, found: Band, look: Look, label: str, breaks: Sequence[
     first = sum(label.encode()) % every
     axes.plot(
         x, mean, color=look.colour, linestyle=look.dash, label=label, marker=look.marker,
+        linewidth=1.2 if len(x) < 80 else 0.9,
         markersize=3.0, markevery=(first, every), markeredgecolor="white", markeredgewidth=0.4,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, pl
 from recall.report.figures.groups import main_labels, pair_of, slug
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.table import number_text
+from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS
 
 Array = np.ndarray
@@ -52,7 +53,7 @@ def matrices(scene: Scene, label: str) -> tuple[Array, Array, Array]:
     found = np.full((3, len(TASKS), len(TASKS)), np.nan)
     for (other, _), scores in scene.board.scores.items():
         pair = pair_of(scores.tasks)
-        if other == label and pair is not None:
+        if other == label and pair is not None and not learnt_together(scores.method):
             final, trained = scores.final.mean(axis=0), scores.trained.mean(axis=0)
             found[:, pair[0], pair[1]] = final[0], final[1], trained[0] - final[0]
     return found[0], found[1], found[2]

@@ -1,6 +1,6 @@
 """Whether networks can still learn: dormant units, rank, weights and gradients over training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from recall.report.figures import layout
@@ -8,7 +8,7 @@ from recall.report.figures.base import Panel, Scene, Sketch, Skipped
 from recall.report.figures.groups import Group, slug
 from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.records import column, fit_scale, of_groups
-from recall.report.figures.style import looks
+from recall.report.figures.style import Look
 
 KIND = "plasticity"
 SHOWN = (
@@ -25,7 +25,7 @@ def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     yield from of_groups(scene, KIND, "its training records tell nothing of plasticity", _sketch)
 
 
-def _sketch(group: Group) -> Sketch | None:
+def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
     names = [
         (f"{key}_{suffix}", f"{network}: {what}")
         for suffix, network in NETWORKS
@@ -34,7 +34,6 @@ def _sketch(group: Group) -> Sketch | None:
     found = [bands_of(group, partial(column, name=name)) for name, _ in names]
     if not any(found[i] for i, (name, _) in enumerate(names) if not name.startswith("grad_")):
         return None
-    styles = looks(run for runs in group.runs.values() for run in runs)
     labels = [label for label in group.runs if any(label in bands for bands in found)]
     legend = [layout.handle(label, styles[label]) for label in labels]
     space = layout.Space(left=0.34, beside=0.34, under=0.16)

@@ -1,6 +1,6 @@
 """How large every task's Q values are, over training: scales that compete for one network."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -24,7 +24,7 @@ def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     yield from of_groups(scene, KIND, "its training records have no Q values", _sketch)
 
 
-def _sketch(group: Group) -> Sketch | None:
+def _sketch(group: Group, _: Mapping[str, Look]) -> Sketch | None:
     by_task = [
         bands_of(group, partial(column, name="q_value", task=task))
         for task in range(len(group.tasks))

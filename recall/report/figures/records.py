@@ -1,6 +1,6 @@
 """Curves of training records: losses, norms and whatever else a learner writes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,10 +9,13 @@ from matplotlib.ticker import SymmetricalLogLocator
 from recall.report.figures.bands import thinned
 from recall.report.figures.base import Scene, Sketch, Skipped
 from recall.report.figures.current_task import current, stage_of
-from recall.report.figures.groups import Family, Group, families, main_labels
+from recall.report.figures.groups import Group, shown_families
+from recall.report.figures.style import Look
+from recall.report.figures.success import NO_SEQUENCES
 from recall.results.run import RunResult
 
 Array = np.ndarray
+Sketcher = Callable[[Group, Mapping[str, Look]], Sketch | None]
 POINTS = 240  # of a curve, about
 MOST_RUNS = 10  # of a label, whose records are read: they are long
 
@@ -30,27 +33,21 @@ def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, A
     return thinned(steps, values, stage_of(steps, run), max(10, POINTS // len(run.tasks)))
 
 
-def recorded_groups(scene: Scene) -> Iterator[tuple[Family, Group]]:
-    """The first sequence of each family, with at most ten runs of each label.
+def of_groups(
+    scene: Scene, kind: str, lacking: str, sketch: Sketcher, staged: bool = False
+) -> Iterator[Sketch | Skipped]:
+    """A figure for the first sequence of each family, with at most ten runs of each label.
 
     Training records are long; more of them would show no more.
     """
-    shown = main_labels(scene.collection)
-    for family in families(scene.collection):
-        for group in family.only(shown).groups[:1]:
-            runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
-            yield family, Group(group.sequence, group.tasks, group.steps_per_task, runs)
-
-
-def of_groups(
-    scene: Scene, kind: str, lacking: str, sketch: Callable[[Group], Sketch | None]
-) -> Iterator[Sketch | Skipped]:
-    """A figure for each recorded group; told where there is nothing to draw."""
-    groups = list(recorded_groups(scene))
-    if not groups:
-        yield Skipped(kind, "there are no runs of more than one task")
-    for _, group in groups:
-        yield sketch(group) or Skipped(kind, f"{group.sequence}: {lacking}")
+    found = shown_families(scene.collection, staged)
+    if not found:
+        yield Skipped(kind, NO_SEQUENCES)
+    for family in found:
+        group = family.groups[0]
+        runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
+        fewer = Group(group.sequence, group.tasks, group.steps_per_task, runs)
+        yield sketch(fewer, scene.looks) or Skipped(kind, f"{group.sequence}: {lacking}")
 
 
 def fit_scale(axes: Axes, arrays: list[Array]) -> None:

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from recall.report.figures import layout
 from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
-from recall.report.figures.groups import Family, families, main_labels, slug
-from recall.report.figures.style import TEXT, Look, looks
+from recall.report.figures.groups import Family, shown_families, slug
+from recall.report.figures.style import TEXT, Look
 from recall.results.intervals import Estimate, Sampled, mean_of
 from recall.results.metrics import transfer
 from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, Scores
@@ -34,9 +34,8 @@ class _Row:
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     """A figure for each family."""
     drawn = False
-    shown = main_labels(scene.collection)
-    for family in families(scene.collection):
-        found = {name: _rows(scene, family.only(shown), name) for name in METRICS}
+    for family in shown_families(scene.collection):
+        found = {name: _rows(scene, family, name) for name in METRICS}
         if found[PERFORMANCE]:
             drawn = True
             yield _sketch(scene, family, {name: rows for name, rows in found.items() if rows})
@@ -68,7 +67,7 @@ def values_of(scores: Scores, metric: str) -> Array:
 
 
 def _sketch(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Sketch:
-    styles = looks(scene.collection.sequential.runs)
+    styles = scene.looks
     labels = [row.label for row in rows[PERFORMANCE]]
     longest = max(layout.text_width(label, 7.0) for label in labels)
     space = layout.Space(left=min(2.6, longest + 0.2), beside=0.2, above=0.24)

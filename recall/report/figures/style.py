@@ -59,10 +59,15 @@ class Look:
 
 
 def looks(runs: Iterable[RunResult]) -> dict[str, Look]:
-    """Of every label: its method's colour and marker; variants differ in their dashes."""
+    """Of every label: its method's colour and marker; variants differ in their dashes.
+
+    Where there are only variants of one method, they have colours of their own.
+    """
     first: dict[str, RunResult] = {}
     for run in runs:
         first.setdefault(run.label, run)
+    if len(first) > 1 and len({run.method for run in first.values()}) == 1:
+        return variant_looks(list(first.values()))
     seen: dict[str, int] = {}
     found = {}
     for label, run in first.items():

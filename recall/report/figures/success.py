@@ -8,18 +8,12 @@ from matplotlib.figure import Figure
 
 from recall.report.figures import layout
 from recall.report.figures.base import Panel, Scene, Sketch, Skipped
-from recall.report.figures.groups import (
-    PANELS,
-    Family,
-    Group,
-    families,
-    main_labels,
-    slug,
-)
+from recall.report.figures.groups import PANELS, Family, Group, shown_families, slug
 from recall.report.figures.lines import CurveOf, bands_of, draw_bands, seeds_in_words
-from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, Look, looks
+from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, Look
 
 Array = np.ndarray
+NO_SEQUENCES = "there are no runs of one task after the other"
 NAMED_STAGES = 7  # from here on a figure of one sequence is wide and names its stages
 
 
@@ -33,19 +27,30 @@ def of_families(
     what: str = "success",
 ) -> Iterator[Sketch | Skipped]:
     """A figure for each family, of the labels that stand for the methods."""
-    found = families(scene.collection)
+    found = shown_families(scene.collection, staged=broken)
     if not found:
-        yield Skipped(kind, "there are no runs of more than one task")
-    shown = main_labels(scene.collection)
+        yield Skipped(kind, NO_SEQUENCES)
     for family in found:
-        family = family.only(shown)
         if len(family.groups) > PANELS:
             reason = f"{family.name} has {len(family.groups)} sequences, more than fit one figure"
             yield Skipped(kind, reason)
             continue
-        names = looks(run for g in family.groups for runs in g.runs.values() for run in runs)
         text = f"{caption} {seeds_in_words(family.groups)}"
-        yield family_sketch(kind, heading, text, family, names, curve_of, broken, what=what)
+        yield family_sketch(kind, heading, text, family, scene.looks, curve_of, broken, what=what)
+
+
+def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
+    """The sequences that have figures of their own, with the labels that stand for the methods."""
+    found = shown_families(scene.collection, staged)
+    if not found:
+        yield Skipped(kind, NO_SEQUENCES)
+    for family in found:
+        groups = family.groups
+        yield from groups[: scene.detailed]
+        if left := groups[len(groups[: scene.detailed]) :]:
+            names = left[0].sequence + (f" to {left[-1].sequence}" if len(left) > 1 else "")
+            reason = f"of {family.name} the first {scene.detailed} are drawn, and not {names}"
+            yield Skipped(kind, reason)
 
 
 def family_sketch(

@@ -7,9 +7,9 @@ import numpy as np
 
 from recall.report.figures import layout
 from recall.report.figures.base import Panel, Scene, Sketch, Skipped
-from recall.report.figures.groups import PANELS, Group, families, main_labels, slug
+from recall.report.figures.groups import Group, slug
 from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
-from recall.report.figures.style import looks
+from recall.report.figures.success import each_sequence
 from recall.results.run import RunResult
 
 Array = np.ndarray
@@ -19,16 +19,8 @@ OWN_STAGE = "own stage"  # marks the shading
 
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     """A figure for each sequence."""
-    found = families(scene.collection)
-    if not found:
-        yield Skipped(KIND, "there are no runs of more than one task")
-    shown = main_labels(scene.collection)
-    for family in found:
-        if len(family.groups) > PANELS:
-            yield Skipped(KIND, f"{family.name} has {len(family.groups)} sequences, too many")
-            continue
-        for group in family.only(shown).groups:
-            yield _sketch(scene, group)
+    for group in each_sequence(scene, KIND):
+        yield group if isinstance(group, Skipped) else _sketch(scene, group)
 
 
 def _own_curve(scene: Scene, task: int, run: RunResult) -> tuple[Array, Array]:
@@ -36,7 +28,7 @@ def _own_curve(scene: Scene, task: int, run: RunResult) -> tuple[Array, Array]:
 
 
 def _sketch(scene: Scene, group: Group) -> Sketch:
-    styles = looks(run for runs in group.runs.values() for run in runs)
+    styles = scene.looks
     legend = [layout.handle(label, styles[label]) for label in group.runs]
     count = len(group.tasks)
     columns = count if count < 6 else 3 if count == 6 else 5

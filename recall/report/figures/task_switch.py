@@ -1,6 +1,6 @@
 """Losses and Q values of the task in training, across the switch from the first to the second."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from recall.report.figures import layout
@@ -8,7 +8,7 @@ from recall.report.figures.base import Panel, Scene, Sketch, Skipped
 from recall.report.figures.groups import Group, slug
 from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.records import column, fit_scale, of_groups
-from recall.report.figures.style import looks
+from recall.report.figures.style import Look
 
 KIND = "task_switch"
 SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, current task"))
@@ -16,15 +16,14 @@ SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, 
 
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     """A figure for the first sequence of each family."""
-    yield from of_groups(scene, KIND, "its training records have no losses", _sketch)
+    yield from of_groups(scene, KIND, "its training records have no losses", _sketch, staged=True)
 
 
-def _sketch(group: Group) -> Sketch | None:
+def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
     end = 2 * group.steps_per_task
     found = [bands_of(group, partial(column, name=name)) for name, _ in SHOWN]
     if not any(found):
         return None
-    styles = looks(run for runs in group.runs.values() for run in runs)
     labels = [label for label in group.runs if any(label in bands for bands in found)]
     legend = [layout.handle(label, styles[label]) for label in labels]
     space = layout.Space(beside=0.42)

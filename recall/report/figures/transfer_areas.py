@@ -10,8 +10,9 @@ from recall.report.figures import layout
 from recall.report.figures.bands import Band, band
 from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
 from recall.report.figures.current_task import current
-from recall.report.figures.groups import PANELS, Group, families, main_labels, slug
-from recall.report.figures.style import GREY, INK, TINY, Look, looks
+from recall.report.figures.groups import Group, slug
+from recall.report.figures.style import GREY, INK, TINY, Look
+from recall.report.figures.success import each_sequence
 from recall.report.table import estimate_text, number_text
 from recall.results.scores import Scores
 
@@ -23,16 +24,8 @@ _LOSS, _HATCH = "#8c8c8c", "///////"
 
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     """A figure for each sequence whose tasks have all been learnt alone too."""
-    found = families(scene.collection)
-    if not found:
-        yield Skipped(KIND, "there are no runs of more than one task")
-    shown = main_labels(scene.collection)
-    for family in found:
-        if len(family.groups) > PANELS:
-            yield Skipped(KIND, f"{family.name} has {len(family.groups)} sequences, too many")
-            continue
-        for group in family.only(shown).groups:
-            yield _for_sequence(scene, group)
+    for group in each_sequence(scene, KIND, staged=True):
+        yield group if isinstance(group, Skipped) else _for_sequence(scene, group)
 
 
 def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
@@ -50,19 +43,21 @@ def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
 
 
 def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
-    styles = looks(run for found in scores for run in found.runs)
     references = [_reference(scene, scores[0], task) for task in range(len(group.tasks))]
     space = layout.Space(above=0.24, under=0.06)
     figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
     panels = []
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
-        look = styles[found.label]
+        look = scene.looks[found.label]
         own = band(
             [(run.steps, current(run, run.steps, scene.successes(run))) for run in found.runs]
         )
-        stages = list(group.stages())
-        for (task, start, end), reference in zip(stages, references, strict=True):
-            _stage(ax, own.within(start, end), start, reference, look)
+        _draw_areas(
+            ax,
+            [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
+            look,
+        )
+        for task, start, end in group.stages():
             _say(ax, found, task, (start + end) / 2, group)
         layout.steps_axis(
             ax, group.total_steps, group.steps_per_task, labelled=index == len(scores) - 1
@@ -77,8 +72,8 @@ def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
         f"{KIND}-{slug(group.sequence)}",
         f"Forward transfer on {group.sequence}",
         "Success on the task in training (colour) and of a network that learns it alone (thin "
-        "line). Coloured areas are gains, grey ones losses; the numbers are the forward transfer "
-        "of each task, the area over what the reference leaves to gain. Tasks: "
+        "line). Coloured areas are gains, hatched ones losses; the numbers are the forward "
+        "transfer of each task, the area over what the reference leaves to gain. Tasks: "
         f"{', '.join(group.tasks)}.",
         figure,
         tuple(panels),
@@ -101,14 +96,22 @@ def _reference(scene: Scene, scores: Scores, task: int) -> Band:
     return band(curves)
 
 
-def _stage(axes: Axes, own: Band, start: int, reference: Band, look: Look) -> None:
-    """One stage: both curves, and what lies between them."""
+def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
+    """[3, step] steps, own success and the reference's in one stage, with a gap at the end."""
+    _, start, end = stage
+    own = own.within(start, end)
     if not len(own.steps) or not len(reference.steps):
-        return
-    x = np.unique(np.concatenate([own.steps, reference.steps + start]))
-    x = x[x <= own.steps[-1]]
-    mine = np.interp(x, own.steps, own.mean)
-    other = np.interp(x, reference.steps + start, reference.mean)
+        return np.zeros((3, 0))
+    steps = np.unique(np.concatenate([own.steps, reference.steps + start]))
+    steps = steps[steps <= own.steps[-1]]
+    mine = np.interp(steps, own.steps, own.mean)
+    other = np.interp(steps, reference.steps + start, reference.mean)
+    return np.concatenate([[steps, mine, other], np.full((3, 1), np.nan)], axis=1)
+
+
+def _draw_areas(axes: Axes, stages: list[Array], look: Look) -> None:
+    """Both curves, and what lies between them."""
+    x, mine, other = np.concatenate(stages, axis=1)
     area: Any = {"interpolate": True, "linewidth": 0}
     axes.fill_between(
         x, mine, other, where=mine >= other, color=look.colour, alpha=0.3, gid=GAIN, **area
@@ -118,7 +121,7 @@ def _stage(axes: Axes, own: Band, start: int, reference: Band, look: Look) -> No
         gid=LOSS, **area,
     )  # fmt: skip
     axes.plot(x, other, color=INK, linewidth=0.6)
-    axes.plot(own.steps, own.mean, color=look.colour, linewidth=1.1)
+    axes.plot(x, mine, color=look.colour, linewidth=1.1)
 
 
 def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:

@@ -21,7 +21,7 @@ SMALL: dict[str, Any] = {
     "update_after": 100,
     "uniform_steps": 100,
     "evaluate_every": 100,
-    "evaluation_episodes": 2,
+    "evaluation_episodes": 1,
     "record_every": 100,
     "workers": 2,
     "checkpoint_minutes": 0.003,

@@ -200,8 +200,8 @@ def test_the_time_comes_from_what_was_measured(tmp_path):
     (fleet,) = plan_study(
         STUDY, dataclasses.replace(CHOICES, methods=("lambda=10",)), tmp_path, ROOM
     )
-    # 2 tasks x 2 evaluations, each of 2 runs x 2 tasks x 2 modes x 2 episodes of 50 steps.
-    horizon = evaluation_steps(fleet.spec) / (4 * 2 * 2 * 2 * 2)
+    # 2 tasks x 2 evaluations, each of 2 runs x 2 tasks x 2 modes x 1 episode of 50 steps.
+    horizon = evaluation_steps(fleet.spec) / (4 * 2 * 2 * 2)
     assert horizon == 50
     # Bursts of 5 after steps 100, 150 and 200 of each task.
     assert updates(fleet.spec) == 2 * 3 * 5

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -109,6 +110,7 @@ def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
     table = Table(
         title=f"success just learnt and at the end, mean of {len(plan.seeds)} seeds",
         caption="forward transfer: against learning each task alone, from scratch",
+        box=box.SIMPLE_HEAD,  # fits 80 columns
     )
     table.add_column("method", no_wrap=True)
     tasks = [task.removeprefix("point-") for task in plan.tasks]
@@ -120,7 +122,7 @@ def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
         pairs = zip(row.learnt, row.success, strict=True)
         table.add_row(
             method_class(row.method).label,
-            *(f"{end:.0%}" if together else f"{own:.0%} → {end:.0%}" for own, end in pairs),
+            *(f"{end:.0%}" if together else f"{100 * own:.0f}→{end:.0%}" for own, end in pairs),
             f"[bold]{row.performance:.2f}[/bold]",
             *(("", "") if together else (f"{row.forgetting:.2f}", f"{row.transfer:+.2f}")),
         )

@@ -194,13 +194,20 @@ def end_retraining(blueprint: Blueprint, state: LearnerState, task: Array) -> Le
     return jax.vmap(blueprint.method.on_retraining_end, in_axes=(0, None))(state, task)
 
 
-@partial(jax.jit, static_argnames=("blueprint",))
 def plasticity(
     blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
-) -> Metrics:
+) -> dict[str, Any]:
     """How well the networks of now can still learn, [run] each; training goes on untouched."""
+    measured, features = _plasticity(blueprint, state, replay, stage, step)
+    ranks = {name: plasticity_of.effective_rank(np.asarray(f)) for name, f in features.items()}
+    return measured | ranks
 
-    def one_run(state: LearnerState, replay: Replay) -> Metrics:
+
+@partial(jax.jit, static_argnames=("blueprint",))
+def _plasticity(
+    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
+) -> Any:
+    def one_run(state: LearnerState, replay: Replay) -> Any:
         key = jax.random.fold_in(jax.random.fold_in(state.key, 3), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
         batch = buffers.sample_new(replay, stage, blueprint.columns, bits)

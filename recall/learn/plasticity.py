@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from recall.learn.apply import global_norm
 from recall.learn.build import Blueprint
@@ -43,16 +44,25 @@ def dormant_share(layers: Sequence[Array]) -> Array:
     return dormant / units
 
 
-def effective_rank(features: Array) -> Array:
-    """How many dimensions the features [rows, units] fill; 0 where all are 0."""
+def effective_rank(features: np.ndarray) -> np.ndarray:
+    """[run] how many dimensions the features [run, rows, units] fill; 0 where all are 0.
+
+    In NumPy: an accelerator decomposes such small matrices one by one, slower than the host.
+    """
     # Not from the eigenvalues of features^T features: squares lose the small singular values.
-    values = jnp.linalg.svd(features, compute_uv=False)
-    covered = jnp.cumsum(values)
-    return jnp.sum(covered < SHARE_OF_RANK * covered[-1]) + (covered[-1] > 0)
+    # A failed run's numbers may be none, which NumPy refuses; it is not recorded.
+    finite = np.nan_to_num(features, nan=0.0, posinf=0.0, neginf=0.0)
+    values = np.linalg.svd(finite, compute_uv=False)
+    covered = np.cumsum(values, axis=-1)
+    whole = covered[..., -1:]
+    ranks: np.ndarray = np.sum(covered < SHARE_OF_RANK * whole, axis=-1) + (whole[..., 0] > 0)
+    return ranks
 
 
-def measure(blueprint: Blueprint, state: LearnerState, batch: Batch, task: Array) -> Metrics:
-    """All of it, for actor (pi) and critics (q) on a batch of `task`."""
+def measure(
+    blueprint: Blueprint, state: LearnerState, batch: Batch, task: Array
+) -> tuple[Metrics, dict[str, Array]]:
+    """All of it, for actor (pi) and critics (q) on a batch of `task`; of the ranks the features."""
     trainable, method = state.trainable, blueprint.method
     actor = method.actor_for_task(state.method, trainable.actor, task)
     actor = {"trunk": actor["trunk"], "heads": actor["heads"][task]}
@@ -60,14 +70,14 @@ def measure(blueprint: Blueprint, state: LearnerState, batch: Batch, task: Array
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
     pi = _hidden(blueprint.actor, actor, batch.observation)
     q = jax.vmap(lambda critic: _hidden(blueprint.critic, critic, state_action))(critics)
-    return {
+    measured = {
         "dormant_pi": dormant_share(pi),
         "dormant_q": jnp.mean(jax.vmap(dormant_share)(q)),
-        "rank_pi": effective_rank(pi[-1]),
-        "rank_q": effective_rank(q[-1][0]),  # decomposing is the dear part: one critic will do
         "weight_norm_pi": global_norm(actor),
         "weight_norm_q": global_norm(critics),
     }
+    # Decomposing is the dear part: one critic will do.
+    return measured, {"rank_pi": pi[-1], "rank_q": q[-1][0]}
 
 
 def _hidden(network: MultiHead, params: Params, x: Array) -> list[Array]:

@@ -26,6 +26,10 @@ def report(
         Literal["any", "last"], arg(help="At any step of an episode, or at its last step.")
     ] = "any",
     figures: Annotated[bool, arg(help="Draw figures.")] = True,
+    detailed: Annotated[
+        int | None,
+        arg(help="Sequences of a family that have figures of their own. None: all of them."),
+    ] = 2,
 ) -> None:
     """Tables, figures and a page of all runs below some folders."""
     from rich.console import Console
@@ -35,8 +39,9 @@ def report(
 
     console = Console()
     field = "success" if success == "any" else "last_success"
-    made = make_report(folders, out, reference, Measure(window, mode, field), figures, console)
-    runs, problems = len(made.collection.runs), len(made.collection.problems)
+    measure = Measure(window, mode, field)
+    made = make_report(folders, out, reference, measure, figures, console, detailed)
+    runs, problems = len(made.collection.runs), len(made.problems)
     console.print(
         f"{runs} runs, {len(made.tables)} tables and {len(made.figures)} figures in {made.folder}"
         + (f"; {problems} things were wrong or left out" if problems else ""),

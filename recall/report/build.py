@@ -1,6 +1,6 @@
 """A report: runs gathered, tables, figures and a page in one folder."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from rich.markup import escape
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.cost import read_benches
 from recall.report.figures import Gallery, draw_all
+from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.table import Table
 from recall.report.tables import all_tables
@@ -30,6 +31,8 @@ class Report:
     board: ScoreBoard
     tables: list[Table]
     figures: Gallery
+    problems: tuple[str, ...]
+    """Everything that was wrong or left out."""
 
 
 def make_report(
@@ -39,32 +42,51 @@ def make_report(
     measure: Measure | None = None,
     figures: bool = True,
     console: Console | None = None,
+    detailed: int | None = 2,
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
     Forward transfer compares with single-task runs below `folders` or `reference`. `measure` says
-    what counts as success. A `console` is shown the main tables and what was left out. What
-    cannot be read is left out and told, in `collection.problems`; nothing at all to show is an
-    error.
+    what counts as success. A `console` is shown the main tables and what was left out. `detailed`
+    is how many sequences of a family have figures of their own, None for all. What cannot be read
+    is left out and told, in `problems`; nothing at all to show is an error. What an earlier report
+    wrote into `out` is removed, and nothing else.
     """
     measure = measure or Measure()
     _check(measure)
     folders, reference = _listed(folders), _listed(reference)
     collection = gather(folders, reference)
     if not collection.runs:
-        problems = " ".join(collection.problems) or "no folder was named."
-        raise BadValueError(f"there are no runs to report: {problems}")
+        reasons = " ".join(collection.problems) or "no folder was named."
+        raise BadValueError(f"there are no runs to report: {reasons}")
     board = ScoreBoard(collection, measure)
     benches = read_benches(folder for folder in folders if folder.is_dir())
     tables = all_tables(board, benches)
     if console is not None:
-        show(tables, collection, console)
+        show_tables(tables, console)
     out = Path(out)
-    write_tables(tables, out / "tables")
-    (out / "report.md").write_text(_in_markdown(tables, collection), "utf-8")
-    gallery = draw_all(collection, out / "figures", measure) if figures else Gallery(())
-    write_page(out, board, tables, gallery)
-    return Report(out, collection, board, tables, gallery)
+    remove_earlier(out)
+    written = write_tables(tables, out / "tables")
+    gallery = Gallery(())
+    if figures:
+        gallery = draw_all(collection, out / "figures", measure, detailed=detailed)
+    problems = problems_of(board)
+    if console is not None:
+        show_problems(problems, console)
+    text = out / "report.md"
+    text.write_text(_in_markdown(tables, problems), "utf-8")
+    page = write_page(out, board, tables, gallery, problems[len(collection.problems) :])
+    drawn = [path for each in gallery for path in each.paths.values()]
+    write_manifest(out, [*written, *drawn, text, page])
+    return Report(out, collection, board, tables, gallery, problems)
+
+
+def problems_of(board: ScoreBoard) -> tuple[str, ...]:
+    """Those of gathering, then those found since: in the metrics and in the training records."""
+    collection = board.collection
+    found = (run.training_problem for run in collection.runs)
+    training = [problem for problem in found if problem is not None]
+    return tuple(dict.fromkeys([*collection.problems, *board.problems, *training]))
 
 
 def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:
@@ -82,20 +104,24 @@ def _check(measure: Measure) -> None:
         raise UnknownNameError("measure of success", measure.field, FIELDS[:2])
 
 
-def show(tables: list[Table], collection: Collection, console: Console) -> None:
-    """The main tables and the problems, on a terminal."""
+def show_tables(tables: list[Table], console: Console) -> None:
+    """The main ones, on a terminal."""
     for table in tables:
         if not table.detail:
             print_table(table, console)
             console.print()
-    for problem in collection.problems:
+
+
+def show_problems(problems: Sequence[str], console: Console) -> None:
+    """What was wrong or left out, on a terminal."""
+    for problem in problems:
         console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
 
 
-def _in_markdown(tables: list[Table], collection: Collection) -> str:
+def _in_markdown(tables: list[Table], problems: Sequence[str]) -> str:
     """All tables, then what is wrong with the records, as one page."""
     parts = ["# Report\n", *map(markdown, tables)]
-    if collection.problems:
-        listed = "\n".join(f"- {problem}" for problem in collection.problems)
+    if problems:
+        listed = "\n".join(f"- {problem}" for problem in problems)
         parts.append(f"## What is wrong or was left out\n\n{listed}\n")
     return "\n".join(parts)

@@ -1,6 +1,7 @@
 """Cells of estimates: which of them are best, and what is noted below them."""
 
 import dataclasses
+import math
 from collections.abc import Collection, Iterable, Sequence
 
 from recall.report.paper import published
@@ -36,7 +37,7 @@ def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ..
 
     Nothing is bold where there is only one to choose from.
     """
-    there = [each.ours for each in cells if each.ours is not None]
+    there = [each.ours for each in cells if each.ours and not math.isnan(each.ours.value)]
     if len(there) < 2:
         return tuple(cells)
     sign = -1.0 if lower else 1.0

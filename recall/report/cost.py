@@ -149,16 +149,19 @@ def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
     found = []
     for folder in folders:
         for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
-            if path.stat().st_size < _LARGEST_BENCH and path.name != "run.json":
+            if path.name != "run.json":
                 found += _bench(path)
     return found
 
 
 def _bench(path: Path) -> list[dict[str, Any]]:
     try:
+        if path.stat().st_size > _LARGEST_BENCH:
+            return []
         content = json.loads(path.read_text())
         whole = content["rows"] and all(
-            {"method", "runs", "ms_per_update"} <= set(row) for row in content["rows"]
+            {"method", "runs", "ms_per_update"} <= set(row) and row["ms_per_update"] >= 0
+            for row in content["rows"]
         )
     except (OSError, ValueError, KeyError, TypeError):  # some other file
         return []

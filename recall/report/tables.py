@@ -12,6 +12,7 @@ from recall.report.analyses import (
 )
 from recall.report.cost import cost_tables
 from recall.report.families import family_tables, long_table
+from recall.report.scaling import scaling_tables
 from recall.report.sequences import sequence_tables, single_table
 from recall.report.table import Table
 from recall.results.scores import ScoreBoard
@@ -27,6 +28,7 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
         *sharing_tables(board),
         *replay_mode_table(board),
         *variant_tables(board),
+        *scaling_tables(board),
         *sequence_tables(board),
         *single_table(board),
         *cost_tables(board.collection, [dict(bench) for bench in benches]),

@@ -149,12 +149,16 @@ WRITERS: Mapping[str, Callable[[Table], str]] = {
 }
 
 
-def write_tables(tables: list[Table], folder: Path) -> None:
+def write_tables(tables: list[Table], folder: Path) -> list[Path]:
     """Every table in every format: `tables/<name>.md`, `.csv`, `.tex`."""
     folder.mkdir(parents=True, exist_ok=True)
+    written = []
     for table in tables:
         for suffix, write in WRITERS.items():
-            (folder / f"{stem(table.name)}.{suffix}").write_text(write(table), "utf-8")
+            path = folder / f"{stem(table.name)}.{suffix}"
+            path.write_text(write(table), "utf-8")
+            written.append(path)
+    return written
 
 
 def stem(name: str) -> str:

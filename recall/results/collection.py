@@ -5,17 +5,16 @@ sentence in `problems`, which every report shows.
 """
 
 import dataclasses
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from recall.results import imported
-from recall.results.fleets import read_fleet
 from recall.results.run import RunResult
+from recall.results.search import read_all
 from recall.results.variants import in_words, label_of, order_of, variants, what_matters
 
 __all__ = ["Collection", "RunResult", "gather"]
@@ -23,9 +22,6 @@ __all__ = ["Collection", "RunResult", "gather"]
 REFERENCE_METHOD = "fine_tuning"
 IMPORTED = "imported"
 """The variant of others' runs."""
-_OURS, _THEIRS = "run.json", imported.PROGRESS
-# A folder with one of these was begun as a fleet's.
-_TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
 
 
 @dataclass(frozen=True)
@@ -96,8 +92,8 @@ def gather(
     Single tasks below `reference` are compared with and not reported.
     """
     folders = [folders] if isinstance(folders, str | Path) else list(folders)
-    runs, problems = _read_all(map(Path, folders))
-    others, more = _read_all(map(Path, reference))
+    runs, problems = read_all(map(Path, folders))
+    others, more = read_all(map(Path, reference))
     runs, same = _without_copies(runs)
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
@@ -111,53 +107,6 @@ def gather(
 
 def _is_reference(run: RunResult) -> bool:
     return len(run.tasks) == 1 and run.method == REFERENCE_METHOD and run.complete
-
-
-def _read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
-    runs: list[RunResult] = []
-    problems: list[str] = []
-    seen: set[Path] = set()
-    for folder, kind in _found(folders, problems):
-        if folder.resolve() not in seen:
-            seen.add(folder.resolve())
-            read = read_fleet if kind == _OURS else imported.read_log
-            found, wrong = read(folder)
-            runs += found
-            problems += wrong
-    return runs, problems
-
-
-def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Every folder that holds runs, and by which file it is known."""
-    for top in folders:
-        if not top.is_dir():
-            what = "is a file" if top.exists() else "does not exist"
-            problems.append(f"{top} {what}: name a folder with runs in it.")
-            continue
-        before, count = len(problems), 0
-        for folder, kind in _below(top, problems):
-            count += 1
-            yield folder, kind
-        if not count and len(problems) == before:
-            problems.append(f"{top} holds no runs: there is no {_OURS} or {_THEIRS} below it.")
-
-
-def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    def unreadable(error: OSError) -> None:
-        problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
-
-    for where, below, files in os.walk(top, onerror=unreadable):
-        folder = Path(where)
-        below.sort()
-        kind = next((name for name in (_OURS, _THEIRS) if name in files), None)
-        if kind:
-            below.clear()  # checkpoints and policies hold no further runs
-            yield folder, kind
-        elif _TRACES.intersection(files):
-            below.clear()
-            problems.append(f"{folder} has no {_OURS}, only a beginning of a fleet: left out.")
-        elif not files and not below:
-            problems.append(f"{folder} is empty.")
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:

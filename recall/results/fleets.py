@@ -19,7 +19,7 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
         return _runs(folder, description)
     except RecallError as error:
         return [], [f"{error}. {folder} is left out."]
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         return [], [f"{folder} cannot be read ({_reason(error)}): left out."]
 
 

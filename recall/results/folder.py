@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from recall.errors import RecallError
 from recall.results.store import read_description
@@ -23,6 +23,10 @@ class FolderInUseError(RecallError):
     """The folder holds something else, or another process works in it."""
 
 
+class NotWritableError(RecallError):
+    """The folder is no folder, or not ours to write in."""
+
+
 class FolderHeldError(FolderInUseError):
     """Another process works in the folder, for now."""
 
@@ -34,8 +38,7 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     The lock is the kernel's, on a file that says who has it: however a process dies, its lock
     dies with it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / lock).open("a+") as file:
+    with _opened(folder, lock) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -48,6 +51,16 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
         file.flush()
         yield
         file.truncate(0)
+
+
+def _opened(folder: Path, lock: str) -> TextIO:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / lock).open("a+")
+    except OSError as error:
+        raise NotWritableError(
+            f"nothing can be written in {folder} ({error.strerror}): choose another folder"
+        ) from error
 
 
 def _holder(text: str) -> str:

@@ -22,14 +22,18 @@ def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
             yield _parsed(lines)
 
 
-def read_run(path: Path, run: int) -> Iterator[Record]:
-    """The records of one run of a fleet; most lines of the others are skipped unread."""
+def read_run(path: Path, run: int) -> tuple[list[Record], int]:
+    """The records of one run of a fleet, and how many lines could not be read.
+
+    Most lines of the other runs are skipped unread.
+    """
     start, mine = b'{"run": ', b'{"run": %d,' % run
     with path.open("rb") as file:
         lines = [line for line in file if line.startswith(mine) or not line.startswith(start)]
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
-    return (record for record in _parsed(lines)[0] if record.get("run") == run)
+    records, broken = _parsed(lines)
+    return [record for record in records if record.get("run") == run], broken
 
 
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.metrics import Curves
-from recall.results.training import read_training
+from recall.results.training import Training, read_training
 
 Array = np.ndarray
 
@@ -49,6 +49,8 @@ class RunResult:
     finished: bool = True
     failed_at: int | None = None
     """The step at which its numbers stopped being numbers, if they did."""
+    seconds: float | None = None
+    """Of its fleet's training, divided by the fleet's runs, where a study noted it."""
     source: str = "recall"
     """Whose records these are: `recall` or `continual_world`."""
 
@@ -80,13 +82,19 @@ class RunResult:
 
         Empty where there are none. NaN stands where a record lacks a number.
         """
-        return self._records[0]
+        return self._records.columns
 
     @property
     def head_choices(self) -> list[dict[str, Any]]:
         """What every old head earned at the start of each task, and which was taken."""
-        return self._records[1]
+        return self._records.choices
+
+    @property
+    def training_problem(self) -> str | None:
+        """What is wrong with the training records, if they were read and something is."""
+        read = vars(self).get("_records")
+        return None if read is None else read.problem
 
     @cached_property
-    def _records(self) -> tuple[dict[str, Array], list[dict[str, Any]]]:
+    def _records(self) -> Training:
         return read_training(self.folder, self.index)

@@ -120,6 +120,8 @@ class ScoreBoard:
     def __init__(self, collection: Collection, measure: Measure | None = None):
         self.collection = collection
         self.measure = measure or Measure()
+        self.problems: list[str] = []
+        """Runs that are left out because of what was measured, in sentences."""
         self._areas: dict[int, Array] = {}
         self.scores: dict[tuple[str, str], Scores] = {}
         for sequence, part in collection.sequential.by_sequence().items():
@@ -155,11 +157,15 @@ class ScoreBoard:
             curve = self._curve(run)
             rows = metrics.final_successes(curve, window), metrics.trained_successes(curve, window)
             own = self.areas_of(run)
-            if run.complete and np.isfinite([*rows, own]).all():
-                kept.append(run)
-                final.append(rows[0])
-                trained.append(rows[1])
-                areas.append(own)
+            if not run.complete:
+                continue
+            if not np.isfinite([*rows, own]).all():
+                self._leave_out(run)
+                continue
+            kept.append(run)
+            final.append(rows[0])
+            trained.append(rows[1])
+            areas.append(own)
         if not kept:
             return None
         first = kept[0]
@@ -175,6 +181,12 @@ class ScoreBoard:
             np.array(trained),
             np.array(areas),
             self._references(first),
+        )
+
+    def _leave_out(self, run: RunResult) -> None:
+        self.problems.append(
+            f"{run.name} in {run.folder} has no {self.measure.mode} {self.measure.field} of some "
+            "task, in the task's own stage or at the end: it is left out of the tables."
         )
 
     def _references(self, run: RunResult) -> dict[str, Array]:

@@ -83,6 +83,6 @@ SCALING = Study(
         "cw10",
         "cw20",
     ),
-    tables=("cw10",),
+    tables=("scaling", "cw10"),
     figures=("scaling",),
 )

@@ -1,12 +1,17 @@
 """A whole report: from folders to files, with the bad folders left out and told."""
 
+import json
+
+import numpy as np
 import pytest
-from written import STEPS, write_fleet
+from written import STEPS, learns_each_task, write_fleet
 
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, RecallError
-from recall.results.scores import Measure
+from recall.report.build import problems_of
+from recall.results.collection import gather
+from recall.results.scores import Measure, ScoreBoard
 
 
 @pytest.fixture
@@ -51,6 +56,62 @@ def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
     assert "2 runs" in shown
     main(["report", *folders, *out, "--success", "last", "--mode", "deterministic"])
     assert "0.50" in capsys.readouterr().out
+
+
+def files_below(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_second_report_leaves_nothing_of_the_first_and_all_of_others(runs, tmp_path):
+    out = tmp_path / "out"
+    recall.make_report(runs, out, figures=False)
+    (out / "tables" / "mine.md").write_text("kept")
+    (out / "notes.txt").write_text("kept")
+    other = write_fleet(tmp_path / "other", "recall", "push,hammer")
+    recall.make_report(other, out, figures=False)
+    assert "tables/cw3-forgetting.md" not in files_below(out)
+    assert {"tables/mine.md", "notes.txt", "tables/push-hammer.md"} <= files_below(out)
+    listed = set(json.loads((out / "files.json").read_text()))
+    assert files_below(out) == listed | {"tables/mine.md", "notes.txt", "files.json"}
+
+
+@pytest.mark.parametrize("names", ['["../precious", "/etc/hosts", "."]', "{", "3", "[3]"])
+def test_a_list_of_files_that_is_not_ours_removes_nothing(runs, tmp_path, names):
+    (tmp_path / "precious").write_text("kept")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "files.json").write_text(names)
+    recall.make_report(runs, out, figures=False)
+    assert (tmp_path / "precious").exists()
+
+
+def test_training_records_that_cannot_be_used_are_told(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall", "push,hammer")
+    path = folder / "training.jsonl"
+    odd = b'{"run": 0, "step": 9, "loss_q": {"a": 1}, "q_value": [[1], "x"]}'
+    path.write_bytes(b"\x00\xffgarbage\n" + odd + b"\n" + path.read_bytes())
+    board = ScoreBoard(gather(folder))
+    assert problems_of(board) == ()  # not read yet
+    columns = board.collection.runs[0].training
+    assert np.isnan(columns["loss_q"][0])
+    assert np.isnan(columns["q_value"][0]).all()
+    assert columns["loss_q"][1] == 250.0
+    assert problems_of(board) == (f"{path}: 1 lines cannot be used and were left out.",)
+
+
+def test_a_run_without_a_number_where_one_is_needed_is_told_and_left_out(tmp_path):
+    def lost(seed, position, step):
+        late = step > 2 * STEPS - 250 * 5
+        return None if seed and late else learns_each_task(seed, position, step)
+
+    made = recall.make_report(
+        write_fleet(tmp_path / "a", "recall", "push,hammer", success=lost),
+        tmp_path / "out",
+        figures=False,
+    )
+    (scores,) = made.board.scores.values()
+    assert [run.seed for run in scores.runs] == [0]
+    assert any("left out of the tables" in problem for problem in made.problems)
 
 
 def test_nothing_to_report_says_why(tmp_path):

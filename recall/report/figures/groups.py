@@ -1,6 +1,7 @@
 """What is drawn together: runs by label within a sequence, sequences by family."""
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
 PANELS = 12  # the most sequences of a family that are drawn side by side
+_LONGEST_SLUG = 60
 
 
 @dataclass(frozen=True)
@@ -126,5 +128,8 @@ def shown_families(collection: Collection, staged: bool = False) -> list[Family]
 
 
 def slug(name: str) -> str:
-    """A part of a file's name."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
+    """A part of a file's name: long names are cut but kept distinct."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    if len(plain) <= _LONGEST_SLUG:
+        return plain
+    return f"{plain[: _LONGEST_SLUG - 9]}-{zlib.crc32(name.encode()):08x}"

@@ -1,6 +1,6 @@
-"""How the metrics change with the number of tasks in a sequence."""
+"""How the metrics, and the time of a step, change with the number of tasks in a sequence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,64 +10,85 @@ from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped
 from recall.report.figures.groups import main_labels
 from recall.report.figures.lines import draw_bands
 from recall.report.figures.style import TEXT
-from recall.results.intervals import Sampled, mean_of
-from recall.results.scores import FORGETTING, PERFORMANCE, ScoreBoard
+from recall.report.scaling import LEAST, metric_of, milliseconds_of_step, scores_by_length
+from recall.results.intervals import Estimate
+from recall.results.scores import FORGETTING, PERFORMANCE, Scores
 
 KIND = "scaling"
-LEAST = 3  # lengths that make a curve
-TITLES = {PERFORMANCE: "average performance", FORGETTING: "forgetting"}
+TIME = "time"
+TITLES = {
+    PERFORMANCE: "average performance",
+    FORGETTING: "forgetting",
+    TIME: "milliseconds of a step",
+}
 
 
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
     """One figure, if there are sequences of several lengths."""
-    labels = main_labels(scene.collection)
-    found = {metric: _curves(scene.board, labels, metric) for metric in TITLES}
-    if not found[PERFORMANCE]:
+    groups = scores_by_length(scene.board, main_labels(scene.collection))
+    if not groups:
         yield Skipped(KIND, f"no method was trained to the end on sequences of {LEAST} lengths")
         return
+    shown = {what: curves for what in TITLES if (curves := _curves(groups, what))}
     styles = scene.looks
-    legend = [layout.handle(label, styles[label]) for label in found[PERFORMANCE]]
-    figure, axes = layout.grid(2, 2, 1.6, legend, width=0.8 * TEXT, space=layout.Space(beside=0.45))
+    legend = [layout.handle(label, styles[label]) for label in groups]
+    count = len(shown)
+    width = min(1.0, 0.4 * count) * TEXT
+    figure, axes = layout.grid(
+        count, count, 1.6, legend, width=width, space=layout.Space(beside=0.45)
+    )
     panels = []
-    for ax, (metric, curves) in zip(axes, found.items(), strict=True):
+    for ax, (what, curves) in zip(axes, shown.items(), strict=True):
         series: list[Series] = draw_bands(ax, curves, styles)
         lengths = sorted({int(length) for band in curves.values() for length in band.steps})
         ax.set_xscale("log")
         ax.set_xticks(lengths, [str(length) for length in lengths])
         ax.set_xticks([], minor=True)
         ax.set_xlabel("tasks", labelpad=1.5)
-        if metric == PERFORMANCE:
+        if what == PERFORMANCE:
             layout.success_axis(ax, name="")
+        if what == TIME:
+            ax.set_ylim(bottom=0)
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
-        layout.title(ax, TITLES[metric])
-        panels.append(Panel.of(ax, TITLES[metric], ("tasks", TITLES[metric]), series))
-    yield Sketch(
-        KIND,
-        KIND,
-        "From few tasks to many",
+        layout.title(ax, TITLES[what])
+        panels.append(Panel.of(ax, TITLES[what], ("tasks", TITLES[what]), series))
+    yield Sketch(KIND, KIND, "From few tasks to many", _caption(shown), figure, tuple(panels))
+
+
+def _caption(shown: Mapping[str, object]) -> str:
+    words = (
         "Metrics at the end of sequences of different lengths, with 90 % intervals; the mean over "
-        "sequences where there are several of one length.",
-        figure,
-        tuple(panels),
+        "sequences where there are several of one length."
     )
+    if TIME in shown:
+        words += " The time is that of a fleet, divided by its runs and their steps."
+    return words
 
 
-def _curves(board: ScoreBoard, labels: list[str], metric: str) -> Mapping[str, Band]:
-    """A metric by number of tasks, of the labels that have enough of them."""
+def _curves(groups: Mapping[str, Mapping[int, Sequence[Scores]]], what: str) -> dict[str, Band]:
+    """One metric, or the time, by number of tasks."""
     found = {}
-    for label in labels:
-        by_length: dict[int, list[Sampled]] = {}
-        for (other, _), scores in board.scores.items():
-            sampled = scores.metric(metric)
-            if other == label and sampled is not None:
-                by_length.setdefault(len(scores.tasks), []).append(sampled)
-        if len(by_length) >= LEAST:
-            found[label] = _band({n: mean_of(by_length[n]) for n in sorted(by_length)})
+    for label, lengths in groups.items():
+        points = {
+            length: estimate
+            for length, group in lengths.items()
+            if (estimate := _estimate(group, what)) is not None
+        }
+        if points:
+            found[label] = _band(points)
     return found
 
 
-def _band(by_length: Mapping[int, Sampled]) -> Band:
-    estimates = [sampled.estimate for sampled in by_length.values()]
+def _estimate(group: Sequence[Scores], what: str) -> Estimate | None:
+    if what == TIME:
+        time = milliseconds_of_step(group)
+        return None if time is None else Estimate(time)
+    sampled = metric_of(group, what)
+    return None if sampled is None else sampled.estimate
+
+
+def _band(by_length: Mapping[int, Estimate]) -> Band:
+    estimates = by_length.values()
     values = np.array([estimate.value for estimate in estimates])
     bounds = [estimate.interval or (estimate.value, estimate.value) for estimate in estimates]
     low, high = np.array(bounds).T

@@ -1,5 +1,6 @@
 """A report as one page: a single file that opens anywhere, without a network."""
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -17,11 +18,17 @@ from recall.results.scores import ScoreBoard
 FILE = "index.html"
 
 
-def write_page(folder: Path, board: ScoreBoard, tables: list[Table], gallery: Gallery) -> Path:
-    """Write `folder/index.html` and return its path."""
+def write_page(
+    folder: Path,
+    board: ScoreBoard,
+    tables: list[Table],
+    gallery: Gallery,
+    left_out: Sequence[str] = (),
+) -> Path:
+    """Write `folder/index.html` and return its path; `left_out` is told beside other problems."""
     path = folder / FILE
-    films, left_out = films_of(board.collection.runs)
-    path.write_text(page(board, tables, gallery, films, left_out), "utf-8")
+    films, too_large = films_of(board.collection.runs)
+    path.write_text(page(board, tables, gallery, films, [*left_out, *too_large]), "utf-8")
     return path
 
 

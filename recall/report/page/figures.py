@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,5 +94,5 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "y": panel.y_range,
         "scale": panel.y_scale,
         "names": [panel.x_name, panel.y_name],
-        "series": [asdict(series) for series in panel.series],
+        "series": [vars(series) for series in panel.series],
     }

@@ -1,0 +1,36 @@
+"""Which files in a folder a report wrote, so that the next one there leaves nothing stale."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+FILE = "files.json"
+
+
+def remove_earlier(folder: Path) -> None:
+    """Remove what an earlier report wrote into `folder`, and nothing else."""
+    for name in _listed(folder / FILE):
+        path = folder / name
+        # A list that somebody changed must not reach out of the folder.
+        if folder.resolve() in path.resolve().parents and path.is_file():
+            path.unlink()
+            _remove_if_empty(path.parent, folder)
+
+
+def _listed(manifest: Path) -> list[str]:
+    try:
+        names = json.loads(manifest.read_text("utf-8"))
+    except (OSError, ValueError):  # no report was here, or nothing can be known of it
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _remove_if_empty(inner: Path, folder: Path) -> None:
+    if inner != folder and not any(inner.iterdir()):
+        inner.rmdir()
+
+
+def write_manifest(folder: Path, files: Iterable[Path]) -> None:
+    """List the files that a report wrote, as they lie below `folder`."""
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    (folder / FILE).write_text(json.dumps(names, indent=1) + "\n", "utf-8")

@@ -1,0 +1,91 @@
+"""Finding runs: every folder below some others that holds a fleet or a log, read."""
+
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from recall.results import imported
+from recall.results.fleets import read_fleet
+from recall.results.run import RunResult
+from recall.results.times import Times
+
+_OURS, _THEIRS = "run.json", imported.PROGRESS
+# A folder with one of these was begun as a fleet's.
+_TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
+
+
+def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
+    """The runs below some folders, each folder once, and what is wrong with them."""
+    runs: list[RunResult] = []
+    problems: list[str] = []
+    seen: set[Path] = set()
+    times = Times()
+    for folder, kind in _found(folders, problems):
+        if folder.resolve() in seen:
+            continue
+        seen.add(folder.resolve())
+        if kind == _OURS:
+            found, wrong = read_fleet(folder)
+            found = _timed(found, times.of(folder))
+        else:
+            found, wrong = imported.read_log(folder)
+        runs += found
+        problems += wrong
+    return runs, problems + times.problems
+
+
+def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
+    """The runs of a fleet, each with its share of the fleet's time."""
+    if seconds is None:
+        return runs
+    return [
+        dataclasses.replace(run, seconds=seconds / len(run.description["runs"])) for run in runs
+    ]
+
+
+def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Every folder that holds runs, and by which file it is known."""
+    for top in folders:
+        if fault := _fault(top):
+            problems.append(f"{top} {fault}: name a folder with runs in it.")
+            continue
+        before, count = len(problems), 0
+        for folder, kind in _below(top, problems):
+            count += 1
+            yield folder, kind
+        if not count and len(problems) == before:
+            problems.append(f"{top} holds no runs: there is no {_OURS} or {_THEIRS} below it.")
+
+
+def _fault(top: Path) -> str | None:
+    """Why there is nothing to look through, if so."""
+    try:
+        if top.is_dir():
+            return None
+        return "is a file" if top.exists() else "does not exist"
+    except OSError as error:
+        return f"cannot be reached ({error.strerror})"
+
+
+def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
+
+    walked: set[str] = set()  # a link may lead back to where it is
+    for where, below, files in os.walk(top, onerror=unreadable, followlinks=True):
+        folder = Path(where)
+        if os.path.realpath(where) in walked:
+            below.clear()
+            continue
+        walked.add(os.path.realpath(where))
+        below.sort()
+        kind = next((name for name in (_OURS, _THEIRS) if name in files), None)
+        if kind:
+            below.clear()  # checkpoints and policies hold no further runs
+            yield folder, kind
+        elif _TRACES.intersection(files):
+            below.clear()
+            problems.append(f"{folder} has no {_OURS}, only a beginning of a fleet: left out.")
+        elif not files and not below:
+            problems.append(f"{folder} is empty.")

@@ -1,0 +1,43 @@
+"""How long fleets trained. Their records hold no times; the study that launched them noted them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+STUDY = "study.json"
+SCHEMA = 1
+
+
+class Times:
+    """Seconds of fleets, from the study.json beside their folders, each of which is read once."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self._studies: dict[Path, dict[str, float]] = {}
+
+    def of(self, folder: Path) -> float | None:
+        """Of wall time, of the fleet in `folder`; None where no study noted them."""
+        folder = folder.absolute()
+        study = folder.parent / STUDY
+        if study not in self._studies:
+            self._studies[study] = self._read(study)
+        return self._studies[study].get(folder.name)
+
+    def _read(self, path: Path) -> dict[str, float]:
+        try:
+            return _seconds(json.loads(path.read_text()))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            self.problems.append(
+                f"{path} cannot be used ({reason}): how long its fleets trained is left out."
+            )
+            return {}
+
+
+def _seconds(study: dict[str, Any]) -> dict[str, float]:
+    if study["schema"] != SCHEMA:
+        raise ValueError(f"it has schema {study['schema']!r}; this version reads {SCHEMA}")
+    seconds = {str(fleet["name"]): float(fleet["seconds"]) for fleet in study["fleets"]}
+    return {name: value for name, value in seconds.items() if value > 0}

@@ -29,7 +29,7 @@ from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
 from recall.learn import fleet
-from recall.learn.devices import place
+from recall.learn.devices import place, spread
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -123,8 +123,8 @@ class Trainer:
                 self._leave()
             best = np.argmax(scores, axis=1)
             self.store.append("training", score_records(scores, best, self.total_steps, task))
-        self.state = fleet.start_task(
-            self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best)
+        self.state = spread(
+            fleet.start_task(self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best))
         )
         self.pool.begin(self.course.played(stage), fresh=self.course.learnt(stage))
 
@@ -204,7 +204,9 @@ class Trainer:
     def _end_stage(self) -> None:
         number, stage, clock = self.clock.stage, self.stage(), self.clock
         if clock.retrained < 0:
-            self.state = fleet.end_task(self.blueprint, self.state, self.experience.replay, stage)
+            self.state = spread(
+                fleet.end_task(self.blueprint, self.state, self.experience.replay, stage)
+            )
             clock.retrained = 0
         if self.spec.method.retraining_updates and number < self.course.stages - 1:
             self._retrain()
@@ -221,7 +223,9 @@ class Trainer:
             self.learn()
             self.clock.retrained += self.spec.settings.learner.updates_per_burst
             self._save_if_due()
-        self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
+        self.state = spread(
+            fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
+        )
 
     def _evaluation_is_due(self) -> bool:
         if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:

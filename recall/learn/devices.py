@@ -35,3 +35,13 @@ def place(tree: Any) -> Any:
     if layout is None:
         return jax.tree.map(jnp.array, tree)
     return jax.device_put(tree, layout)
+
+
+def spread(tree: Any) -> Any:
+    """What a jitted function returned, divided over the devices again, if there are several.
+
+    What it made anew, such as moments that are reset, it leaves whole on every device, and the
+    next function would be compiled once for that and once more for what comes after it.
+    """
+    layout = over_devices(jax.tree.leaves(tree)[0].shape[0])
+    return tree if layout is None else jax.device_put(tree, layout)

@@ -1,6 +1,7 @@
 """The training records of a run as columns of numbers."""
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,32 +34,20 @@ def read_training(folder: Path, run: int) -> Training:
         return Training({}, [])
     except OSError as error:
         return Training({}, [], f"{path} cannot be read ({error.strerror}): left out.")
-    columns: dict[str, list[Any]] = {"step": []}
-    choices: list[Record] = []
-    for record in records:
-        if "head_returns" in record:
-            choices.append(record)
-        elif isinstance(record.get("step"), int):
-            _append(columns, record)
-    rows = len(columns["step"])
-    arrays = {name: _array(column, rows) for name, column in columns.items()}
+    choices = [record for record in records if "head_returns" in record]
+    rows = [
+        record
+        for record in records
+        if "head_returns" not in record and isinstance(record.get("step"), int)
+    ]
+    names = dict.fromkeys(chain.from_iterable(rows))
+    columns = {name: _array([row.get(name) for row in rows]) for name in names if name != "run"}
     wrong = f"{path}: {broken} lines cannot be used and were left out." if broken else None
-    return Training(arrays if rows else {}, choices, wrong)
+    return Training(columns, choices, wrong)
 
 
-def _append(lists: dict[str, list[Any]], record: Record) -> None:
-    """Add a row; a column that begins late or misses this row is filled up with None."""
-    rows = len(lists["step"])
-    for name, value in record.items():
-        if name != "run" and not isinstance(value, str):
-            column = lists.setdefault(name, [])
-            column.extend([None] * (rows - len(column)))
-            column.append(value)
-
-
-def _array(column: list[Any], rows: int) -> Array:
-    """[rows], or [rows, task] where values are lists; NaN for what is missing or no number."""
-    column = column + [None] * (rows - len(column))
+def _array(column: list[Any]) -> Array:
+    """[row], or [row, task] where values are lists; NaN for what is missing or no number."""
     width = max((len(value) for value in column if isinstance(value, list)), default=0)
     if width:
         blank = [None] * width
@@ -68,7 +57,7 @@ def _array(column: list[Any], rows: int) -> Array:
         return np.array(column, float)
     except (TypeError, ValueError):  # some value is a text, an object or a deeper list
         flat = [_number(value) for row in column for value in (row if width else [row])]
-        return np.array(flat, float).reshape((rows, width) if width else rows)
+        return np.array(flat, float).reshape((len(column), width) if width else -1)
 
 
 def _number(value: Any) -> float:

@@ -286,6 +286,28 @@ def test_thinning_takes_means_and_does_not_mix_stages():
     np.testing.assert_allclose(values, [15, 35, 50, 65])
 
 
+def test_what_is_left_over_in_thinning_joins_its_neighbours_and_blanks_do_not_count():
+    steps = np.arange(1.0, 11.0)  # three times three, and one
+    values = np.where(steps == 2, np.nan, steps)
+    thin_steps, means = thinned(steps, values, np.zeros(10, int), 4)
+    np.testing.assert_allclose(thin_steps, [3, 6, 10])
+    np.testing.assert_allclose(means, [2.0, 5.0, 8.5])
+
+
+def test_many_evaluations_are_drawn_as_means_of_neighbours():
+    sequence = "cw20"
+    one_run = made_run("recall", sequence, 0, evaluations=50)
+    sketch = one(Scene(Collection((one_run,))), "task_curves")
+    (series,) = sketch.panels[0].series
+    assert len(series.x) == 20 * 5
+    success = one_run.curves["stochastic", "success"]
+    np.testing.assert_allclose(series.y[0], success[:10, 0].mean())
+    np.testing.assert_allclose(series.x[-1], 20 * PER_TASK)
+    assert "means of neighbouring evaluations" in sketch.caption
+    few = Scene(Collection((made_run("recall", sequence, 0, evaluations=5),)))
+    assert "neighbouring" not in one(few, "task_curves").caption
+
+
 def test_unfinished_runs_and_missing_numbers_are_drawn_as_far_as_they_go():
     half = made_run("recall", "cw3-1", 0, until=PER_TASK + 500_000, records=True)
     other = made_run("recall", "cw3-1", 1)

@@ -1,5 +1,6 @@
 """Means of curves over runs, with pointwise 90 % bootstrap intervals."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -66,13 +67,26 @@ def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
 
 
 def thinned(steps: Array, values: Array, stages: Array, most: int) -> tuple[Array, Array]:
-    """Means of neighbouring records of a stage, at their last step: at most `most` in a stage."""
+    """Means of neighbouring values of a stage, at their last step: about `most` in a stage."""
     first = np.flatnonzero(np.diff(stages, prepend=-1))
     longest = np.diff(np.append(first, len(steps))).max(initial=0)
     size = -(-longest // most)
     if size <= 1:
         return steps, values
-    ends = np.append(first[1:], len(steps))
-    starts = np.concatenate([np.arange(*span, size) for span in zip(first, ends, strict=True)])
-    counts = np.diff(np.append(starts, len(steps)))
-    return steps[starts + counts - 1], np.add.reduceat(values, starts) / counts
+    spans = itertools.pairwise([*first.tolist(), len(steps)])
+    starts = np.concatenate([_starts(begin, end, size) for begin, end in spans])
+    there = np.isfinite(values)
+    counts = np.add.reduceat(there.astype(int), starts)
+    sums = np.add.reduceat(np.where(there, values, 0.0), starts)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return steps[np.append(starts[1:], len(steps)) - 1], means
+
+
+def _starts(first: int, end: int, size: int) -> Array:
+    """Where the neighbours of a stage begin; few that are left over join those before them.
+
+    They are counted from the start of the stage, so that unfinished runs share the steps of others.
+    """
+    starts = np.arange(first, end, size)
+    alone = len(starts) > 1 and end - starts[-1] < size / 2
+    return starts[:-1] if alone else starts

@@ -2,25 +2,11 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from recall.report.figures.base import Scene, Sketch, Skipped
+from recall.report.figures.stages import current
 from recall.report.figures.success import of_families
-from recall.results.run import RunResult
 
-Array = np.ndarray
 KIND = "current_task"
-
-
-def stage_of(steps: Array, run: RunResult) -> Array:
-    """The task that was in training up to each step."""
-    stage = (np.asarray(steps, int) - 1) // run.steps_per_task
-    return np.clip(stage, 0, len(run.tasks) - 1)
-
-
-def current(run: RunResult, steps: Array, values: Array) -> Array:
-    """[step] of values [step, task] those of the task in training."""
-    return values[np.arange(len(steps)), stage_of(steps, run)]
 
 
 def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from recall.report.figures.bands import Band, band
+from recall.report.figures.bands import Band, band, thinned
 from recall.report.figures.base import Series
 from recall.report.figures.groups import Group
+from recall.report.figures.stages import stage_of
 from recall.report.figures.style import Look
 from recall.results.run import RunResult
 
@@ -15,15 +16,21 @@ Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 
 
-def bands_of(group: Group, curve_of: CurveOf) -> dict[str, Band]:
-    """The mean curve of every label that has one."""
+def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[str, Band]:
+    """The mean curve of every label that has one, of about `most` points in a stage."""
     found = {}
     for label, runs in group.runs.items():
-        curves = [curve_of(run) for run in runs]
+        curves = [_thin(run, *curve_of(run), most) for run in runs]
         curves = [(steps, values) for steps, values in curves if np.isfinite(values).any()]
         if curves:
             found[label] = band(curves)
     return found
+
+
+def _thin(run: RunResult, steps: Array, values: Array, most: int | None) -> tuple[Array, Array]:
+    if most is None:
+        return steps, values
+    return thinned(steps, values, stage_of(steps, run), most)
 
 
 def draw_band(axes: Axes, found: Band, look: Look, label: str, breaks: Sequence[int] = ()) -> None:

@@ -8,8 +8,8 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from recall.report.figures.bands import thinned
 from recall.report.figures.base import Scene, Sketch, Skipped
-from recall.report.figures.current_task import current, stage_of
 from recall.report.figures.groups import Group, shown_families
+from recall.report.figures.stages import current, stage_of
 from recall.report.figures.style import Look
 from recall.report.figures.success import NO_SEQUENCES
 from recall.results.run import RunResult

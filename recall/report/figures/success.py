@@ -10,6 +10,7 @@ from recall.report.figures import layout
 from recall.report.figures.base import Panel, Scene, Sketch, Skipped
 from recall.report.figures.groups import PANELS, Family, Group, shown_families, slug
 from recall.report.figures.lines import CurveOf, bands_of, draw_bands, seeds_in_words
+from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, Look
 
 Array = np.ndarray
@@ -71,10 +72,13 @@ def family_sketch(
     ]
     figure, axes, columns = _panels(groups, legend)
     panels = []
+    few = False
     for index, (group, ax) in enumerate(zip(groups, axes, strict=True)):
         bottom, left = layout.is_outer(index, len(groups), columns)
         breaks = [end for _, _, end in group.stages()] if broken else []
-        series = draw_bands(ax, bands_of(group, curve_of), styles, breaks)
+        points = points_of_stage(ax, len(group.tasks))
+        few |= crowded([run for runs in group.runs.values() for run in runs], points)
+        series = draw_bands(ax, bands_of(group, curve_of, points), styles, breaks)
         layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
         layout.success_axis(ax, left, what)
         if len(groups) == 1 and len(group.tasks) >= NAMED_STAGES:
@@ -84,6 +88,7 @@ def family_sketch(
         panels.append(Panel.of(ax, group.sequence, ("steps", "success"), series))
     name = groups[0].sequence if len(groups) == 1 else family.name
     where = "" if name in heading else f", {name}"
+    caption += NEIGHBOURS if few else ""
     return Sketch(
         kind, f"{kind}-{slug(family.name)}", heading + where, caption, figure, tuple(panels)
     )

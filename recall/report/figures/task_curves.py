@@ -9,6 +9,7 @@ from recall.report.figures import layout
 from recall.report.figures.base import Panel, Scene, Sketch, Skipped
 from recall.report.figures.groups import Group, slug
 from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.success import each_sequence
 from recall.results.run import RunResult
 
@@ -34,11 +35,13 @@ def _sketch(scene: Scene, group: Group) -> Sketch:
     columns = count if count < 6 else 3 if count == 6 else 5
     space = layout.Space(above=0.21, under=0.12)
     figure, axes = layout.grid(count, columns, 0.82 if count > 6 else 1.2, legend, space=space)
+    points = points_of_stage(axes[0], count)
+    few = crowded([run for runs in group.runs.values() for run in runs], points)
     panels = []
     for (task, start, end), ax in zip(group.stages(), axes, strict=True):
         bottom, left = layout.is_outer(task, count, columns)
         ax.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0, gid=OWN_STAGE)
-        bands = bands_of(group, partial(_own_curve, scene, task))
+        bands = bands_of(group, partial(_own_curve, scene, task), points)
         series = draw_bands(ax, bands, styles)
         layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
         layout.success_axis(ax, left)
@@ -50,7 +53,8 @@ def _sketch(scene: Scene, group: Group) -> Sketch:
         f"{KIND}-{slug(group.sequence)}",
         f"Every task of {group.sequence}",
         "Success on each task over the whole sequence; its own stage is shaded. "
-        + seeds_in_words([group]),
+        + seeds_in_words([group])
+        + (NEIGHBOURS if few else ""),
         figure,
         tuple(panels),
     )

@@ -7,13 +7,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, band
+from recall.report.figures.bands import Band, band, thinned
 from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
-from recall.report.figures.current_task import current
 from recall.report.figures.groups import Group, slug
+from recall.report.figures.stages import (
+    NEIGHBOURS,
+    crowded,
+    current,
+    points_of_stage,
+    stage_of,
+)
 from recall.report.figures.style import GREY, INK, TINY, Look
 from recall.report.figures.success import each_sequence
 from recall.report.table import estimate_text, number_text
+from recall.results.run import RunResult
 from recall.results.scores import Scores
 
 Array = np.ndarray
@@ -43,15 +50,15 @@ def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
 
 
 def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
-    references = [_reference(scene, scores[0], task) for task in range(len(group.tasks))]
     space = layout.Space(above=0.24, under=0.06)
     figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
+    points = points_of_stage(axes[0], len(group.tasks))
+    few = crowded([run for found in scores for run in found.runs], points)
+    references = [_reference(scene, scores[0], task, points) for task in range(len(group.tasks))]
     panels = []
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
         look = scene.looks[found.label]
-        own = band(
-            [(run.steps, current(run, run.steps, scene.successes(run))) for run in found.runs]
-        )
+        own = band([_own(scene, run, points) for run in found.runs])
         _draw_areas(
             ax,
             [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
@@ -74,7 +81,7 @@ def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
         "Success on the task in training (colour) and of a network that learns it alone (thin "
         "line). Coloured areas are gains, hatched ones losses; the numbers are the forward "
         "transfer of each task, the area over what the reference leaves to gain. Tasks: "
-        f"{', '.join(group.tasks)}.",
+        f"{', '.join(group.tasks)}.{NEIGHBOURS if few else ''}",
         figure,
         tuple(panels),
     )
@@ -90,10 +97,15 @@ def _legend() -> list[layout.Handle]:
     ]
 
 
-def _reference(scene: Scene, scores: Scores, task: int) -> Band:
+def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
     runs = scene.collection.references(scores.runs[0], scores.tasks[task])
-    curves = [(run.steps, scene.successes(run)[:, 0]) for run in runs]
-    return band(curves)
+    return band([_own(scene, run, points) for run in runs])
+
+
+def _own(scene: Scene, run: RunResult, points: int) -> tuple[Array, Array]:
+    """(steps, success on the task in training) of a run."""
+    values = current(run, run.steps, scene.successes(run))
+    return thinned(run.steps, values, stage_of(run.steps, run), points)
 
 
 def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:

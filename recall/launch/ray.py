@@ -7,6 +7,7 @@ worker process ends with its fleet, which frees the GPU.
 """
 
 import dataclasses
+import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from recall.launch.jobs import ENDS, Event, Job, Kind
 from recall.launch.mirror import Mirror
 
 _PROBE_SECONDS = 120.0
+_ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,26 @@ def connect(address: str | None) -> None:
     ray = _ray()
     if ray.is_initialized():
         return
+    _check_answers(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="warning")
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise RecallError(f"no Ray cluster answers at {address}: {error}") from error
+        where = "on this machine" if address is None else f"at {address}"
+        raise RecallError(f"no Ray cluster answers {where}: {error}") from error
+
+
+def _check_answers(address: str | None) -> None:
+    """Refuse at once what Ray would try to reach for minutes."""
+    host, _, port = (address or "").rpartition("//")[2].rpartition(":")
+    if not (host and port.isdigit()):
+        return  # none given, or a word, such as auto, that Ray understands or refuses
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise RecallError(
+            f"no Ray cluster answers at {address}: {error}. `ray start --head` on that machine "
+            "starts one and tells its address"
+        ) from error
 
 
 def disconnect() -> None:

@@ -41,9 +41,19 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     for name, value in _identity_of(held).items():
         if value != wanted[name]:
             raise FolderInUseError(
-                f"{folder} holds the study {held['study']} with {name} {value} and not "
-                f"{wanted[name]}: choose another --out"
+                f"{folder} holds {_unlike(held['study'], name, value, wanted[name])}: choose "
+                "another --out"
             )
+
+
+def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
+    """What is there and what is not, in the fewest words."""
+    if name == "study":
+        return f"the study {held} and not {wanted}"
+    if name == "changes":
+        name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
+        held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
+    return f"the study {study} with {name} {held} and not {wanted}"
 
 
 def read_study(folder: Path) -> dict[str, Any]:

@@ -60,6 +60,8 @@ def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
         fleets += [Fleet(name, group.variant, begun[name], size) for name in mine]
         gone = set().union(*(taken[name] for name in mine)) if mine else set()
         left = [run for key, run in wanted.items() if key not in gone]
+        if not left:
+            continue
         check_fits(f"{group.variant.title} on {_tasks(group.spec)}", size, room.bytes_per_device)
         title = group.variant.title + (f"-{group.spec.tasks}" if len(lengths) > 1 else "")
         for runs in split(left, room.bytes_per_device // size, parts_wanted, room):

@@ -1,12 +1,15 @@
 """A study from its name to its end: choose, plan, launch, tell."""
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from recall.errors import BadValueError
 from recall.launch.board import Board
 from recall.launch.jobs import Job, Launcher, Outcome
+from recall.launch.lease import lease
 from recall.launch.mirror import Mirror, filesystem
 from recall.launch.places import Room
 from recall.launch.queue import Queue
@@ -66,8 +69,13 @@ def run_study(
     storage: str | None = None,
 ) -> Launch:
     """Train what is left of a study; the same call again goes on until all is done."""
+    if retries < 0:
+        raise BadValueError(f"retries {retries} must be 0 or more")
     plan_study(study, choices, folder, room)  # what cannot be run is refused before it begins
-    with hold(folder, LOCK):
+    with contextlib.ExitStack() as held:
+        held.enter_context(hold(folder, LOCK))
+        if storage is not None:
+            held.enter_context(lease(storage))
         check_folder(folder, study, choices)
         if storage is not None:
             _fetch(storage, folder)
@@ -114,9 +122,9 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
 def _fetch(storage: str, folder: Path) -> None:
     """Bring home the fleets that are done under `storage`, and of the others what they are."""
     files, root = filesystem(storage)
-    names = [Path(path).name for path in files.ls(root, detail=False)] if files.exists(root) else []
-    for name in names:
-        if is_finished(folder / name):
+    for entry in files.ls(root, detail=True):
+        name = Path(entry["name"]).name
+        if entry["type"] != "directory" or is_finished(folder / name):
             continue
         mirror = Mirror(f"{storage.rstrip('/')}/{name}")
         mirror.pull(folder / name, only=None if mirror.finished else "run.json")

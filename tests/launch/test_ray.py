@@ -16,6 +16,7 @@ from ray.cluster_utils import Cluster
 from recall.errors import BadValueError
 from recall.launch import ray as launcher
 from recall.launch.board import Lines
+from recall.launch.lease import HOLDER
 from recall.launch.places import Where, place_of
 from recall.studies.run import run_study
 from tests.studies.small_studies import CHOICES, FLEETS, STUDY, left_by
@@ -92,10 +93,16 @@ class KillOnce(Lines):
     """Kills a fleet's process when it has evaluated for the first time."""
 
     killed = 0
+    held = False
+
+    def __init__(self, jobs, finished, told, holder):
+        super().__init__(jobs, finished, told)
+        self._holder = holder
 
     def take(self, event):
         super().take(event)
         if event.kind == "evaluated" and not self.killed:
+            KillOnce.held = json.loads(self._holder.read_text())["pid"] == os.getpid()
             locks = Path(tempfile.gettempdir()).glob("recall-fleet-*/lock")
             newest = max(locks, key=lambda path: path.stat().st_mtime)
             self.killed = process_of(newest.parent)
@@ -106,7 +113,7 @@ class KillOnce(Lines):
 def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
     tmp_path, cluster, uninterrupted
 ):
-    folder, told = tmp_path / "study", io.StringIO()
+    folder, told, holder = tmp_path / "study", io.StringIO(), tmp_path / "store" / HOLDER
     place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
     assert 0 < place.room.bytes_per_device < 2**50
     result = run_study(
@@ -115,13 +122,16 @@ def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
         folder,
         place.room,
         place.launcher,
-        lambda jobs, before: KillOnce(jobs, before, told),
+        lambda jobs, before: KillOnce(jobs, before, told, holder),
         retries=1,
         storage=f"file://{tmp_path}/store",
     )
     assert result.exit_status == 0, told.getvalue()
     assert result.outcome.attempts == {FLEETS[0]: 2}
     assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
+    # While it was launched from here, nobody else could launch it.
+    assert KillOnce.held
+    assert not holder.exists()
     whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
     assert left_by(folder) == whole
 

@@ -170,6 +170,11 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
         BadValueError, match="lambda=10 was begun where there was more memory: it needs"
     ):
         plan_study(STUDY, CHOICES, tmp_path, Room(tight))
+    # What is finished needs no memory any more.
+    alone = dataclasses.replace(CHOICES, methods=("lambda=10",))
+    (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
+    (held,) = plan_study(STUDY, alone, tmp_path, Room(1))
+    assert held.name == "lambda=10"
 
 
 def test_a_folder_holds_one_study_with_one_scale(tmp_path):
@@ -177,6 +182,14 @@ def test_a_folder_holds_one_study_with_one_scale(tmp_path):
     half = dataclasses.replace(CHOICES, scale=0.5)
     with pytest.raises(FolderInUseError, match=r"study lambda with scale 1.0 and not 0.5: choose"):
         plan_study(STUDY, half, tmp_path, ROOM)
+    with pytest.raises(FolderInUseError, match=r"holds the study lambda and not cw6: choose"):
+        plan_study(STUDIES["cw6"], dataclasses.replace(CHOICES, methods=()), tmp_path, ROOM)
+    larger = dataclasses.replace(CHOICES, changes=SMALL | {"batch_size": 32})
+    with pytest.raises(FolderInUseError, match=r"lambda with batch_size 16 and not 32: choose"):
+        plan_study(STUDY, larger, tmp_path, ROOM)
+    fewer = {name: value for name, value in SMALL.items() if name != "batch_size"}
+    with pytest.raises(FolderInUseError, match=r"with batch_size 16 and not as in the preset"):
+        plan_study(STUDY, dataclasses.replace(CHOICES, changes=fewer), tmp_path, ROOM)
     (tmp_path / "study.json").unlink()
     (tmp_path / "something").mkdir()
     with pytest.raises(FolderInUseError, match="is not empty and holds no study"):

@@ -60,7 +60,7 @@ def make_report(
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
     board = ScoreBoard(collection, measure)
-    benches = read_benches(folder for folder in folders if folder.is_dir())
+    benches = read_benches(folders)
     tables = all_tables(board, benches)
     if console is not None:
         show_tables(tables, console)

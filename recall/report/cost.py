@@ -1,6 +1,7 @@
 """What methods cost: transitions kept, from the settings; time of an update, from benches."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,7 @@ def _updates(bench: dict[str, Any]) -> Table:
 def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
     """What `recall bench learner --json` left in the folders or one level below them."""
     found = []
-    for folder in folders:
+    for folder in filter(os.path.isdir, folders):  # False, too, where nobody may look
         for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
             if path.name != "run.json":
                 found += _bench(path)

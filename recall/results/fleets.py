@@ -26,9 +26,11 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"run.json is not whole: {error}"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
     if isinstance(error, KeyError):
         return f"run.json lacks {error}"
-    return f"{type(error).__name__}: {error}"
+    return f"run.json is not as fleets write it: {error}"
 
 
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:

@@ -97,4 +97,4 @@ class RunResult:
 
     @cached_property
     def _records(self) -> Training:
-        return read_training(self.folder, self.index)
+        return read_training(self.folder, self.index, len(self.tasks))

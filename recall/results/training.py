@@ -25,8 +25,8 @@ class Training:
     problem: str | None = None
 
 
-def read_training(folder: Path, run: int) -> Training:
-    """The training records of a fleet's run; none where there are none."""
+def read_training(folder: Path, run: int, tasks: int) -> Training:
+    """The training records of a fleet's run of so many tasks; none where there are none."""
     path = folder / "training.jsonl"
     try:
         records, broken = read_run(path, run)
@@ -41,15 +41,18 @@ def read_training(folder: Path, run: int) -> Training:
         if "head_returns" not in record and isinstance(record.get("step"), int)
     ]
     names = dict.fromkeys(chain.from_iterable(rows))
-    columns = {name: _array([row.get(name) for row in rows]) for name in names if name != "run"}
+    columns = {
+        name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
+    }
     wrong = f"{path}: {broken} lines cannot be used and were left out." if broken else None
     return Training(columns, choices, wrong)
 
 
-def _array(column: list[Any]) -> Array:
+def _array(column: list[Any], tasks: int) -> Array:
     """[row], or [row, task] where values are lists; NaN for what is missing or no number."""
     width = max((len(value) for value in column if isinstance(value, list)), default=0)
     if width:
+        width = max(width, tasks)
         blank = [None] * width
         lists = [value if isinstance(value, list) else blank for value in column]
         column = [value + blank[len(value) :] for value in lists]

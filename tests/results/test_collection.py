@@ -65,6 +65,8 @@ def test_folders_are_found_at_any_depth_and_read_once(tmp_path):
         (lambda folder: _write(folder, "run.json", '{"schema": 99}'), ("schema 99", "left out")),
         (lambda folder: _write(folder, "run.json", '{"schema": 1}'), ("lacks 'runs'", "left out")),
         (lambda folder: _write(folder, "run.json", "[]"), ("bad", "cannot be read", "left out")),
+        (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": []}'),
+         ("not as fleets write it", "left out")),
         (lambda folder: _write(folder, "progress.tsv", ""), ("config.json", "left out")),
     ],
 )  # fmt: skip
@@ -75,6 +77,22 @@ def test_a_bad_folder_is_told_and_the_rest_is_there(tmp_path, made, words):
     assert len(found.runs) == 2
     assert len(found.problems) == 1
     assert told(found, *words)
+
+
+def test_links_are_followed_and_lead_in_no_circle(tmp_path):
+    write_fleet(tmp_path / "elsewhere" / "fleet")
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "linked").symlink_to(tmp_path / "elsewhere")
+    (runs / "back").symlink_to(runs)
+    found = gather(runs)
+    assert len(found.runs) == 2
+    assert found.problems == ()
+
+
+def test_lists_by_task_are_as_long_as_the_sequence(tmp_path):
+    folder = write_fleet(tmp_path, sequence="push,hammer,push")
+    assert gather(folder).runs[0].training["q_value"].shape[1] == 3
 
 
 def _write(folder, name, text):

@@ -21,7 +21,7 @@ LEAST = 3  # lengths that make a curve
 _UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 _SHARED = (
     "Wall time of a fleet divided by its runs, which train together, as the study that launched it "
-    "noted it. Fleets of more runs take less for each."
+    "noted it. Fleets of different sizes, or on different machines, do not compare."
 )
 
 

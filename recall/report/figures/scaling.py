@@ -47,6 +47,8 @@ def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
         ax.set_xlabel("tasks", labelpad=1.5)
         if what == PERFORMANCE:
             layout.success_axis(ax, name="")
+        else:
+            layout.plain_ticks(ax.yaxis)
         if what == TIME:
             ax.set_ylim(bottom=0)
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)

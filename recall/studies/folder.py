@@ -36,13 +36,20 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
                 f"{folder} is not empty and holds no study: choose another --out"
             )
         return
-    held = read_study(folder)
+    check_same_study(folder, read_study(folder), study, choices)
+
+
+def check_same_study(
+    where: Path | str, held: dict[str, Any], study: Study, choices: Choices
+) -> None:
+    """Refuse a place whose study.json is `held`, if that is another study or has other settings."""
+    option = "--out" if isinstance(where, Path) else "--storage"
     wanted = _identity(study, choices)
     for name, value in _identity_of(held).items():
         if value != wanted[name]:
             raise FolderInUseError(
-                f"{folder} holds {_unlike(held['study'], name, value, wanted[name])}: choose "
-                "another --out"
+                f"{where} holds {_unlike(held['study'], name, value, wanted[name])}: choose "
+                f"another {option}"
             )
 
 

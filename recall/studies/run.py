@@ -17,7 +17,7 @@ from recall.results.folder import hold, is_finished
 from recall.results.store import Results, read
 from recall.studies.base import Study
 from recall.studies.choose import Choices, groups_of
-from recall.studies.folder import LOCK, check_folder, write_study
+from recall.studies.folder import LOCK, check_folder, check_same_study, write_study
 from recall.studies.plan import Fleet, plan
 
 MakeBoard = Callable[[Sequence[Job], int], Board]
@@ -78,7 +78,7 @@ def run_study(
             held.enter_context(lease(storage))
         check_folder(folder, study, choices)
         if storage is not None:
-            _fetch(storage, folder)
+            _join(storage, folder, study, choices)
         fleets = plan_study(study, choices, folder, room)
         write_study(folder, study, choices, fleets)
         outcome, signal_status = _train(fleets, folder, launcher, board, retries, storage)
@@ -117,6 +117,18 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
     return Job(fleet.name, str((folder / fleet.name).resolve()), description, kept)
+
+
+def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
+    """Make sure that `storage` keeps this study, and bring home what it has of it."""
+    files, root = filesystem(storage)
+    path = f"{root}/study.json"
+    if files.exists(path):
+        check_same_study(storage, json.loads(files.cat_file(path)), study, choices)
+    if not (folder / "study.json").exists():  # what is fetched is this study's
+        write_study(folder, study, choices, [])
+    files.pipe_file(path, (folder / "study.json").read_bytes())
+    _fetch(storage, folder)
 
 
 def _fetch(storage: str, folder: Path) -> None:

@@ -18,6 +18,7 @@ from recall.launch import ray as launcher
 from recall.launch.board import Lines
 from recall.launch.lease import HOLDER
 from recall.launch.places import Where, place_of
+from recall.results.folder import FolderInUseError
 from recall.studies.run import run_study
 from tests.studies.small_studies import CHOICES, FLEETS, STUDY, left_by
 
@@ -116,16 +117,20 @@ def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
     folder, told, holder = tmp_path / "study", io.StringIO(), tmp_path / "store" / HOLDER
     place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
     assert 0 < place.room.bytes_per_device < 2**50
-    result = run_study(
-        STUDY,
-        dataclasses.replace(CHOICES, seeds=1),
-        folder,
-        place.room,
-        place.launcher,
-        lambda jobs, before: KillOnce(jobs, before, told, holder),
-        retries=1,
-        storage=f"file://{tmp_path}/store",
-    )
+
+    def launch(folder, **changes):
+        return run_study(
+            STUDY,
+            dataclasses.replace(CHOICES, seeds=1, **changes),
+            folder,
+            place.room,
+            place.launcher,
+            lambda jobs, before: KillOnce(jobs, before, told, holder),
+            retries=1,
+            storage=f"file://{tmp_path}/store",
+        )
+
+    result = launch(folder)
     assert result.exit_status == 0, told.getvalue()
     assert result.outcome.attempts == {FLEETS[0]: 2}
     assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
@@ -134,6 +139,12 @@ def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
     assert not holder.exists()
     whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
     assert left_by(folder) == whole
+    # Another machine, which has nothing yet, finds all of it there; for another study it is no use.
+    second = launch(tmp_path / "second")
+    assert (second.exit_status, second.outcome.attempts) == (0, {})
+    assert left_by(tmp_path / "second") == whole
+    with pytest.raises(FolderInUseError, match=r"store holds the study cw3 .* another --storage"):
+        launch(tmp_path / "third", scale=0.5)
 
 
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):

@@ -12,6 +12,7 @@ pass over memory, and taking a task's head is one slice.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import flax.linen as nn
@@ -193,8 +194,9 @@ class MultiHead:
         return found
 
 
+@cache
 def _shapes(layers: _Layers, inputs: int) -> Any:
-    """The tree of a network's parameters, shapes only; nothing is computed."""
+    """The tree of a network's parameters, shapes only; nothing is computed, and traced once."""
     variables = jax.eval_shape(layers.init, jax.random.PRNGKey(0), jnp.zeros((1, inputs)))
     return variables["params"]
 

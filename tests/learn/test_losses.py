@@ -80,7 +80,9 @@ def test_losses_are_the_papers(method):
     part = take_heads(Networks.of(trainable), batch.heads)
     weights = method.row_weights(batch, jnp.asarray(task))
     trained = Gradients(part.actor, part.critic, part.log_alpha)
-    total, (made, metrics) = joint_loss(blueprint, trained, part, (), batch, weights, drawn)
+    total, (made, metrics) = jax.jit(
+        lambda trained: joint_loss(blueprint, trained, part, (), batch, weights, drawn)
+    )(trained)
 
     noise_next, noise = np.asarray(drawn.noise, float)
     head_of_row = np.asarray(batch.head_of_row())
@@ -152,7 +154,7 @@ def test_each_loss_reaches_its_own_parameters_alone():
         scaled = batch._replace(reward=batch.reward * scale_q)
         trained = Gradients(part.actor, part.critic, part.log_alpha)
         loss = lambda t: joint_loss(blueprint, t, part, (), scaled, weights, drawn)[0]  # noqa: E731
-        return jax.grad(loss)(trained)
+        return jax.jit(jax.grad(loss))(trained)
 
     one, other = gradients(1.0), gradients(50.0)
     np.testing.assert_array_equal(one.actor["trunk"], other.actor["trunk"])

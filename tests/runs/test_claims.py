@@ -13,19 +13,18 @@ import pytest
 from recall.results import metrics
 from recall.results.store import read
 
-TASKS = ("point-slide", "point-rich", "point-poor")  # the second pays a thousand times more
-STEPS = 2_000
+SLIDE, RICH, POOR = "point-slide", "point-rich", "point-poor"  # rich pays a thousand times more
 
 
-def train(method, folder):
+def train(method, tasks, steps, folder):
     """[run, task] success just learnt, and at the end of all."""
     options = {
         "method": [method],
-        "sequence": [",".join(TASKS)],
+        "sequence": [",".join(tasks)],
         "seeds": ["0", "1", "2"],
         "preset": ["quick"],
-        "steps-per-task": [str(STEPS)],
-        "evaluate-every": [str(STEPS)],
+        "steps-per-task": [str(steps)],
+        "evaluate-every": [str(steps)],
         "out": [str(folder)],
     }
     words = [word for name, values in options.items() for word in (f"--{name}", *values)]
@@ -41,18 +40,17 @@ def train(method, folder):
 
 
 def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):
-    learnt, end = train("fine_tuning", tmp_path / "run")
+    learnt, end = train("fine_tuning", (SLIDE, RICH), 2_000, tmp_path / "run")
     assert learnt[:, 0].mean() >= 0.7
-    assert end[:, 0].mean() <= 0.5
+    assert end[:, 0].mean() <= 0.4
 
 
 def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):
-    learnt, _ = train("perfect_memory", tmp_path / "run")
-    assert learnt[:, 0].mean() >= 0.7, "the same reward, before the large one"
-    assert learnt[:, 2].mean() <= 0.3
+    learnt, _ = train("perfect_memory", (RICH, POOR), 1_500, tmp_path / "run")
+    assert learnt[:, 1].mean() <= 0.3
 
 
-def test_recall_learns_all_and_keeps_all(tmp_path):
-    learnt, end = train("recall", tmp_path / "run")
+def test_recall_learns_both_and_keeps_both(tmp_path):
+    learnt, end = train("recall", (RICH, POOR), 2_000, tmp_path / "run")
     assert learnt.mean(axis=0) == pytest.approx(1.0, abs=0.2)
     assert end.mean(axis=0) == pytest.approx(1.0, abs=0.2)

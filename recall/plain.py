@@ -85,13 +85,22 @@ def find(name: str, known: list[str]) -> str:
     return found[0]
 
 
-def replaced(value: Any, path: str, new: Any) -> Any:
-    """A dataclass with the setting at `path` changed."""
-    first, _, rest = path.partition(".")
-    if rest:
-        return dataclasses.replace(value, **{first: replaced(getattr(value, first), rest, new)})
+def replaced(value: Any, changes: Mapping[str, Any]) -> Any:
+    """A dataclass with the settings at dotted names changed.
+
+    All at once: values that only make sense together are checked together, whatever their order.
+    """
     hints = typing.get_type_hints(type(value))
-    return dataclasses.replace(value, **{first: from_plain(hints[first], new, first)})
+    new: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {}
+    for path, item in changes.items():
+        first, _, rest = path.partition(".")
+        if rest:
+            below.setdefault(first, {})[rest] = item
+        else:
+            new[first] = from_plain(hints[first], item, first)
+    inner = {first: replaced(getattr(value, first), items) for first, items in below.items()}
+    return dataclasses.replace(value, **new, **inner)
 
 
 def flattened(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:

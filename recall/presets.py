@@ -75,14 +75,6 @@ class _Chosen:
     method: Method
     settings: Settings
 
-    def with_changes(self, changes: Mapping[str, Any]) -> "_Chosen":
-        """Every named setting changed, nested names or dotted ones."""
-        chosen = self
-        known = list(paths(self))
-        for name, value in flattened(changes).items():
-            chosen = replaced(chosen, find(name, known), value)
-        return chosen
-
 
 def choose(
     method: str | Method,
@@ -95,13 +87,16 @@ def choose(
     A method that comes with its own settings keeps them: a preset changes named methods only.
     """
     applied = preset_named(preset)
+    layers = [applied.settings, *changes]
     if isinstance(method, str):
-        chosen = _Chosen(method_class(method)(), settings).with_changes(applied.every_method)
-        chosen = chosen.with_changes(applied.methods.get(method, {}))
-    else:
-        chosen = _Chosen(method, settings)
-    for layer in (applied.settings, *changes):
-        chosen = chosen.with_changes(layer)
+        layers = [applied.every_method, applied.methods.get(method, {}), *layers]
+        method = method_class(method)()
+    chosen = _Chosen(method, settings)
+    known = list(paths(chosen))
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged |= {find(name, known): value for name, value in flattened(layer).items()}
+    chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
 
 

@@ -214,6 +214,17 @@ def test_later_choices_win(tmp_path):
         read_config(tmp_path / "settings.yaml")
 
 
+def test_settings_that_only_go_together_may_come_in_any_order():
+    values, normalised = {"critic_weight": 0.0}, {"normalise_targets": True}
+    for layers in ([normalised | values], [values | normalised], [normalised, values]):
+        method, _ = choose("clear", Settings(), "quick", *layers)
+        assert method == METHODS["clear"](
+            batch_size=64, old_batch_size=64, critic_weight=0.0, normalise_targets=True
+        )
+    with pytest.raises(BadValueError, match="clone values without PopArt"):
+        choose("clear", Settings(), "quick", normalised)
+
+
 def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
     method, settings = choose(Recall(batch_size=99), Settings(), "quick")
     assert method.batch_size == 99

@@ -23,7 +23,8 @@ install: $(INSTALLED)  ## make the environment in .venv
 demo: $(INSTALLED)  ## see the package at work, in a minute or two
 	$(BIN)/python -m recall demo
 
-methods: $(INSTALLED)  ## train every method on pointworld and compare them, in a quarter of an hour
+methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour
+	$(BIN)/python -m recall demo --methods --normalise-targets
 	$(BIN)/python -m recall demo --methods
 
 test: $(INSTALLED)  ## run the tests

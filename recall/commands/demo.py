@@ -11,6 +11,7 @@ Out = Annotated[Path | None, arg(help="Keep the fleets in this folder. None: kee
 Methods = Annotated[
     tuple[str, ...], arg(help="Methods by name instead of the three; none given trains all.")
 ]
+NormaliseTargets = Annotated[bool, arg(help="PopArt for every method, not for RECALL alone.")]
 
 INTRODUCTION = """\
 Three tasks, one after the other; the second pays a thousand times more than the others.
@@ -18,7 +19,11 @@ Fine-tuning forgets old tasks. Perfect memory replays everything, and the large 
 task drown the small ones of a new task. RECALL normalises them, task by task."""
 
 
-def demo(out: Out = None, methods: Methods = ("fine_tuning", "perfect_memory", "recall")) -> None:
+def demo(
+    out: Out = None,
+    methods: Methods = ("fine_tuning", "perfect_memory", "recall"),
+    normalise_targets: NormaliseTargets = False,
+) -> None:
     """Train fine-tuning, perfect memory and RECALL on pointworld and compare them."""
     from rich.console import Console
 
@@ -31,6 +36,8 @@ def demo(out: Out = None, methods: Methods = ("fine_tuning", "perfect_memory", "
     plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))
     for name in plan.methods:
         method_class(name)  # a name that nobody has is refused before anything is trained
+    if normalise_targets:
+        plan = demonstration.with_normalised_targets(plan)
     if plan == demonstration.PLAN:
         console.print(INTRODUCTION)
     with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:

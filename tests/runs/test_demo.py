@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from recall.demo import PLAN, Plan, print_table, reference_areas, row_of
+from recall.demo import (
+    PLAN,
+    Plan,
+    print_table,
+    reference_areas,
+    row_of,
+    with_normalised_targets,
+)
 from recall.methods import METHODS
 from recall.presets import choose
 from recall.results.store import Results
@@ -59,8 +66,9 @@ def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
 
 
 def test_the_table_names_every_method(capsys):
-    plan = Plan(tasks=("point-rich", "point-poor"), methods=(*PLAN.methods, "multi_task"))
-    rows = [row_of(results(name, ["x", "y"], [[[1, 1]] * 4]), {"x": 0.0, "y": 0.0}, window=1)
+    plan = Plan(methods=tuple(METHODS))
+    tasks = list(plan.tasks)
+    rows = [row_of(results(name, tasks, [[[1] * 3] * 6]), dict.fromkeys(tasks, 0.0), window=1)
             for name in plan.methods]  # fmt: skip
     print_table(rows, plan)
     shown = capsys.readouterr().out
@@ -71,10 +79,22 @@ def test_the_table_names_every_method(capsys):
     (together,) = [line for line in shown.splitlines() if METHODS["multi_task"].label in line]
     assert "→" not in together
     assert "0.00" not in together, "nothing to forget or to transfer"
-    assert "forgetting" in shown
+    for heading in ("performance", "forgetting", "transfer"):
+        assert heading in shown, "cut off"
 
 
-def test_the_plan_can_be_trained():
-    for method in PLAN.methods:
-        chosen, settings = choose(method, Settings(), PLAN.preset, PLAN.changes)
-        assert make_spec(chosen, ",".join(PLAN.tasks), PLAN.seeds, settings).runs
+@pytest.mark.parametrize("plan", [PLAN, with_normalised_targets(PLAN)])
+def test_the_plan_can_be_trained_by_every_method(plan):
+    for name in METHODS:
+        changes = plan.changes | plan.of_methods.get(name, {})
+        method, settings = choose(name, Settings(), plan.preset, changes)
+        assert method.normalise_targets == (plan.normalised or name == "recall")
+        assert make_spec(method, ",".join(plan.tasks), plan.seeds, settings).runs
+
+
+def test_the_table_says_whether_targets_were_normalised(capsys):
+    rows = [row_of(results("recall", ["x"], [[[1]] * 2]), {"x": 0.0}, window=1)]
+    for plan in (Plan(tasks=("point-rich",)), with_normalised_targets(Plan(tasks=("point-rich",)))):
+        print_table(rows, plan)
+        title = " ".join(capsys.readouterr().out.split("method")[0].split())
+        assert ("normalised" in title) == plan.normalised

@@ -28,7 +28,7 @@ methods: $(INSTALLED)  ## train every method on pointworld and compare them, in 
 	$(BIN)/python -m recall demo --methods
 
 test: $(INSTALLED)  ## run the tests
-	$(BIN)/python -m pytest -n $(TEST_WORKERS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 check: format-check lint types layers test  ## everything that must hold before a commit
 

@@ -6,8 +6,8 @@ import signal
 import threading
 
 import pytest
+from own_tasks import Point
 from small_runs import CHANGES, SEQUENCE, CrashAt, CrashError, left_by, small_spec
-from test_collect import Point
 
 import recall
 from recall.api import Stopped

@@ -3,11 +3,10 @@
 import os
 import signal
 
-import gymnasium
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnasium.spaces import Box
+from own_tasks import Broken, Dying, Raising
 from small_runs import is_alive, left_by, run, small_spec, start
 
 from recall.collect.orders import EVALUATION, Episode, RunTasks
@@ -90,43 +89,6 @@ def test_closing_a_pool_ends_its_workers():
     assert all(map(is_alive, workers))
     pool.close()
     assert not any(map(is_alive, workers))
-
-
-class Point(gymnasium.Env):
-    """A task that does what the tests need; it is made in worker processes."""
-
-    observation_space = Box(-1.0, 1.0, (3,), np.float32)
-    action_space = Box(-1.0, 1.0, (2,), np.float32)
-    steps = 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.seed_given = seed
-        return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
-
-    def step(self, action):
-        self.steps += 1
-        return np.append(action, 0.5).astype(np.float32), self.reward(), False, False, {}
-
-    def reward(self):
-        return 1.0
-
-
-class Raising(Point):
-    def reward(self):
-        raise RuntimeError("the gripper fell off")
-
-
-class Dying(Point):
-    def reward(self):
-        os._exit(7)
-
-
-class Broken(Point):
-    """Pays no number in a tenth of its episodes, but in none of the first two."""
-
-    def reward(self):
-        return np.nan if self.steps > 40 and self.seed_given % 10 == 0 else 1.0
 
 
 def test_an_exception_in_a_task_is_told():

@@ -1,0 +1,44 @@
+"""Tasks of one's own. Worker processes import this module, so it imports little."""
+
+import os
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+
+
+class Point(gymnasium.Env):
+    """A task that does what the tests need."""
+
+    observation_space = Box(-1.0, 1.0, (3,), np.float32)
+    action_space = Box(-1.0, 1.0, (2,), np.float32)
+    steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seed_given = seed
+        return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.append(action, 0.5).astype(np.float32), self.reward(), False, False, {}
+
+    def reward(self):
+        return 1.0
+
+
+class Raising(Point):
+    def reward(self):
+        raise RuntimeError("the gripper fell off")
+
+
+class Dying(Point):
+    def reward(self):
+        os._exit(7)
+
+
+class Broken(Point):
+    """Pays no number in a tenth of its episodes, but in none of the first two."""
+
+    def reward(self):
+        return np.nan if self.steps > 40 and self.seed_given % 10 == 0 else 1.0

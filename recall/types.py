@@ -11,7 +11,7 @@ import jax
 
 from recall.nets.adam import Moments
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Heads, MultiHead, Rows
+from recall.nets.multihead import Heads, MultiHead, Rows, in_blocks
 
 Array = jax.Array
 Params = Any
@@ -97,6 +97,16 @@ class Networks(NamedTuple):
             trainable.target,
             trainable.log_alpha,
             trainable.popart,
+        )
+
+    def in_blocks(self, rows: Rows | Array) -> "Networks":
+        """The networks' heads as the rows of the batch use them."""
+
+        def split(params: Params) -> Params:
+            return params | {"heads": in_blocks(params["heads"], rows)}
+
+        return self._replace(
+            actor=split(self.actor), critic=split(self.critic), target=split(self.target)
         )
 
 

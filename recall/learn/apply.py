@@ -14,8 +14,10 @@ from recall.learn import losses
 from recall.learn.build import Blueprint
 from recall.nets import adam, popart
 from recall.nets.adam import Moments
-from recall.nets.multihead import map_heads
+from recall.nets.multihead import LAST_LAYER, joined, map_heads, put_heads
 from recall.types import Array, Batch, Forward, Gradients, Metrics, Networks, Params, Trainable
+
+_SMALL = 2**14  # numbers
 
 
 def statistics_of(
@@ -27,8 +29,13 @@ def statistics_of(
 
 
 def global_norm(tree: Params) -> Array:
-    """Of all numbers together."""
-    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree)))
+    """Of all numbers together; the small arrays in one sum, since each costs a kernel."""
+    leaves = jax.tree.leaves(tree)
+    small = [leaf.ravel() for leaf in leaves if leaf.size <= _SMALL]
+    large = [leaf for leaf in leaves if leaf.size > _SMALL]
+    if small:
+        large.append(jnp.concatenate(small))
+    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in large))
 
 
 def apply_gradients(
@@ -83,11 +90,11 @@ def _presence(batch: Batch, everything: bool) -> tuple[Array, Array]:
     return jnp.ones(heads, bool), jnp.arange(heads) == heads - 1
 
 
-def _where(present: Array, new: tuple[Array, ...], old: tuple[Array, ...]) -> tuple[Array, ...]:
+def _where(present: Array, new: Any, old: Any) -> Any:
     def choose(after: Array, before: Array) -> Array:
         return jnp.where(present.reshape(-1, *(1,) * (after.ndim - 1)), after, before)
 
-    return tuple(choose(after, before) for after, before in zip(new, old, strict=True))
+    return jax.tree.map(choose, new, old)
 
 
 def _adam(
@@ -103,13 +110,13 @@ def _adam(
         if name != "heads"
     }
 
-    def step(p: Array, m: Array, v: Array, g: Array, present: Array) -> tuple[Array, ...]:
+    def step(p: Any, m: Any, v: Any, g: Any, present: Array) -> Any:
         return _where(present, adam.step(p, g, m, v, count, rate), (p, m, v))
 
     heads = map_heads(
         step,
         (params["heads"], moments.first["heads"], moments.second["heads"]),
-        (gradient["heads"], present),
+        (joined(gradient["heads"]), present),
         batch.heads,
     )
     new = [{name: arrays[i] for name, arrays in beside.items()} | {"heads": heads[i]}
@@ -129,7 +136,6 @@ def _critics(
     """Adam on the critics, smoothing of their targets, outputs preserved in all four."""
     moments, sac = whole.critic_moments, blueprint.settings.sac
     count, rate, tau = moments.steps + 1, sac.learning_rate, sac.target_smoothing
-    inputs = blueprint.critic.hidden[-1]
     trunk, first, second = adam.step(
         whole.critic["trunk"], gradient["trunk"],
         moments.first["trunk"], moments.second["trunk"], count, rate,
@@ -137,21 +143,20 @@ def _critics(
     target_trunk = whole.target["trunk"] + tau * (trunk - whole.target["trunk"])
 
     def step(
-        p: Array, m: Array, v: Array, t: Array, g: Array, present: Array, *scales: Array
-    ) -> tuple[Array, ...]:
+        p: Any, m: Any, v: Any, t: Any, g: Any, present: Array, *scales: tuple[Array, Array]
+    ) -> Any:
         new_p, new_m, new_v = adam.step(p, g, m, v, count, rate)
-        new_t = t + tau * (new_p - t)
+        new_t = jax.tree.map(lambda t, p: t + tau * (p - t), t, new_p)
         if blueprint.method.normalise_targets:
-            old_scale, new_scale = (scales[0], scales[1]), (scales[2], scales[3])
-            new_p = popart.preserve_outputs(new_p, inputs, old_scale, new_scale)
-            new_t = popart.preserve_outputs(new_t, inputs, old_scale, new_scale)
+            new_p |= {LAST_LAYER: popart.preserve_outputs(new_p[LAST_LAYER], *scales)}
+            new_t |= {LAST_LAYER: popart.preserve_outputs(new_t[LAST_LAYER], *scales)}
         return _where(present, (new_p, new_m, new_v, new_t), (p, m, v, t))
 
     heads, first_heads, second_heads, target_heads = map_heads(
         step,
         (whole.critic["heads"], moments.first["heads"], moments.second["heads"],
          whole.target["heads"]),
-        (gradient["heads"], present, *before, *after),
+        (joined(gradient["heads"]), present, before, after),
         batch.heads,
     )  # fmt: skip
     return (
@@ -183,5 +188,5 @@ def _move_statistics(
     part = jax.tree.map(lambda leaf: leaf[heads], statistics)
     new = popart.update(part, mean, variance, present, settings.step_size, settings.bias_corrected)
     after = (new.mean, popart.sigma(new, settings.sigma_bounds))
-    moved = jax.tree.map(lambda leaf, value: leaf.at[heads].set(value), statistics, new)
+    moved = jax.tree.map(lambda leaf, value: put_heads(leaf, value, batch.heads), statistics, new)
     return moved, before, after

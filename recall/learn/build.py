@@ -76,16 +76,13 @@ class Blueprint:
     def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
         """[critic, batch] the two critics' normalised values."""
         x = jnp.concatenate([observation, action], axis=-1)
-
-        def one(trunk: Array, heads: Array) -> Array:
-            return self.critic.apply({"trunk": trunk, "heads": heads}, x, rows)[:, 0]
-
-        return jax.vmap(one, in_axes=(0, 1))(critic["trunk"], critic["heads"])
+        return self.critic.apply_pair(critic, x, rows)[..., 0]
 
     def init_critic(self, key: Array) -> Params:
-        """Two critics: trunk [critic, size], heads [task, critic, size]."""
+        """Two critics: trunk [critic, size], leaves of the heads [task, critic, ...]."""
         pair = jax.vmap(self.critic.init)(jax.random.split(key))
-        return {"trunk": pair["trunk"], "heads": jnp.moveaxis(pair["heads"], 0, 1)}
+        heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), pair["heads"])
+        return {"trunk": pair["trunk"], "heads": heads}
 
     def init(self, seed: Array) -> LearnerState:
         """The first state of the run with this seed."""

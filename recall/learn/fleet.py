@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from recall import replay as buffers
 from recall.collect.policy import PolicyShape
@@ -19,7 +20,7 @@ from recall.learn import plasticity as plasticity_of
 from recall.learn.build import Blueprint
 from recall.learn.update import Chance, chance, describe, update
 from recall.nets import adam
-from recall.nets.multihead import is_head
+from recall.nets.multihead import head_of, is_head
 from recall.replay import Replay
 from recall.types import Array, Batch, LearnerState, Metrics, Stage
 
@@ -77,11 +78,16 @@ def burst(
         numbers = first_update + jnp.arange(updates)
         drawn = jax.vmap(partial(chance, blueprint, groups, state.key))(numbers)
 
-        def body(state: LearnerState, one: tuple[Array, Chance]) -> tuple[LearnerState, Metrics]:
-            return update(blueprint, state, replay, stage, groups, *one)
+        named: list[Callable[[Array], Metrics]] = []
 
-        state, metrics = jax.lax.scan(body, state, (numbers, drawn))
-        means = jax.tree.map(lambda values: jnp.nanmean(values, axis=0), metrics)
+        def body(state: LearnerState, one: tuple[Array, Chance]) -> tuple[LearnerState, Array]:
+            state, metrics = update(blueprint, state, replay, stage, groups, *one)
+            row, back = ravel_pytree(metrics)  # one array to store instead of a dozen
+            named.append(back)
+            return state, row
+
+        state, rows = jax.lax.scan(body, state, (numbers, drawn))
+        means = named[0](jnp.nanmean(rows, axis=0))
         return state, means | describe(blueprint, state)
 
     with jax.default_matmul_precision(_PRECISION[blueprint.settings.sac.matmul]):
@@ -219,11 +225,16 @@ def _plasticity(
 
 @partial(jax.jit, static_argnames=("blueprint",))
 def flat_policies(blueprint: Blueprint, state: LearnerState, task: Array) -> Array:
-    """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out."""
+    """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out.
+
+    A run that failed acts from zeros.
+    """
 
     def one_run(state: LearnerState) -> Array:
         actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, task)
-        return jnp.concatenate([actor["trunk"], actor["heads"][task]])
+        head = head_of(actor["heads"], task)
+        flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])
+        return jnp.nan_to_num(flat, posinf=0.0, neginf=0.0)
 
     return jax.vmap(one_run)(state)
 

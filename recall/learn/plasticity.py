@@ -25,7 +25,7 @@ import numpy as np
 
 from recall.learn.apply import global_norm
 from recall.learn.build import Blueprint
-from recall.nets.multihead import MultiHead
+from recall.nets.multihead import MultiHead, head_of
 from recall.types import Array, Batch, LearnerState, Metrics, Params
 
 DORMANT_BELOW = 0.025  # tau
@@ -65,8 +65,9 @@ def measure(
     """All of it, for actor (pi) and critics (q) on a batch of `task`; of the ranks the features."""
     trainable, method = state.trainable, blueprint.method
     actor = method.actor_for_task(state.method, trainable.actor, task)
-    actor = {"trunk": actor["trunk"], "heads": actor["heads"][task]}
-    critics = {"trunk": trainable.critic["trunk"], "heads": trainable.critic["heads"][task]}
+    actor = {"trunk": actor["trunk"], "heads": head_of(actor["heads"], task)}
+    critic = trainable.critic
+    critics = {"trunk": critic["trunk"], "heads": head_of(critic["heads"], task)}
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
     pi = _hidden(blueprint.actor, actor, batch.observation)
     q = jax.vmap(lambda critic: _hidden(blueprint.critic, critic, state_action))(critics)
@@ -81,7 +82,10 @@ def measure(
 
 
 def _hidden(network: MultiHead, params: Params, x: Array) -> list[Array]:
-    """Outputs of the hidden layers of a network with one head, `params["heads"]` [size]."""
+    """Outputs of the hidden layers of a network with one head, `params["heads"]`."""
     exact = replace(network, half_inputs=False)
-    one_head = {"trunk": params["trunk"], "heads": params["heads"][None]}
+    one_head = {
+        "trunk": params["trunk"],
+        "heads": jax.tree.map(lambda leaf: leaf[None], params["heads"]),
+    }
     return exact.hidden_outputs(one_head, x, 0)

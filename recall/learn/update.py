@@ -14,7 +14,7 @@ from recall.learn import losses
 from recall.learn.apply import apply_gradients, statistics_of
 from recall.learn.build import Blueprint
 from recall.nets import gaussian
-from recall.nets.multihead import take_heads
+from recall.nets.multihead import put_heads, take_heads
 from recall.replay import Replay
 from recall.types import (
     Array,
@@ -139,7 +139,7 @@ def update(
     method = blueprint.method
     batch = sample(blueprint, replay, stage, groups, number, drawn.rows)
     # What is differentiated and read; optimisers and targets move in the whole state below.
-    part = take_heads(Networks.of(state.trainable), batch.heads)
+    part = take_heads(Networks.of(state.trainable), batch.heads).in_blocks(batch.rows)
     weights = method.row_weights(batch, stage.task)
 
     def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
@@ -157,8 +157,11 @@ def update(
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
     state = method.after_update(state._replace(trainable=trainable, failed_at=failed_at))
     by_head = metrics.pop("by_head")
-    by_task = jnp.full((2, blueprint.tasks), jnp.nan).at[:, batch.heads].set(by_head)
-    metrics |= {"q_value": by_task[0], "entropy": by_task[1]}
+    none = jnp.full(blueprint.tasks, jnp.nan)
+    metrics |= {
+        "q_value": put_heads(none, by_head[0], batch.heads),
+        "entropy": put_heads(none, by_head[1], batch.heads),
+    }
     return state, metrics | edited | norms
 
 

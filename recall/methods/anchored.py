@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.methods.base import Method
-from recall.nets.multihead import Rows
+from recall.nets.multihead import Rows, take_heads
 from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
 
 # Rows whose Jacobians are in memory at once: at the paper's sizes one takes 6 MB.
@@ -150,7 +150,7 @@ def trunk_slopes(
     model: Model, critic: Params, task: Array, observation: Array, action: Array
 ) -> tuple[Array, Array]:
     """Q of one row, [critic], and its slope in each critic's own trunk, [critic, size]."""
-    head = {"heads": jax.lax.dynamic_index_in_dim(critic["heads"], task)}
+    head = take_heads({"heads": critic["heads"]}, task[None])
 
     def values(trunk: Array) -> tuple[Array, Array]:
         q = model.q({"trunk": trunk} | head, observation[None], action[None], Rows(1))[:, 0]

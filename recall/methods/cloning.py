@@ -18,15 +18,15 @@ import jax.numpy as jnp
 from recall.errors import BadValueError
 from recall.methods.base import Method, Sampling
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Rows
+from recall.nets.multihead import Rows, head_of
 from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
 
 
 class OldCritics(NamedTuple):
-    """Both critics as each task left them, [task, critic, size]: shared part, the task's head."""
+    """Both critics as each task left them, [task, critic, ...]: shared part, the task's head."""
 
     trunk: Array
-    head: Array
+    head: Params
 
 
 def mean_of_old(batch: Batch, values: Array) -> Array:
@@ -40,15 +40,16 @@ def old_values(model: Model, critics: OldCritics, batch: Batch, rows: Rows) -> A
     """[critic, old rows] what each old row's critics said of it when its task ended."""
     tasks = jnp.asarray(batch.heads)[:-1]
 
-    def of_group(trunk: Array, head: Array, observation: Array, action: Array) -> Array:
-        critic = {"trunk": trunk, "heads": head[None]}
+    def of_group(trunk: Array, head: Params, observation: Array, action: Array) -> Array:
+        critic = {"trunk": trunk, "heads": jax.tree.map(lambda leaf: leaf[None], head)}
         return model.q(critic, observation, action, Rows(rows.group_size))
 
     def grouped(column: Array) -> Array:
         return column[rows.new :].reshape(rows.groups, rows.group_size, -1)
 
+    trunks, heads = critics.trunk[tasks], head_of(critics.head, tasks)
     values = jax.vmap(of_group, out_axes=1)(
-        critics.trunk[tasks], critics.head[tasks], grouped(batch.observation), grouped(batch.action)
+        trunks, heads, grouped(batch.observation), grouped(batch.action)
     )
     return values.reshape(values.shape[0], -1)
 
@@ -88,9 +89,9 @@ class Cloning(Method):
         if not self.critic_weight:
             return ()
         critic = state.trainable.critic
-        tasks = critic["heads"].shape[0]
-        trunk = jnp.zeros((tasks, *critic["trunk"].shape))
-        return OldCritics(trunk, jnp.zeros_like(critic["heads"]))
+        heads = jax.tree.map(jnp.zeros_like, critic["heads"])
+        tasks = jax.tree.leaves(heads)[0].shape[0]
+        return OldCritics(jnp.zeros((tasks, *critic["trunk"].shape)), heads)
 
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward
@@ -127,6 +128,8 @@ class Cloning(Method):
         critics, critic = state.method, state.trainable.critic
         copied = OldCritics(
             critics.trunk.at[task].set(critic["trunk"]),
-            critics.head.at[task].set(critic["heads"][task]),
+            jax.tree.map(
+                lambda old, now: old.at[task].set(now[task]), critics.head, critic["heads"]
+            ),
         )
         return state._replace(method=copied)

@@ -1,23 +1,28 @@
-"""A layer whose matrix products take bfloat16 inputs and sum in float32.
+"""Layers whose matrix products take bfloat16 inputs and sum in float32.
 
-Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product, and a
-hidden layer's outputs are kept as the next layer will read them: half the memory to travel
-through, forwards and backwards. Parameters, their gradients, optimiser and losses stay float32.
+Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product, and
+what a layer hands on is kept as the next one will read it: half the memory to travel through,
+forwards and backwards. Parameters, their gradients, optimiser and losses stay float32.
 """
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from recall.nets import norm
+
 Array = jax.Array
+HALF = jnp.bfloat16
 
 
-def _product(a: Array, b: Array) -> Array:
-    """Of bfloat16 matrices, summed in float32."""
+def _product(a: Array, b: Array, dtype: Any = jnp.float32) -> Array:
+    """Of bfloat16 matrices, summed in float32 and given as `dtype`."""
     if jax.default_backend() == "cpu":  # which has no such product: the same numbers, slower
         a, b = a.astype(jnp.float32), b.astype(jnp.float32)
-    return jnp.matmul(a, b, preferred_element_type=jnp.float32)
+        return jnp.matmul(a, b).astype(dtype)
+    return jnp.matmul(a, b, preferred_element_type=dtype)
 
 
 def half_layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Array:
@@ -26,35 +31,74 @@ def half_layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Arr
     With a `slope` below 0 the outputs go through a (leaky) ReLU and are bfloat16; without they
     are float32.
     """
-    return _layer(x.astype(jnp.bfloat16), kernel, bias, slope)
+    return _layer(x.astype(HALF), kernel, bias, slope)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def _layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Array:
-    return _forward(x, kernel, bias, slope)[0]
+    return _layer_forward(x, kernel, bias, slope)[0]
 
 
-def _forward(
+def _layer_forward(
     x: Array, kernel: Array, bias: Array, slope: float | None
 ) -> tuple[Array, tuple[Array, ...]]:
-    kernel = kernel.astype(jnp.bfloat16)
-    before = _product(x, kernel) + bias
+    kernel = kernel.astype(HALF)
     if slope is None:
-        return before, (x, kernel)
-    outputs = jnp.where(before > 0, before, slope * before).astype(jnp.bfloat16)
+        # The last layer, of one or few outputs: apart from the one before, or the compiler joins
+        # the two to something slow.
+        x = jax.lax.optimization_barrier(x)
+        return _product(x, kernel) + bias, (x, kernel)
+    before = _product(x, kernel, HALF) + bias
+    outputs = jnp.where(before > 0, before, slope * before).astype(HALF)
     return outputs, (x, kernel, outputs)
 
 
-def _backward(
+def _layer_backward(
     slope: float | None, kept: tuple[Array, ...], gradient: Array
 ) -> tuple[Array, Array, Array]:
     x, kernel, *outputs = kept
     if slope is not None:
         gradient = jnp.where(outputs[0] > 0, gradient, slope * gradient)
     of_bias = jnp.sum(gradient, axis=0, dtype=jnp.float32)
-    gradient = gradient.astype(jnp.bfloat16)
-    of_x = _product(gradient, kernel.T).astype(jnp.bfloat16)
-    return of_x, _product(x.T, gradient), of_bias
+    return *_backward_product(x, kernel, gradient.astype(HALF)), of_bias
 
 
-_layer.defvjp(_forward, _backward)
+def _backward_product(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
+    """The gradients of inputs and kernel, from that of the product; all but the last bfloat16."""
+    return _product(gradient, kernel.T, HALF), _product(x.T, gradient)
+
+
+_layer.defvjp(_layer_forward, _layer_backward)
+
+
+def half_norm_layer(x: Array, kernel: Array, bias: Array, scale: Array, shift: Array) -> Array:
+    """Rows x [n, in] times kernel plus bias, through LayerNorm and tanh; the outputs bfloat16."""
+    return _norm_layer(x.astype(HALF), kernel, bias, scale, shift)
+
+
+@jax.custom_vjp
+def _norm_layer(x: Array, kernel: Array, bias: Array, scale: Array, shift: Array) -> Array:
+    return _norm_layer_forward(x, kernel, bias, scale, shift)[0]
+
+
+def _norm_layer_forward(
+    x: Array, kernel: Array, bias: Array, scale: Array, shift: Array
+) -> tuple[Array, tuple[Array, Array, norm.Kept]]:
+    kernel = kernel.astype(HALF)
+    outputs, kept = norm.forward(_product(x, kernel) + bias, scale, shift)
+    # The barrier keeps them rounded: compilers may leave out what does nothing else.
+    rows = jax.lax.optimization_barrier(kept.rows.astype(HALF))
+    return outputs.astype(HALF), (x, kernel, kept._replace(rows=rows))
+
+
+def _norm_layer_backward(
+    kept: tuple[Array, Array, norm.Kept], gradient: Array
+) -> tuple[Array, Array, Array, Array, Array]:
+    x, kernel, of_norm = kept
+    of_product, of_scale, of_shift = norm.backward(of_norm, gradient)
+    of_product = jax.lax.optimization_barrier(of_product.astype(HALF))
+    of_bias = jnp.sum(of_product, axis=0, dtype=jnp.float32)
+    return *_backward_product(x, kernel, of_product), of_bias, of_scale, of_shift
+
+
+_norm_layer.defvjp(_norm_layer_forward, _norm_layer_backward)

@@ -5,9 +5,10 @@ leaves linear heads (`shallow`: the actor, and the critic of every baseline), sh
 heads with three hidden layers (`deep`: RECALL's critic), and sharing none gives each task a
 network of its own (`separate`). The task number only ever selects a head.
 
-Parameters are flat: `{"trunk": [size], "heads": [task, size]}`, layer after layer. A network is
-then two arrays instead of dozens, so optimisers, targets, clipping and penalties are each one
-pass over memory, and taking a task's head is one slice.
+Parameters are `{"trunk": [size], "heads": {layer: {"kernel": [task, ...], "bias": ...}}}`. The
+trunk is flat, layer after layer: methods that hold weights back or pack them see one vector, and
+optimising it is one pass over memory. Heads, most of RECALL's numbers, stay as layers: their
+gradients come layer by layer, and putting those into one array would cost as much as a product.
 """
 
 from collections.abc import Callable
@@ -21,9 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.nets import matmul
+from recall.nets.norm import norm_tanh
 
 Array = jax.Array
-Params = dict[str, Array]  # {"trunk": [size], "heads": [task, size]}
+Params = dict[str, Any]  # {"trunk": [size], "heads": a tree of layers, each leaf [task, ...]}
 
 SLOPES = {"relu": 0.0, "leaky_relu": 0.2}  # of the activations, below 0
 LAST_LAYER = "out"
@@ -32,6 +34,10 @@ HIDDEN = "hidden_outputs"
 
 def _activate(x: Array, slope: float) -> Array:
     return nn.leaky_relu(x, slope) if slope else nn.relu(x)
+
+
+def _dense(x: Array, kernel: Array, bias: Array) -> Array:
+    return x @ kernel + bias
 
 
 class Rows(NamedTuple):
@@ -56,17 +62,26 @@ class Rows(NamedTuple):
         return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
 
 
-class _HalfDense(nn.Module):
-    """nn.Dense with its activation, in half precision where it is harmless (recall.nets.matmul)."""
+class _Linear(nn.Module):
+    """nn.Dense, given its parameters rather than its outputs: the layers differ in what follows."""
 
     width: int
-    slope: float | None = None
 
     @nn.compact
-    def __call__(self, x: Array) -> Array:
-        kernel = self.param("kernel", nn.initializers.zeros, (x.shape[-1], self.width))
-        bias = self.param("bias", nn.initializers.zeros, (self.width,))
-        return matmul.half_layer(x, kernel, bias, self.slope)
+    def __call__(self, inputs: int) -> tuple[Array, Array]:
+        kernel = self.param("kernel", nn.initializers.zeros, (inputs, self.width))
+        return kernel, self.param("bias", nn.initializers.zeros, (self.width,))
+
+
+class _Norm(nn.Module):
+    """nn.LayerNorm's parameters."""
+
+    width: int
+
+    @nn.compact
+    def __call__(self) -> tuple[Array, Array]:
+        scale = self.param("scale", nn.initializers.ones, (self.width,))
+        return scale, self.param("bias", nn.initializers.zeros, (self.width,))
 
 
 class _Layers(nn.Module):
@@ -78,19 +93,24 @@ class _Layers(nn.Module):
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        linear = _HalfDense if self.half_inputs else nn.Dense
+        slope = SLOPES[self.activation]
         for layer, width in enumerate(self.widths):
-            name = f"hidden_{layer:02}"
+            linear = _Linear(width, name=f"hidden_{layer:02}")(x.shape[-1])
             if layer == 0 and self.normalise_first:
-                x = nn.tanh(nn.LayerNorm(name="norm")(linear(width, name=name)(x)))
+                norm = _Norm(width, name="norm")()
+                if self.half_inputs:
+                    x = matmul.half_norm_layer(x, *linear, *norm)
+                else:
+                    x = norm_tanh(_dense(x, *linear), *norm)
             elif self.half_inputs:
-                x = _HalfDense(width, SLOPES[self.activation], name=name)(x)
+                x = matmul.half_layer(x, *linear, slope)
             else:
-                x = _activate(nn.Dense(width, name=name)(x), SLOPES[self.activation])
+                x = _activate(_dense(x, *linear), slope)
             self.sow(HIDDEN, HIDDEN, x)  # kept only for those who ask
         if self.outputs is None:
             return x
-        return linear(self.outputs, name=LAST_LAYER)(x)
+        last = _Linear(self.outputs, name=LAST_LAYER)(x.shape[-1])
+        return matmul.half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
 
 
 @dataclass(frozen=True)
@@ -134,24 +154,22 @@ class MultiHead:
         trunk, head = _init_scale(self._trunk_shapes()), _init_scale(self._head_shapes())
         split = trunk.spread.size
         drawn = jax.random.uniform(key, (split + self.tasks * head.spread.size,), minval=-1.0)
+        heads = head.centre + head.spread * drawn[split:].reshape(self.tasks, -1)
         return {
             "trunk": trunk.centre + trunk.spread * drawn[:split],
-            "heads": head.centre + head.spread * drawn[split:].reshape(self.tasks, -1),
+            "heads": jax.vmap(lambda flat: _unravel(self._head_shapes(), flat))(heads),
         }
 
     def trunk_tree(self, trunk: Array) -> Any:
         """The trunk's flat parameters as a tree of layers."""
         return _unravel(self._trunk_shapes(), trunk)
 
-    def head_tree(self, head: Array) -> Any:
-        """One head's flat parameters as a tree of layers; the last layer comes last."""
-        return _unravel(self._head_shapes(), head)
-
     def trunk(self, params: Params, x: Array) -> Array:
         """[..., inputs] -> [..., features]."""
         if not self.shared_layers:
             return x
-        features: Any = self._trunk().apply({"params": self.trunk_tree(params["trunk"])}, x)
+        tree = _apart(self.trunk_tree(params["trunk"]))
+        features: Any = self._trunk().apply({"params": tree}, x)
         return features
 
     def apply(self, params: Params, x: Array, rows: Rows | Array) -> Array:
@@ -161,19 +179,35 @@ class MultiHead:
         then every head sees every row and each row keeps one answer, which is cheap for linear
         heads and exact for all.
         """
-        features, heads = self.trunk(params, x), params["heads"]
-        if not isinstance(rows, Rows):
-            answers = jax.vmap(self._one, in_axes=(0, None))(heads, features)  # [heads, n, out]
-            return jnp.take_along_axis(answers, rows[None, :, None], axis=0)[0]
-        new = self._one(heads[rows.groups], features[: rows.new])
-        if not rows.groups:
-            return new
-        grouped = features[rows.new :].reshape(rows.groups, rows.group_size, -1)
-        old = jax.vmap(self._one)(heads[: rows.groups], grouped)
-        return jnp.concatenate([new, old.reshape(-1, self.outputs)])
+        return self._answers(params["heads"], self.trunk(params, x), rows, self._one)
 
-    def _one(self, head: Array, features: Array) -> Array:
-        answers: Any = self._head().apply({"params": self.head_tree(head)}, features)
+    def apply_pair(self, params: Params, x: Array, rows: Rows | Array) -> Array:
+        """[2, n, outputs] of two networks, trunk [2, size] and heads [task, 2, ...].
+
+        The heads' axes stay in their order all the way: moving them would copy every parameter.
+        """
+        features = jax.vmap(lambda trunk: self.trunk({"trunk": trunk}, x))(params["trunk"])
+        return self._answers(params["heads"], features, rows, jax.vmap(self._one))
+
+    def _answers(
+        self, heads: Any, features: Array, rows: Rows | Array, one: Callable[..., Array]
+    ) -> Array:
+        """Features [..., n, width] -> [..., n, outputs]; `one` applies one head."""
+        if not isinstance(rows, Rows):
+            every = jax.vmap(one, in_axes=(0, None))(heads, features)  # [heads, ..., n, outputs]
+            mine = rows.reshape(*(1,) * (every.ndim - 2), -1, 1)
+            return jnp.take_along_axis(every, mine, axis=0)[0]
+        if not rows.groups:
+            return one(head_of(heads, 0), features)
+        blocks = in_blocks(heads, rows)
+        new = one(head_of(blocks.new, 0), features[..., : rows.new, :])
+        shape = (*features.shape[:-2], rows.groups, rows.group_size, features.shape[-1])
+        grouped = jnp.moveaxis(features[..., rows.new :, :].reshape(shape), -3, 0)
+        old = jnp.moveaxis(jax.vmap(one)(blocks.old, grouped), 0, -3)
+        return jnp.concatenate([new, old.reshape(*new.shape[:-2], -1, self.outputs)], axis=-2)
+
+    def _one(self, head: Any, features: Array) -> Array:
+        answers: Any = self._head().apply({"params": _apart(head)}, features)
         return answers
 
     def apply_head(self, params: Params, x: Array, task: Array | int) -> Array:
@@ -187,7 +221,7 @@ class MultiHead:
         parts = []
         if self.shared_layers:
             parts.append((self._trunk(), self.trunk_tree(params["trunk"])))
-        parts.append((self._head(), self.head_tree(params["heads"][task])))
+        parts.append((self._head(), head_of(params["heads"], task)))
         for layers, tree in parts:
             x, kept = layers.apply({"params": tree}, x, mutable=[HIDDEN])
             found += kept.get(HIDDEN, {}).get(HIDDEN, ())
@@ -230,6 +264,67 @@ def _unravel(shapes: Any, flat: Array) -> Any:
     return jax.tree.unflatten(jax.tree.structure(shapes), shaped)
 
 
+def head_of(heads: Any, task: Array | int) -> Any:
+    """One task's layers out of those of all."""
+    return jax.tree.map(lambda leaf: leaf[task], heads)
+
+
+@jax.custom_vjp
+def _apart(tree: Any) -> Any:
+    """Nothing, but that each array's gradient is finished before it is put beside others.
+
+    Without this the compiler computes sums over rows anew for every number of the joint array.
+    """
+    return tree
+
+
+def _apart_forward(tree: Any) -> tuple[Any, None]:
+    return tree, None
+
+
+def _apart_backward(_: None, gradient: Any) -> tuple[Any]:
+    return (jax.tree.map(jax.lax.optimization_barrier, gradient),)
+
+
+_apart.defvjp(_apart_forward, _apart_backward)
+
+
+class Blocks(NamedTuple):
+    """The heads of one batch as its rows use them: those of its groups, and the current one."""
+
+    old: Any
+    new: Any
+
+
+def in_blocks(heads: Any, rows: Rows | Array) -> Any:
+    """Heads as `Blocks` where rows come in groups.
+
+    Taken apart before they are differentiated, heads have their gradients in blocks too, and
+    these need not be put together to be measured.
+    """
+    if isinstance(heads, Blocks) or not isinstance(rows, Rows) or not rows.groups:
+        return heads
+    old = jax.tree.map(lambda leaf: leaf[: rows.groups], heads)
+    new = jax.tree.map(lambda leaf: leaf[rows.groups :], heads)
+    return Blocks(old, new)
+
+
+def joined(heads: Any) -> Any:
+    """Blocks as one tree of heads again.
+
+    Padded and added: compilers let these happen where the result is read, a concatenation not.
+    """
+    if not isinstance(heads, Blocks):
+        return heads
+
+    def join(old: Array, new: Array) -> Array:
+        others = [(0, 0)] * (old.ndim - 1)
+        before, behind = [(old.shape[0], 0), *others], [(0, new.shape[0]), *others]
+        return jnp.pad(old, behind) + jnp.pad(new, before)
+
+    return jax.tree.map(join, heads.old, heads.new)
+
+
 def is_head(path: tuple[Any, ...]) -> bool:
     """Whether a leaf at `path` has the task axis: it stands below a key named "heads"."""
     return any(getattr(key, "key", None) == "heads" for key in path)
@@ -255,29 +350,37 @@ def take_heads(tree: Any, heads: Heads) -> Any:
     )
 
 
-def map_heads(
-    function: Callable[..., tuple[Array, ...]],
-    leaves: tuple[Array, ...],
-    inputs: tuple[Array, ...],
-    heads: Heads,
-) -> tuple[Array, ...]:
-    """Rewrite `heads` of `leaves` [task, ...] and leave the others alone, in place if possible.
+def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
+    """`leaf` [task, ...] with `values` in place of `heads`."""
+    if isinstance(heads, np.ndarray):
+        return jnp.concatenate([values, leaf[len(heads) :]])
+    return leaf.at[heads].set(values)
 
-    `function` gets blocks [k, ...] of every leaf, then of every input (which are [heads, ...]),
-    and returns the leaves' new blocks.
+
+def map_heads(
+    function: Callable[..., tuple[Any, ...]],
+    trees: tuple[Any, ...],
+    inputs: tuple[Any, ...],
+    heads: Heads,
+) -> tuple[Any, ...]:
+    """Rewrite `heads` of `trees` [task, ...] and leave the others alone, in place if possible.
+
+    `function` gets blocks [k, ...] of every tree, then of every input (which are [heads, ...]),
+    and returns the trees' new blocks.
     """
     count = len(heads)
+    cut, put = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
+
+    def rewritten(trees: Any, start: Any, size: int, inputs: Any) -> Any:
+        blocks = jax.tree.map(lambda leaf: cut(leaf, start, size), trees)
+        new = function(*blocks, *inputs)
+        return jax.tree.map(lambda leaf, block: put(leaf, block, start, 0), trees, new)
+
     if isinstance(heads, np.ndarray):
-        new = function(*(leaf[:count] for leaf in leaves), *inputs)
-        if count == leaves[0].shape[0]:
-            return new
-        start = jax.lax.dynamic_update_slice_in_dim
-        return tuple(start(leaf, block, 0, 0) for leaf, block in zip(leaves, new, strict=True))
+        if count == jax.tree.leaves(trees)[0].shape[0]:
+            return function(*trees, *inputs)
+        return tuple(rewritten(trees, 0, count, inputs))
     for index in range(count):
-        cut, put = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
-        blocks = [cut(leaf, heads[index], 1) for leaf in leaves]
-        new = function(*blocks, *(part[index : index + 1] for part in inputs))
-        leaves = tuple(
-            put(leaf, block, heads[index], 0) for leaf, block in zip(leaves, new, strict=True)
-        )
-    return leaves
+        one = jax.tree.map(lambda leaf, index=index: leaf[index : index + 1], inputs)
+        trees = rewritten(trees, heads[index], 1, one)
+    return trees

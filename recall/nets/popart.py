@@ -55,17 +55,16 @@ def update(
 
 
 def preserve_outputs(
-    heads: Array, inputs: int, before: tuple[Array, Array], after: tuple[Array, Array]
-) -> Array:
-    """Rewrite the last layers so that sigma q + mean is unchanged.
+    layer: dict[str, Array], before: tuple[Array, Array], after: tuple[Array, Array]
+) -> dict[str, Array]:
+    """Rewrite last layers [task, critic, ...] so that sigma q + mean is unchanged.
 
-    `heads` [task, critic, size] are flat; the last layer, a bias and `inputs` weights, stands at
-    the end of each. `before` and `after` are (mean, sigma), each [task].
+    `before` and `after` are (mean, sigma), each [task].
     """
     (mean, scale), (new_mean, new_scale) = before, after
     ratio = (scale / new_scale)[:, None, None]
     shift = ((mean - new_mean) / new_scale)[:, None, None]
-    start = heads.shape[-1] - inputs - 1
-    bias = heads[..., start : start + 1] * ratio + shift
-    last = jnp.concatenate([bias, heads[..., start + 1 :] * ratio], axis=-1)
-    return heads.at[..., start:].set(last)
+    return {
+        "kernel": layer["kernel"] * ratio[..., None],
+        "bias": layer["bias"] * ratio + shift,
+    }

@@ -46,3 +46,9 @@ def run_burst(blueprint, state, replay, task, updates=3, first=0):
 def leaves_equal(a, b) -> bool:
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     return all(np.array_equal(np.asarray(x), np.asarray(y)) for x, y in pairs)
+
+
+def flat(heads, axes=1):
+    """A tree of heads as one array; the first `axes` axes stay."""
+    leaves = [np.reshape(leaf, (*leaf.shape[:axes], -1)) for leaf in jax.tree.leaves(heads)]
+    return np.concatenate(leaves, axis=-1)

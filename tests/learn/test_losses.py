@@ -11,7 +11,7 @@ from recall.learn import fleet
 from recall.learn.update import chance, joint_loss, sample
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
-from recall.nets.multihead import take_heads
+from recall.nets.multihead import head_of, take_heads
 from recall.types import Gradients, Networks
 from tests.learn.small import NETWORK, make_blueprint, make_replay, make_stage
 
@@ -26,7 +26,7 @@ def layers(tree):
 def forward(network, trunk, head, x):
     """One row through one head, layer by layer."""
     trunk_layers, norm, _ = layers(network.trunk_tree(trunk))
-    head_layers, head_norm, out = layers(network.head_tree(head))
+    head_layers, head_norm, out = layers(head)
     norm = norm or head_norm
     for number, layer in enumerate([*trunk_layers, *head_layers]):
         x = x @ np.asarray(layer["kernel"], float) + np.asarray(layer["bias"], float)
@@ -92,13 +92,13 @@ def test_losses_are_the_papers(method):
     loss_q = loss_pi = loss_alpha = loss_distill = 0.0
     for row in range(rows):
         head = int(np.asarray(batch.heads)[head_of_row[row]])
-        actor = (trainable.actor["trunk"], trainable.actor["heads"][head])
+        actor = (trainable.actor["trunk"], head_of(trainable.actor["heads"], head))
         alpha = np.exp(float(trainable.log_alpha["heads"][head]))
         mu, sigma = float(statistics.mean[head]), np.sqrt(float(statistics.variance[head]))
 
         def q(critic, which, s, a, head=head):
             x = np.concatenate([s, a])
-            trunk, heads = critic["trunk"][which], critic["heads"][head][which]
+            trunk, heads = critic["trunk"][which], head_of(head_of(critic["heads"], head), which)
             return forward(blueprint.critic, trunk, heads, x)[0]
 
         s = np.asarray(batch.observation[row], float)

@@ -10,6 +10,7 @@ from recall.methods import FineTuning, PackNet
 from recall.nets.multihead import MultiHead
 from tests.learn.small import (
     TASKS,
+    flat,
     leaves_equal,
     make_blueprint,
     make_replay,
@@ -28,17 +29,21 @@ def measured(blueprint, state, task=1, step=7, replay=None):
     return jax.tree.map(np.asarray, found)
 
 
-def silenced(network, flat, layer, units):
-    """Flat parameters (of a trunk, or of one head) in which some units of a layer give 0."""
-    start, found = 0, np.array(flat)
-    tree = network.trunk_tree if network.shared_layers else network.head_tree
-    for path, leaf in jax.tree_util.tree_leaves_with_path(jax.eval_shape(tree, flat)):
-        names = [key.key for key in path]
-        if names[0] == layer:
-            part = found[start : start + leaf.size].reshape(leaf.shape)
-            part[..., units] = 0.0
+def silenced(network, actor, place, layer, units):
+    """The actors [run] with some units of a layer giving 0 at `place`: a run, or run and task."""
+    if not network.shared_layers:
+        quiet = jax.tree.map(
+            lambda leaf: leaf.at[(*place, ..., units)].set(0.0), actor["heads"][layer]
+        )
+        return actor | {"heads": actor["heads"] | {layer: quiet}}
+    start, found = 0, np.array(actor["trunk"][place])
+    for path, leaf in jax.tree_util.tree_leaves_with_path(
+        jax.eval_shape(network.trunk_tree, found)
+    ):
+        if path[0].key == layer:
+            found[start : start + leaf.size].reshape(leaf.shape)[..., units] = 0.0
         start += leaf.size
-    return jnp.asarray(found)
+    return actor | {"trunk": actor["trunk"].at[place].set(found)}
 
 
 def test_units_are_dormant_at_and_below_a_share_of_their_layers_mean():
@@ -78,8 +83,8 @@ def test_hidden_outputs_lead_to_the_networks_answer(shared):
     assert [layer.shape for layer in hidden] == [(4, 5), (4, 6), (4, 7)]
     assert jnp.abs(hidden[0]).max() < 1  # LayerNorm and tanh
     assert hidden[1].min() == 0  # relu
-    last = np.asarray(params["heads"][2])[-7 * 2 - 2 :]  # a bias and a kernel
-    answer = np.asarray(hidden[-1]) @ last[2:].reshape(7, 2) + last[:2]
+    last = params["heads"]["out"]
+    answer = np.asarray(hidden[-1]) @ last["kernel"][2] + last["bias"][2]
     expected = jax.jit(network.apply_head, static_argnums=2)(params, x, 2)
     np.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-6)
 
@@ -90,11 +95,8 @@ def test_silenced_units_are_counted_and_take_their_rank_away(sharing):
     state = fleet.init(blueprint, jnp.arange(2))
     task, units = 1, [0, 3, 4, 7, 9]
     before = measured(blueprint, state, task)
-    where = "trunk" if sharing == "shallow" else "heads"
     place = (0,) if sharing == "shallow" else (0, task)
-    actor = dict(state.trainable.actor)
-    flat = silenced(blueprint.actor, actor[where][place], "hidden_01", units)
-    actor[where] = actor[where].at[place].set(flat)
+    actor = silenced(blueprint.actor, state.trainable.actor, place, "hidden_01", units)
     changed = state._replace(trainable=state.trainable._replace(actor=actor))
     after = measured(blueprint, changed, task)
     assert before["dormant_pi"][0] == 0
@@ -114,11 +116,12 @@ def test_weight_norm_is_of_the_shared_layers_and_the_current_head():
     state = fleet.init(blueprint, jnp.array([3, 4]))
     found = measured(blueprint, state, task=2)
     for run in range(2):
-        parts = [state.trainable.actor["trunk"][run], state.trainable.actor["heads"][run, 2]]
+        actor = state.trainable.actor
+        parts = [actor["trunk"][run], flat(actor["heads"], 2)[run, 2]]
         expected = np.linalg.norm(np.concatenate(parts))
         assert found["weight_norm_pi"][run] == pytest.approx(expected, rel=1e-5)
         critics = state.trainable.critic
-        parts = [critics["trunk"][run].ravel(), critics["heads"][run, 2].ravel()]
+        parts = [critics["trunk"][run].ravel(), flat(critics["heads"], 2)[run, 2]]
         expected = np.linalg.norm(np.concatenate(parts))
         assert found["weight_norm_q"][run] == pytest.approx(expected, rel=1e-5)
 
@@ -131,7 +134,7 @@ def test_a_method_that_masks_weights_is_measured_with_its_mask():
     found = measured(blueprint, state._replace(method=owners))
     assert found["dormant_pi"] == 1
     assert found["rank_pi"] == 0
-    head = np.linalg.norm(state.trainable.actor["heads"][0, 1])
+    head = np.linalg.norm(flat(state.trainable.actor["heads"], 2)[0, 1])
     assert found["weight_norm_pi"] == pytest.approx(head, rel=1e-5)
 
 

@@ -7,7 +7,7 @@ from recall.learn import fleet
 from recall.learn.losses import moments_by_head, q_loss
 from recall.methods import Recall
 from recall.nets import popart
-from recall.nets.multihead import Rows
+from recall.nets.multihead import Rows, take_heads
 from tests.learn.small import COLUMNS, make_blueprint, make_replay, run_burst
 
 BOUNDS = (1e-4, 1e6)
@@ -19,7 +19,7 @@ def unnormalised(blueprint, trainable, observation, action, task):
     scale = popart.sigma(statistics, BOUNDS)[task]
     values = []
     for critic in (trainable.critic, trainable.target):
-        one = critic | {"heads": critic["heads"][task][None]}
+        one = take_heads(critic, jnp.array([task]))
         q = blueprint.q(one, observation, action, Rows(len(observation)))
         values.append(scale * q + statistics.mean[task])
     return np.concatenate(values)

@@ -4,14 +4,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
+from recall.nets.multihead import Blocks, Rows, head_of, in_blocks, joined, put_heads
 from recall.types import Forward
 from tests.learn.small import (
     COLUMNS,
     TASKS,
+    flat,
     leaves_equal,
     make_blueprint,
     make_replay,
@@ -51,10 +54,10 @@ def test_only_heads_in_the_batch_change(method, task, moved):
     state, _ = run_burst(blueprint, state, make_replay(1), task, updates=1)
     after = copied(state.trainable)
     for name in PER_TASK:
-        old, new = getattr(before, name)["heads"][0], getattr(after, name)["heads"][0]
+        old, new = (flat(getattr(each, name)["heads"], 2)[0] for each in (before, after))
         changed = {t for t in range(TASKS) if not np.array_equal(old[t], new[t])}
         assert changed == moved, name
-    old, new = before.critic_moments.first["heads"][0], after.critic_moments.first["heads"][0]
+    old, new = (flat(each.critic_moments.first["heads"], 2)[0] for each in (before, after))
     assert {t for t in range(TASKS) if not np.array_equal(old[t], new[t])} == moved
     alphas = before.log_alpha["heads"][0] != after.log_alpha["heads"][0]
     learns = moved if method.sampling == "everything" else {task}
@@ -141,11 +144,9 @@ def test_distillation_alone_brings_a_policy_back():
         forward = Forward(batch_like, policy, jnp.zeros((2, 64)), jnp.zeros(64))
         return method.actor_loss(blueprint, (), params, forward)[0]
 
-    noise = jax.random.split(jax.random.PRNGKey(2))
-    params = {
-        "trunk": actor["trunk"] + 0.05 * jax.random.normal(noise[0], actor["trunk"].shape),
-        "heads": actor["heads"] + 0.05 * jax.random.normal(noise[1], actor["heads"].shape),
-    }
+    noise = jax.random.PRNGKey(2)
+    vector, back = ravel_pytree(actor)
+    params = back(vector + 0.05 * jax.random.normal(noise, vector.shape))
     start = float(loss(params))
 
     @jax.jit
@@ -177,11 +178,12 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
     for name in PER_TASK:
         old, new = getattr(before, name), getattr(after, name)
         np.testing.assert_array_equal(new["trunk"], old["trunk"])
-        np.testing.assert_array_equal(new["heads"][0, 2], old["heads"][0, 1])
-        assert not np.array_equal(old["heads"][0, 2], old["heads"][0, 1])
+        heads, old_heads = flat(new["heads"], 2), flat(old["heads"], 2)
+        np.testing.assert_array_equal(heads[0, 2], old_heads[0, 1])
+        assert not np.array_equal(old_heads[0, 2], old_heads[0, 1])
         for task in (0, 1, 3):
-            np.testing.assert_array_equal(new["heads"][0, task], old["heads"][0, task])
-        np.testing.assert_array_equal(new["heads"][1], old["heads"][1])  # -1: no copy
+            np.testing.assert_array_equal(heads[0, task], old_heads[0, task])
+        np.testing.assert_array_equal(heads[1], old_heads[1])  # -1: no copy
     for name in ("actor_moments", "critic_moments", "alpha_moments"):
         assert leaves_equal(getattr(before, name), getattr(after, name))
     same = leaves_equal(before.popart, after.popart)
@@ -214,7 +216,7 @@ def test_clipping_bounds_the_gradient():
     state, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
     assert float(metrics["grad_norm_q"][0]) > 1e-3
     first = state.trainable.critic_moments.first
-    norm = np.sqrt(sum(float(jnp.sum((leaf / 0.1) ** 2)) for leaf in first.values()))
+    norm = np.sqrt(sum(float(jnp.sum((leaf / 0.1) ** 2)) for leaf in jax.tree.leaves(first)))
     np.testing.assert_allclose(norm, 1e-3, rtol=1e-3)
 
 
@@ -262,7 +264,7 @@ def test_networks_start_as_flax_would_start_them():
     """Kernels uniform within Glorot's limit, biases 0, the norm's scales 1; heads differ."""
     network = make_blueprint().critic
     params = network.init(jax.random.PRNGKey(0))
-    for tree in (network.trunk_tree(params["trunk"]), network.head_tree(params["heads"][1])):
+    for tree in (network.trunk_tree(params["trunk"]), head_of(params["heads"], 1)):
         for name, layer in tree.items():
             assert not np.any(layer["bias"])
             if name == "norm":
@@ -271,4 +273,20 @@ def test_networks_start_as_flax_would_start_them():
             limit = np.sqrt(6.0 / sum(layer["kernel"].shape))
             assert 0.8 * limit < np.abs(layer["kernel"]).max() <= limit
             assert abs(np.mean(layer["kernel"])) < 3.0 * limit / np.sqrt(layer["kernel"].size)
-    assert not np.array_equal(params["heads"][0], params["heads"][1])
+    assert not np.array_equal(*flat(params["heads"])[:2])
+
+
+def test_heads_taken_apart_and_joined_are_the_same():
+    heads = make_blueprint().critic.init(jax.random.PRNGKey(0))["heads"]
+    rows = Rows(4, TASKS - 1, 2)
+    blocks = in_blocks(heads, rows)
+    assert isinstance(blocks, Blocks)
+    assert leaves_equal(joined(blocks), heads)
+    assert in_blocks(blocks, rows) is blocks
+    assert in_blocks(heads, Rows(4)) is heads is joined(heads)
+
+
+def test_put_heads_rewrites_those_and_no_others():
+    leaf, values = jnp.arange(4.0), jnp.array([7.0, 8.0])
+    np.testing.assert_array_equal(put_heads(leaf, values, np.arange(2)), [7, 8, 2, 3])
+    np.testing.assert_array_equal(put_heads(leaf, values, jnp.array([3, 1])), [0, 8, 2, 7])

@@ -20,6 +20,7 @@ from small_fleets import (
 from recall import replay as buffers
 from recall.nets.gaussian import Gaussian
 from recall.types import Stage
+from tests.learn.small import flat
 
 
 def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
@@ -68,10 +69,10 @@ def test_reservoir_recall_keeps_its_share():
 
 def test_reset_gives_each_task_a_network_that_no_other_task_touches():
     run = SmallFleet(small("reset"))
-    heads = [np.asarray(run.state.trainable.actor["heads"])]
+    heads = [flat(run.state.trainable.actor["heads"], 2)]
     for _ in range(TASKS):
         run.train()
-        heads.append(np.asarray(run.state.trainable.actor["heads"]))
+        heads.append(flat(run.state.trainable.actor["heads"], 2))
     assert run.state.trainable.actor["trunk"].size == 0
     for after, (before, now) in enumerate(pairwise(heads)):
         for task in range(TASKS):

@@ -22,7 +22,7 @@ import numpy as np
 
 from recall.checkpoint import Checkpoints
 from recall.clock import Clock
-from recall.collect.chunks import Chunks
+from recall.collect.chunks import Chunks, Ended
 from recall.collect.orders import RunTasks
 from recall.collect.pool import Abandoned, Pool, Wanted
 from recall.errors import RecallError
@@ -39,6 +39,7 @@ from recall.types import LearnerState, Stage
 from recall.watch import Watcher
 
 Array = np.ndarray
+Policies = dict[int, jax.Array | None]  # by task: flat policies [run, size]; None acts uniformly
 
 
 class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
@@ -71,6 +72,7 @@ class Trainer:
             most_played=self.course.most_played,
         )
         self.chunks = Chunks(self.pool)
+        self._early: Policies | None = None  # of the chunk after the one that is ordered
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # that the newest checkpoint stands in
 
@@ -90,7 +92,7 @@ class Trainer:
 
     def policies(self, position: int) -> Array:
         """Flat policies [run, size] of the task at `position`."""
-        return _for_workers(self._flat_policies(position))
+        return np.asarray(self._flat_policies(position))
 
     def _flat_policies(self, position: int) -> jax.Array:
         return fleet.flat_policies(self.blueprint, self.state, jnp.asarray(position))
@@ -126,6 +128,7 @@ class Trainer:
         self.state = spread(
             fleet.start_task(self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best))
         )
+        self._early = None
         self.pool.begin(self.course.played(stage), fresh=self.course.learnt(stage))
 
     def _train_stage(self) -> None:
@@ -140,48 +143,68 @@ class Trainer:
             self.watcher.on_steps(self.total_steps)
 
     def advance(self) -> None:
-        """One chunk: append it, order the next, learn."""
+        """One chunk: take it, order the next, learn from it.
+
+        With overlap the next chunk acts from the policies of before this one's burst. Whether it
+        is ordered before that burst starts or behind changes nothing but who waits: workers that
+        are slower than the learner get it at once, and a slower learner gets its burst at once.
+        """
         if not self.chunks.ordered:
             self.chunks.order(self._wanted(self._next_policies()))
         rows, ended = self.chunks.take()
-        positions = self.course.chunk(self.clock.stage, self.total_steps)
-        self.telling.check_rows(self.clock, self.total_steps, rows, positions)
-        self.experience.append(self.clock.stage, self.total_steps, rows)
+        before = self.total_steps
         self.clock.steps += self.schedule.chunk_steps
-        self.clock.episodes += [
-            [run, outcome.success, outcome.episode_return]
-            for run, position, outcome in ended
-            if position in self.course.learnt(self.clock.stage)
-        ]
         more = self.clock.steps < self.course.steps_per_stage
-        early = self._next_policies() if more and self.schedule.overlap else None
+        early = (self._early or self._next_policies()) if more and self.schedule.overlap else None
+        if early and _are_ready(early):
+            self.chunks.order(self._wanted(early))
+        self._keep(rows, ended, before)
         metrics = self.learn() if self.clock.steps >= self.schedule.update_after else {}
-        if more:
+        if more and not self.chunks.ordered:
             self.chunks.order(self._wanted(early or self._next_policies()))
+        self._early = self._next_policies(ahead=self.schedule.chunk_steps) if early else None
         if self.clock.steps % self.schedule.record_every == 0:
             self.telling.check_losses(self.clock, self.total_steps, self.state)
             self.telling.training(self.clock, self.total_steps, metrics, self.clock.episodes)
             self.clock.episodes = []
 
-    def _next_policies(self) -> dict[int, jax.Array | None]:
-        """The policies of now of every task in the next chunk; None acts uniformly."""
-        stage, total = self.clock.stage, self.total_steps
+    def _keep(self, rows: Array, ended: Ended, before: int) -> None:
+        """Add the chunk that follows the first `before` steps to replay, and count its episodes."""
+        stage = self.clock.stage
+        self.telling.check_rows(self.clock, before, rows, self.course.chunk(stage, before))
+        self.experience.append(stage, before, rows)
+        self.clock.episodes += [
+            [run, outcome.success, outcome.episode_return]
+            for run, position, outcome in ended
+            if position in self.course.learnt(stage)
+        ]
+
+    def _next_policies(self, ahead: int = 0) -> Policies:
+        """The policies of now for the next chunk, or for the one that starts `ahead` steps later.
+
+        By task; None acts uniformly. Their way to the host starts here.
+        """
+        stage, total = self.clock.stage, self.total_steps + ahead
         explores = stage == 0 or not self.spec.method.best_return
-        uniform = explores and self.clock.steps < self.schedule.uniform_steps
-        return {
+        uniform = explores and self.clock.steps + ahead < self.schedule.uniform_steps
+        policies: Policies = {
             position: None
             if uniform and position in self.course.learnt(stage)
             else self._flat_policies(position)
             for position in self.course.chunk(stage, total)
         }
+        for flat in policies.values():
+            if flat is not None:
+                flat.copy_to_host_async()
+        return policies
 
-    def _wanted(self, policies: dict[int, jax.Array | None]) -> list[Wanted]:
+    def _wanted(self, policies: Policies) -> list[Wanted]:
         """The next chunk, with these policies."""
         return [
             Wanted(
                 position,
                 self.course.collected(position, self.total_steps),
-                None if flat is None else _for_workers(flat),
+                None if flat is None else np.asarray(flat),
             )
             for position, flat in policies.items()
         ]
@@ -296,6 +319,7 @@ class Trainer:
             return []
         arrays, facts, complaints = found
         self.clock = Clock(**facts["clock"])
+        self._early = None
         self._stage_saved = self.clock.stage
         self.state = LearnerState(*place(arrays["learner"]))
         self.store.cut(facts["records"])
@@ -319,9 +343,10 @@ class Trainer:
         self.checkpoints.close()
 
 
-def _for_workers(flat: jax.Array) -> Array:
-    """Policies as workers take them; a run that failed acts from zeros."""
-    return np.nan_to_num(np.asarray(flat), posinf=0.0, neginf=0.0)
+def _are_ready(policies: Policies) -> bool:
+    """Whether nobody would wait for them."""
+    computed = [flat for flat in policies.values() if flat is not None]
+    return all(flat.is_ready() for flat in computed)  # type: ignore[attr-defined]
 
 
 def default_workers() -> int:

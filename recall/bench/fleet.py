@@ -11,41 +11,56 @@ from rich.console import Console
 from rich.table import Table
 
 from recall.collect.pool import Wanted
+from recall.errors import BadValueError
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.spec import make_spec
 from recall.trainer import Trainer
 from recall.watch import Watcher
 
-SEQUENCE = "handle-press-side,window-close"
+SEQUENCE = ("window-close", "faucet-close", "handle-press-side")
 _WARM_CHUNKS = 4
 
 
-def measure(runs: int, method: str, precision: Any, chunks: int) -> dict[str, Any]:
-    """One fleet: `chunks` chunks together, then the learner alone, then the workers alone."""
+def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> dict[str, Any]:
+    """One fleet at the last of `tasks` tasks, old ones in its replay.
+
+    `chunks` chunks together, then the learner alone, then the workers alone.
+    """
     schedule = ScheduleSettings(
         steps_per_task=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
         update_after=50,
         uniform_steps=50,
+        scoring_episodes=1,
         replay_capacity=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
     )
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(matmul=precision)), schedule=schedule
     )
-    spec = make_spec(method, SEQUENCE, range(runs), settings)
+    spec = make_spec(method, ",".join(SEQUENCE[-tasks:]), range(runs), settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
         trainer = Trainer(spec, Path(folder), store, Watcher())
         try:
-            return {"runs": runs, "method": method, **_rates(trainer, chunks)}
+            _go_to_last_task(trainer)
+            return {"runs": runs, "method": method, "tasks": tasks, **_rates(trainer, chunks)}
         finally:
             trainer.close()
+
+
+def _go_to_last_task(trainer: Trainer) -> None:
+    """As if all tasks before had been trained on, with made-up transitions."""
+    experience = trainer.experience
+    experience.replay = jax.tree.map(
+        lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(0), leaf.shape), experience.replay
+    )
+    trainer.clock.stage = trainer.course.stages - 1
+    trainer.start_stage()
 
 
 def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     schedule = trainer.schedule
     transitions = chunks * schedule.chunk_steps * len(trainer.names)
-    trainer.start_stage()
     for _ in range(_WARM_CHUNKS):
         trainer.advance()
     jax.block_until_ready(trainer.state)
@@ -83,27 +98,43 @@ def bench_fleet(
     method: str = "recall",
     precision: Any = "default",
     chunks: int = 60,
+    tasks: int = 3,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Fleets of these sizes on two Continual World tasks."""
+    """Fleets of these sizes on the last of up to three Continual World tasks."""
+    if not 1 <= tasks <= len(SEQUENCE):
+        raise BadValueError(f"tasks {tasks}: a number from 1 to {len(SEQUENCE)}")
     rows = []
     for count in runs:
         progress(f"{method}, {count} runs")
-        rows.append(measure(count, method, precision, chunks))
+        rows.append(measure(count, method, precision, chunks, tasks))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 
 def print_table(result: dict[str, Any]) -> None:
     """As a person reads it."""
-    table = Table(title=f"fleets on {result['device']}, transitions/s")
-    for heading in ("runs", "together", "learner alone", "workers alone", "of the learner's rate"):
+    table = Table(title=f"transitions/s on {result['device']}, {result['precision']} products")
+    headings = (
+        "runs",
+        "tasks",
+        "together",
+        "learner alone",
+        "workers alone",
+        "share of learner",
+        "learner waits",
+        "workers wait",
+    )
+    for heading in headings:
         table.add_column(heading, justify="right")
     for row in result["rows"]:
         table.add_row(
             str(row["runs"]),
+            str(row["tasks"]),
             f"{row['transitions_per_s']:,.0f}",
             f"{row['learner_alone_per_s']:,.0f}",
             f"{row['workers_alone_per_s']:,.0f}",
             f"{row['share_of_learner']:.0%}",
+            f"{row['learner_waits']:.0%}",
+            f"{row['workers_wait']:.0%}",
         )
     Console().print(table)

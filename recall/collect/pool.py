@@ -95,9 +95,7 @@ class Pool:
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks that environments are in
         self.restarts = 0
-        # More workers than runs is fine: those without a run still play episodes.
-        parts = np.array_split(np.arange(count), max(workers, 1))
-        self._processes = [WorkerProcess(tuple(int(run) for run in part)) for part in parts]
+        self._processes = [WorkerProcess(runs) for runs in spread(count, max(workers, 1))]
         for process in self._processes:
             process.launch(self._setup, self._memory_file.fileno())
 
@@ -208,6 +206,17 @@ class Pool:
         if process.runs and self._positions:
             process.send(Begin(self._positions, (), process.runs), followed=True)
         process.send(order)
+
+
+def spread(runs: int, workers: int) -> list[tuple[int, ...]]:
+    """Which runs each worker rolls.
+
+    As many workers as it takes for the busiest to have no more runs than it must; those left over
+    leave their cores to the learner, and still play episodes.
+    """
+    busy = -(-runs // -(-runs // workers))
+    parts = [tuple(part.tolist()) for part in np.array_split(np.arange(runs), busy)]
+    return parts + [()] * (workers - busy)
 
 
 def _memory_folder() -> str | None:

@@ -215,7 +215,11 @@ def _actions(policies: list[NumpyPolicy], observation: Array, draws: Array) -> A
 
 def _finite(actions: Array) -> Array:
     """A run whose environment or network gave no number goes on acting, and is told of later."""
-    return np.nan_to_num(actions.astype(np.float32), posinf=1.0, neginf=-1.0)
+    actions = actions.astype(np.float32)
+    # Asked first: replacing takes a tenth of a step.
+    if np.isfinite(actions).all():
+        return actions
+    return np.nan_to_num(actions, posinf=1.0, neginf=-1.0)
 
 
 def main(socket: int, memory: int) -> None:

@@ -51,12 +51,13 @@ def bench_fleet(
     method: str = "recall",
     precision: Precision = "default",
     chunks: Annotated[int, arg(help="Chunks of 50 steps to measure.")] = 60,
+    tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Collecting and learning together, beside what each reaches alone."""
     from recall.bench import fleet
 
-    result = fleet.bench_fleet(runs, method, precision, chunks, progress=_tell)
+    result = fleet.bench_fleet(runs, method, precision, chunks, tasks, progress=_tell)
     (print_json if as_json else fleet.print_table)(result)
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from small_runs import is_alive, left_by, run, small_spec, start
 
 from recall.collect.orders import EVALUATION, Episode, RunTasks
 from recall.collect.policy import NumpyPolicy
-from recall.collect.pool import Pool, TaskFailedError, Wanted, WorkerDiedError
+from recall.collect.pool import Pool, TaskFailedError, Wanted, WorkerDiedError, spread
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
@@ -30,7 +31,7 @@ def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
         flat = np.asarray(fleet.flat_policies(blueprint, state, jnp.asarray(task)))
         for run_index in range(2):
             policy = NumpyPolicy(fleet.policy_shape(blueprint), flat[run_index])
-            actor = {k: v[run_index] for k, v in state.trainable.actor.items()}
+            actor = jax.tree.map(lambda leaf, run=run_index: leaf[run], state.trainable.actor)
             expected = blueprint.policy_of_task(actor, jnp.asarray(observations), task)
             got = [policy.outputs(observation) for observation in observations]
             np.testing.assert_allclose([g[0] for g in got], expected[0], rtol=2e-5, atol=2e-6)
@@ -172,3 +173,13 @@ def test_evaluating_more_often_changes_no_training(tmp_path, finished):
     assert len(trained) >= 12
     often = (tmp_path / "evaluations.jsonl").read_bytes().splitlines()
     assert set((finished / "evaluations.jsonl").read_bytes().splitlines()) < set(often)
+
+
+@pytest.mark.parametrize(
+    ("runs", "workers", "shares"),
+    [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
+)
+def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
+    parts = spread(runs, workers)
+    assert [len(part) for part in parts] == shares
+    assert sum(parts, ()) == tuple(range(runs))

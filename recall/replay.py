@@ -16,7 +16,7 @@ import numpy as np
 
 from recall.columns import Columns
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Heads, Rows
+from recall.nets.heads import Heads, Rows
 from recall.types import Array, Batch, Stage
 
 

@@ -11,7 +11,8 @@ import jax
 
 from recall.nets.adam import Moments
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Heads, MultiHead, Rows, in_blocks
+from recall.nets.heads import Heads, Rows, in_blocks
+from recall.nets.multihead import MultiHead
 
 Array = jax.Array
 Params = Any
@@ -23,7 +24,7 @@ class Model(Protocol):
 
     @property
     def actor(self) -> MultiHead:
-        """Observation -> mean and log std; knows the layers of its flat parameters."""
+        """Observation -> mean and log std; knows the layers of its flat trunk."""
 
     @property
     def critic(self) -> MultiHead:
@@ -111,7 +112,7 @@ class Networks(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Of the joint loss."""
+    """Of the joint loss; heads in blocks, as the batch used them (recall.nets.heads)."""
 
     actor: Params
     critic: Params

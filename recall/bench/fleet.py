@@ -12,6 +12,8 @@ from rich.table import Table
 
 from recall.collect.pool import Wanted
 from recall.errors import BadValueError
+from recall.learn.devices import place
+from recall.replay import Replay
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.spec import make_spec
@@ -50,10 +52,12 @@ def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
 
 def _go_to_last_task(trainer: Trainer) -> None:
     """As if all tasks before had been trained on, with made-up transitions."""
-    experience = trainer.experience
-    experience.replay = jax.tree.map(
-        lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(0), leaf.shape), experience.replay
-    )
+    replay = trainer.experience.replay
+    made_up = [
+        0.5 * jax.random.normal(jax.random.PRNGKey(number), leaf.shape)
+        for number, leaf in enumerate(replay)
+    ]
+    trainer.experience.replay = place(Replay(*made_up))
     trainer.clock.stage = trainer.course.stages - 1
     trainer.start_stage()
 

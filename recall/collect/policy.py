@@ -26,7 +26,7 @@ class PolicyShape:
     shared_layers: int = 0
 
     def layer_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes in the order of the flat vector, as recall.nets.multihead lays it out.
+        """Shapes in the order of the flat vector, as recall.learn.fleet lays it out.
 
         The trunk, then the head: in each the hidden layers it has, then the LayerNorm that
         follows the first layer if that is among them, each with its bias before its kernel or

@@ -95,7 +95,7 @@ class Pool:
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks that environments are in
         self.restarts = 0
-        self._processes = [WorkerProcess(runs) for runs in spread(count, max(workers, 1))]
+        self._processes = [WorkerProcess(part) for part in runs_of_workers(count, max(workers, 1))]
         for process in self._processes:
             process.launch(self._setup, self._memory_file.fileno())
 
@@ -208,7 +208,7 @@ class Pool:
         process.send(order)
 
 
-def spread(runs: int, workers: int) -> list[tuple[int, ...]]:
+def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
     """Which runs each worker rolls.
 
     As many workers as it takes for the busiest to have no more runs than it must; those left over

@@ -1,4 +1,4 @@
-"""Applying gradients: clipping, Adam, PopArt and target smoothing, in one pass over memory.
+"""Applying gradients: clipping, Adam, PopArt and target smoothing, in one pass over each array.
 
 What is not in the batch is not touched. Heads without a row keep their parameters, moments and
 targets bit for bit, and temperatures learn from the current task's rows alone (from all rows
@@ -14,10 +14,11 @@ from recall.learn import losses
 from recall.learn.build import Blueprint
 from recall.nets import adam, popart
 from recall.nets.adam import Moments
-from recall.nets.multihead import LAST_LAYER, joined, map_heads, put_heads
+from recall.nets.heads import joined, map_heads, put_heads
+from recall.nets.multihead import LAST_LAYER
 from recall.types import Array, Batch, Forward, Gradients, Metrics, Networks, Params, Trainable
 
-_SMALL = 2**14  # numbers
+_SMALL = 2**14  # numbers: below the kernel of a hidden layer, above biases and last layers
 
 
 def statistics_of(

@@ -10,7 +10,8 @@ from recall.errors import BadValueError
 from recall.methods.base import Method, Sharing
 from recall.nets import adam, gaussian, popart
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import MultiHead, Rows
+from recall.nets.heads import Rows
+from recall.nets.multihead import MultiHead
 from recall.settings import LearnerSettings
 from recall.types import Array, LearnerState, Params, Trainable
 

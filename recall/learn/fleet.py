@@ -20,7 +20,7 @@ from recall.learn import plasticity as plasticity_of
 from recall.learn.build import Blueprint
 from recall.learn.update import Chance, chance, describe, update
 from recall.nets import adam
-from recall.nets.multihead import head_of, is_head
+from recall.nets.heads import head_of, is_head
 from recall.replay import Replay
 from recall.types import Array, Batch, LearnerState, Metrics, Stage
 
@@ -82,7 +82,8 @@ def burst(
 
         def body(state: LearnerState, one: tuple[Array, Chance]) -> tuple[LearnerState, Array]:
             state, metrics = update(blueprint, state, replay, stage, groups, *one)
-            row, back = ravel_pytree(metrics)  # one array to store instead of a dozen
+            # One array to store instead of a dozen; of numbers that have a mean.
+            row, back = ravel_pytree(jax.tree.map(lambda value: 1.0 * value, metrics))
             named.append(back)
             return state, row
 

@@ -25,7 +25,8 @@ import numpy as np
 
 from recall.learn.apply import global_norm
 from recall.learn.build import Blueprint
-from recall.nets.multihead import MultiHead, head_of
+from recall.nets.heads import head_of
+from recall.nets.multihead import MultiHead
 from recall.types import Array, Batch, LearnerState, Metrics, Params
 
 DORMANT_BELOW = 0.025  # tau

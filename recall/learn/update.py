@@ -1,7 +1,8 @@
 """One update: sample a batch, differentiate the joint loss, apply the gradients.
 
 Only the heads that the batch uses take part: the losses see just those, and only those are
-rewritten (recall.learn.apply). The cost of an update hardly grows with the number of tasks.
+rewritten (recall.learn.apply). The cost of an update grows with the
+heads in a batch, at most `old_groups` and one, and hardly with further tasks.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from recall.learn import losses
 from recall.learn.apply import apply_gradients, statistics_of
 from recall.learn.build import Blueprint
 from recall.nets import gaussian
-from recall.nets.multihead import put_heads, take_heads
+from recall.nets.heads import put_heads, take_heads
 from recall.replay import Replay
 from recall.types import (
     Array,

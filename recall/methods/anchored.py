@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.methods.base import Method
-from recall.nets.multihead import Rows, take_heads
+from recall.nets.heads import Rows, take_heads
 from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
 
 # Rows whose Jacobians are in memory at once: at the paper's sizes one takes 6 MB.

@@ -38,7 +38,7 @@ class Method:
     """Rows of old tasks, where halves are sampled."""
     old_groups: int = 4
     """At most this many old tasks share the old half of one update; the others have their turn
-    in the next. It keeps the cost of an update flat in the number of tasks."""
+    in the next. Beyond that many, further tasks cost little."""
     rehearse: bool = True
     """Whether the SAC losses apply to the old half too, or only the method's own terms."""
     old_weight: Literal["equal", "per_task"] = "equal"

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from recall.errors import BadValueError
 from recall.methods.base import Method, Sampling
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Rows, head_of
+from recall.nets.heads import Rows, head_of
 from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
 
 

@@ -2,7 +2,7 @@
 
 The same rule as optax.adam (a test holds them equal). It is written out because of the heads: an
 update touches those in its batch, moments included, and must leave the others bit for bit alone
-without reading or writing them, so that its cost does not grow with the number of tasks.
+without reading or writing them, so that tasks outside the batch cost little.
 """
 
 from typing import Any, NamedTuple

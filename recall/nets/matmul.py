@@ -1,8 +1,9 @@
 """Layers whose matrix products take bfloat16 inputs and sum in float32.
 
-Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product, and
-what a layer hands on is kept as the next one will read it: half the memory to travel through,
-forwards and backwards. Parameters, their gradients, optimiser and losses stay float32.
+Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product; what a
+hidden layer's product gives is rounded when it is summed up, and again with bias and activation,
+as the next layer will read it: half the memory to travel through, forwards and backwards.
+Parameters, their gradients, optimiser, losses and the outputs of a network stay float32.
 """
 
 from functools import partial

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
+from recall.nets.heads import Rows
 from recall.nets.matmul import half_layer
-from recall.nets.multihead import Rows
 from tests.learn.small import flat, make_blueprint
 
 
@@ -18,7 +18,7 @@ def rounded(array):
 
 
 @pytest.mark.parametrize("slope", [None, 0.0, 0.2])
-def test_inputs_and_outputs_are_rounded_and_sums_are_not(slope):
+def test_what_goes_into_and_out_of_a_product_is_rounded_and_its_sums_are_not(slope):
     rng = np.random.default_rng(0)
     x, kernel, bias = (rng.normal(size=size).astype(np.float32) for size in ((5, 40), (40, 7), 7))
     weight = rng.normal(size=(5, 7)).astype(np.float32)

@@ -11,7 +11,7 @@ from recall.learn import fleet
 from recall.learn.update import chance, joint_loss, sample
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
-from recall.nets.multihead import head_of, take_heads
+from recall.nets.heads import head_of, take_heads
 from recall.types import Gradients, Networks
 from tests.learn.small import NETWORK, make_blueprint, make_replay, make_stage
 

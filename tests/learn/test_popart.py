@@ -7,7 +7,7 @@ from recall.learn import fleet
 from recall.learn.losses import moments_by_head, q_loss
 from recall.methods import Recall
 from recall.nets import popart
-from recall.nets.multihead import Rows, take_heads
+from recall.nets.heads import Rows, take_heads
 from tests.learn.small import COLUMNS, make_blueprint, make_replay, run_burst
 
 BOUNDS = (1e-4, 1e6)

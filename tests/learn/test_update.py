@@ -7,9 +7,10 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
+from recall.learn.apply import global_norm
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
-from recall.nets.multihead import Blocks, Rows, head_of, in_blocks, joined, put_heads
+from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads
 from recall.types import Forward
 from tests.learn.small import (
     COLUMNS,
@@ -290,3 +291,11 @@ def test_put_heads_rewrites_those_and_no_others():
     leaf, values = jnp.arange(4.0), jnp.array([7.0, 8.0])
     np.testing.assert_array_equal(put_heads(leaf, values, np.arange(2)), [7, 8, 2, 3])
     np.testing.assert_array_equal(put_heads(leaf, values, jnp.array([3, 1])), [0, 8, 2, 7])
+
+
+@pytest.mark.parametrize("sizes", [(3, 5), (20_000,), (4, 20_000, 7, 30_000)])
+def test_a_norm_is_that_of_all_numbers_in_small_arrays_and_large(sizes):
+    rng = np.random.default_rng(0)
+    tree = {str(n): rng.normal(size=size).astype(np.float32) for n, size in enumerate(sizes)}
+    expected = np.linalg.norm(np.concatenate(list(tree.values())))
+    assert float(global_norm(tree)) == pytest.approx(expected, rel=1e-5)

@@ -15,7 +15,7 @@ from recall.learn import fleet
 from recall.learn.build import Blueprint
 from recall.learn.update import Chance, joint_loss
 from recall.methods import METHODS, Method
-from recall.nets.multihead import Rows, take_heads
+from recall.nets.heads import Rows, take_heads
 from recall.settings import LearnerSettings, NetworkSettings
 from recall.types import Batch, Gradients, LearnerState, Metrics, Networks, Stage
 

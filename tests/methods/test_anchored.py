@@ -9,7 +9,7 @@ from small_fleets import SmallFleet, small
 from recall.methods import L2, Ewc, Mas
 from recall.methods.anchored import Anchor, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
-from recall.nets.multihead import Rows
+from recall.nets.heads import Rows
 from recall.types import Batch
 
 A, B = 0.7, -0.4

@@ -13,7 +13,7 @@ from recall.learn import fleet
 from recall.methods import FineTuning, Method
 from recall.methods.cloning import OldCritics, mean_of_old
 from recall.nets.gaussian import Gaussian, kl
-from recall.nets.multihead import Rows, take_heads
+from recall.nets.heads import Rows, take_heads
 from tests.learn.small import flat
 
 NEW = OLD = 8

@@ -12,7 +12,7 @@ from small_runs import is_alive, left_by, run, small_spec, start
 
 from recall.collect.orders import EVALUATION, Episode, RunTasks
 from recall.collect.policy import NumpyPolicy
-from recall.collect.pool import Pool, TaskFailedError, Wanted, WorkerDiedError, spread
+from recall.collect.pool import Pool, TaskFailedError, Wanted, WorkerDiedError, runs_of_workers
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
@@ -42,6 +42,15 @@ def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted, workers):
     run(start(small_spec(workers=workers), tmp_path))
+    assert left_by(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_whether_workers_or_the_learner_go_first_changes_nothing(
+    tmp_path, uninterrupted, monkeypatch, ready
+):
+    monkeypatch.setattr("recall.trainer._are_ready", lambda policies: ready)
+    run(start(small_spec(), tmp_path))
     assert left_by(tmp_path) == uninterrupted
 
 
@@ -180,6 +189,6 @@ def test_evaluating_more_often_changes_no_training(tmp_path, finished):
     [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
 )
 def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
-    parts = spread(runs, workers)
+    parts = runs_of_workers(runs, workers)
     assert [len(part) for part in parts] == shares
     assert sum(parts, ()) == tuple(range(runs))

@@ -1,0 +1,136 @@
+"""Trees with a task axis: some tasks' heads taken out, put back, the others left alone.
+
+A leaf has the task axis in front if it stands below a key named "heads". Everything here is for
+trees of such leaves, whatever network or statistics they belong to.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = jax.Array
+Heads = Array | np.ndarray  # [k]; in NumPy where it is known beforehand and is 0, 1, ..., k - 1
+
+
+class Rows(NamedTuple):
+    """How the rows of a batch fall to the heads it uses. Static: each head multiplies one block.
+
+    The first `new` rows belong to the last head, the current task's; then come `groups` groups of
+    `group_size` rows, group i of head i.
+    """
+
+    new: int
+    groups: int = 0
+    group_size: int = 0
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return self.new + self.groups * self.group_size
+
+    def head_of_row(self) -> Array:
+        """[total] the head of every row."""
+        groups = np.arange(self.groups).repeat(self.group_size)
+        return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
+
+
+def head_of(heads: Any, task: Array | int) -> Any:
+    """One task's layers out of those of all, or those of several."""
+    return jax.tree.map(lambda leaf: leaf[task], heads)
+
+
+class Blocks(NamedTuple):
+    """The heads of one batch as its rows use them: those of its groups, and the current one."""
+
+    old: Any
+    new: Any
+
+
+def in_blocks(heads: Any, rows: Rows | Array) -> Any:
+    """Heads as `Blocks` where rows come in groups.
+
+    Taken apart before they are differentiated, heads have their gradients in blocks too, and
+    these need not be put together to be measured.
+    """
+    if isinstance(heads, Blocks) or not isinstance(rows, Rows) or not rows.groups:
+        return heads
+    old = jax.tree.map(lambda leaf: leaf[: rows.groups], heads)
+    new = jax.tree.map(lambda leaf: leaf[rows.groups :], heads)
+    return Blocks(old, new)
+
+
+def joined(heads: Any) -> Any:
+    """Blocks as one tree of heads again.
+
+    Padded and added: compilers let these happen where the result is read, a concatenation not.
+    """
+    if not isinstance(heads, Blocks):
+        return heads
+
+    def join(old: Array, new: Array) -> Array:
+        others = [(0, 0)] * (old.ndim - 1)
+        before, behind = [(old.shape[0], 0), *others], [(0, new.shape[0]), *others]
+        return jnp.pad(old, behind) + jnp.pad(new, before)
+
+    return jax.tree.map(join, heads.old, heads.new)
+
+
+def is_head(path: tuple[Any, ...]) -> bool:
+    """Whether a leaf at `path` has the task axis: it stands below a key named "heads"."""
+    return any(getattr(key, "key", None) == "heads" for key in path)
+
+
+def take_heads(tree: Any, heads: Heads) -> Any:
+    """The tree with only `heads` on the task axis.
+
+    Slices one by one: a few large slices are much cheaper than a gather.
+    """
+
+    def take(leaf: Array) -> Array:
+        if isinstance(heads, np.ndarray):
+            return leaf[: len(heads)]
+        index = jax.lax.dynamic_index_in_dim
+        return jnp.stack([index(leaf, head, keepdims=False) for head in heads])
+
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: take(leaf) if is_head(path) else leaf, tree
+    )
+
+
+def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
+    """`leaf` [task, ...] with `values` in place of `heads`."""
+    if isinstance(heads, np.ndarray):
+        return jnp.concatenate([values, leaf[len(heads) :]])
+    return leaf.at[heads].set(values)
+
+
+def map_heads(
+    function: Callable[..., tuple[Any, ...]],
+    trees: tuple[Any, ...],
+    inputs: tuple[Any, ...],
+    heads: Heads,
+) -> tuple[Any, ...]:
+    """Rewrite `heads` of `trees` [task, ...] and leave the others alone, in place if possible.
+
+    `function` gets blocks [k, ...] of every tree, then of every input (which are [heads, ...]),
+    and returns the trees' new blocks.
+    """
+    count = len(heads)
+    cut, put = jax.lax.dynamic_slice_in_dim, jax.lax.dynamic_update_slice_in_dim
+
+    def rewritten(trees: Any, start: Any, size: int, inputs: Any) -> Any:
+        blocks = jax.tree.map(lambda leaf: cut(leaf, start, size), trees)
+        new = function(*blocks, *inputs)
+        return jax.tree.map(lambda leaf, block: put(leaf, block, start, 0), trees, new)
+
+    if isinstance(heads, np.ndarray):
+        if count == jax.tree.leaves(trees)[0].shape[0]:
+            return function(*trees, *inputs)
+        return tuple(rewritten(trees, 0, count, inputs))
+    for index in range(count):
+        one = jax.tree.map(lambda leaf, index=index: leaf[index : index + 1], inputs)
+        trees = rewritten(trees, heads[index], 1, one)
+    return trees

@@ -20,7 +20,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 install: $(INSTALLED)  ## make the environment in .venv
 
-demo: $(INSTALLED)  ## see the package at work, in a minute or two
+demo: $(INSTALLED)  ## see the package at work, in about three minutes
 	$(BIN)/python -m recall demo
 
 methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour

@@ -8,7 +8,7 @@ from typing import Any
 
 from recall.checkpoint import NotWrittenError
 from recall.collect.orders import RunTasks
-from recall.collect.pool import Pool
+from recall.collect.pool import Pool, default_workers
 from recall.device import keep_programs
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.evaluation import evaluate as play_evaluation
@@ -22,7 +22,7 @@ from recall.results.store import Results, Store, read, read_description
 from recall.settings import Settings
 from recall.spec import FleetSpec, Sequences, blueprint_of, file_name, make_spec, spec_from
 from recall.stopping import stopping
-from recall.trainer import Interrupted, Trainer, default_workers
+from recall.trainer import Interrupted, Trainer
 from recall.watch import Watcher
 from recall.watch.choose import chosen_watchers
 from recall.worlds.registry import Task, task_label

@@ -11,7 +11,6 @@ transition log, the simulators' states and `Clock`: that is what a checkpoint ho
 """
 
 import dataclasses
-import os
 import time
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,7 +23,7 @@ from recall.checkpoint import Checkpoints
 from recall.clock import Clock
 from recall.collect.chunks import Chunks, Ended
 from recall.collect.orders import RunTasks
-from recall.collect.pool import Abandoned, Pool, Wanted
+from recall.collect.pool import Abandoned, Pool, Wanted, default_workers
 from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
@@ -347,8 +346,3 @@ def _are_ready(policies: Policies) -> bool:
     """Whether nobody would wait for them."""
     computed = [flat for flat in policies.values() if flat is not None]
     return all(flat.is_ready() for flat in computed)  # type: ignore[attr-defined]
-
-
-def default_workers() -> int:
-    """One per core."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

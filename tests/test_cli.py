@@ -147,7 +147,15 @@ def test_a_misspelt_setting_is_told_with_the_nearest():
     assert "--steps-per-task" in shown.stderr
 
 
-def test_what_the_user_can_mend_is_one_line_and_code_2():
-    shown = run(RECALL, "bench", "worlds", "--steps-per-task", "0")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("worlds --steps-per-task 0", "0 steps per task: at least one is needed"),
+        ("fleet --tasks 9", "tasks 9: a number from 1 to 3"),
+        ("fleet --runs 5 0", "runs [5, 0] and chunks 60 must all be at least 1"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):
+    shown = run(RECALL, "bench", *words.split())
     assert shown.returncode == 2
-    assert shown.stderr == "recall: 0 steps per task: at least one is needed\n"
+    assert shown.stderr == f"recall: {told}\n"

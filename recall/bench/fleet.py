@@ -108,6 +108,8 @@ def bench_fleet(
     """Fleets of these sizes on the last of up to three Continual World tasks."""
     if not 1 <= tasks <= len(SEQUENCE):
         raise BadValueError(f"tasks {tasks}: a number from 1 to {len(SEQUENCE)}")
+    if min((*runs, chunks)) < 1:
+        raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
     for count in runs:
         progress(f"{method}, {count} runs")

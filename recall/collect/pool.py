@@ -7,6 +7,7 @@ every way out, a kill included.
 """
 
 import mmap
+import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -206,6 +207,11 @@ class Pool:
         if process.runs and self._positions:
             process.send(Begin(self._positions, (), process.runs), followed=True)
         process.send(order)
+
+
+def default_workers() -> int:
+    """One per core."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:

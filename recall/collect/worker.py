@@ -216,7 +216,7 @@ def _actions(policies: list[NumpyPolicy], observation: Array, draws: Array) -> A
 def _finite(actions: Array) -> Array:
     """A run whose environment or network gave no number goes on acting, and is told of later."""
     actions = actions.astype(np.float32)
-    # Asked first: replacing takes a tenth of a step.
+    # Asked first: replacing takes several times as long.
     if np.isfinite(actions).all():
         return actions
     return np.nan_to_num(actions, posinf=1.0, neginf=-1.0)

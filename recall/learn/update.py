@@ -1,8 +1,8 @@
 """One update: sample a batch, differentiate the joint loss, apply the gradients.
 
 Only the heads that the batch uses take part: the losses see just those, and only those are
-rewritten (recall.learn.apply). The cost of an update grows with the
-heads in a batch, at most `old_groups` and one, and hardly with further tasks.
+rewritten (recall.learn.apply). The cost of an update grows with the heads in a batch, at most
+`old_groups` and one, and hardly with further tasks.
 """
 
 from typing import Any, NamedTuple

@@ -10,7 +10,6 @@ from PIL import Image
 from recall.errors import UnknownNameError
 from recall.methods import METHODS
 from recall.report.figures import FIGURES, FORMATS, Scene, Sketch, Skipped, draw_all, sketch_all
-from recall.report.figures.bands import band, thinned
 from recall.report.figures.layout import BOUNDARY
 from recall.report.figures.pair_matrices import matrices
 from recall.report.figures.seeds import MEAN, RUNS
@@ -266,34 +265,6 @@ def test_scaling_goes_by_the_number_of_tasks():
     assert drawn.get_ydata()[1] == pytest.approx(expected)
 
 
-def test_a_band_is_of_the_runs_that_got_there():
-    steps = np.array([1.0, 2.0, 3.0])
-    found = band([(steps, np.array([0.0, 0.4, 1.0])), (steps[:2], np.array([1.0, np.nan]))])
-    np.testing.assert_allclose(found.mean, [0.5, 0.4, 1.0])
-    assert found.low[0] == 0.0  # both draws the same run about one time in four
-    assert found.high[0] == 1.0
-    assert found.low[2] == found.high[2] == 1.0
-    alone = band([(steps, steps)])
-    np.testing.assert_array_equal(alone.low, alone.mean)
-    nothing = band([(steps, np.full(3, np.nan)), (steps, np.full(3, np.nan))])
-    assert len(nothing.steps) == 0
-
-
-def test_thinning_takes_means_and_does_not_mix_stages():
-    steps, stages = np.arange(1.0, 8.0), np.array([0, 0, 0, 0, 0, 1, 1])
-    thin_steps, values = thinned(steps, 10 * steps, stages, 3)
-    np.testing.assert_allclose(thin_steps, [2, 4, 5, 7])
-    np.testing.assert_allclose(values, [15, 35, 50, 65])
-
-
-def test_what_is_left_over_in_thinning_joins_its_neighbours_and_blanks_do_not_count():
-    steps = np.arange(1.0, 11.0)  # three times three, and one
-    values = np.where(steps == 2, np.nan, steps)
-    thin_steps, means = thinned(steps, values, np.zeros(10, int), 4)
-    np.testing.assert_allclose(thin_steps, [3, 6, 10])
-    np.testing.assert_allclose(means, [2.0, 5.0, 8.5])
-
-
 def test_many_evaluations_are_drawn_as_means_of_neighbours():
     sequence = "cw20"
     one_run = made_run("recall", sequence, 0, evaluations=50)
@@ -351,30 +322,6 @@ def test_what_learns_all_tasks_at_once_has_no_current_task(scene):
 def test_unknown_kinds_are_refused(scene):
     with pytest.raises(UnknownNameError, match="seeds"):
         list(sketch_all(scene, ["seed"]))
-
-
-def inside(text, figure, renderer):
-    box = text.get_window_extent(renderer)
-    width, height = figure.canvas.get_width_height()
-    return box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
-
-
-def test_nothing_is_cut_off_or_overlaps_with_twenty_tasks_and_six_methods():
-    six = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
-    scene = Scene(made_collection(six, ["cw20"], seeds=1))
-    for kind in ("average_success", "task_curves"):
-        figure = one(scene, kind).figure
-        figure.canvas.draw()
-        renderer = figure.canvas.get_renderer()
-        texts = [t for axes in figure.axes for t in (axes.xaxis.label, *axes.texts)]
-        titles = [axes._left_title for axes in figure.axes]
-        ticks = [t for axes in figure.axes for t in axes.get_xticklabels() if t.get_text()]
-        shown = [t for t in (*texts, *titles, *ticks, *figure.texts) if t.get_text()]
-        assert all(inside(text, figure, renderer) for text in shown)
-        upright = [t.get_window_extent(renderer) for t in (*titles, *ticks, *figure.texts)]
-        upright = [box for box in upright if box.width > 1]
-        clashes = [(a, b) for i, a in enumerate(upright) for b in upright[:i] if a.overlaps(b)]
-        assert not clashes
 
 
 def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):

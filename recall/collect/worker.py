@@ -135,21 +135,26 @@ class Worker:
     ) -> list[Outcome]:
         """Roll part `number` of a chunk in runs that share a simulator."""
         outcomes: list[Outcome] = []
+        steps = self.setup.chunk_steps
         draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
         policies = [self.policies[run][number] for run in runs]
-        for step in range(self.setup.chunk_steps):
-            before = episodes.observation.copy()
+        # Written through views, number by number: with few runs, calls cost more than copies.
+        rows = np.empty((len(runs), steps, self.columns.width), np.float32)
+        before, action, reward, terminated, after = self.columns.split(rows)
+        for step in range(steps):
+            before[:, step] = episodes.observation
+            actions = action[:, step]
             if part.uniform:
-                actions = draws[:, step].astype(np.float32)
+                actions[:] = draws[:, step]
             else:
-                actions = _actions(policies, before, draws[:, step])
-            played = episodes.step(actions)
-            rows = self.columns.pack(
-                before, actions, played.reward, played.terminated, played.next_observation
-            )
-            for slot, run in enumerate(runs):
-                self.shared["rows"][run, number, step] = rows[slot]
+                _act(policies, episodes.observation, draws[:, step], actions)
+            played = episodes.advance(actions)
+            reward[:, step] = played.reward
+            terminated[:, step] = played.terminated
+            after[:, step] = played.next_observation
             outcomes += played.outcomes
+        for slot, run in enumerate(runs):
+            self.shared["rows"][run, number] = rows[slot]
         return outcomes
 
     def _draws(self, run: int, part: Part) -> Array:
@@ -185,17 +190,15 @@ class Worker:
             np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
             for episode in chosen
         ]
+        actions = np.empty((len(chosen), act), np.float32)
         results: dict[int, EpisodeResult] = {}
         for step in range(horizon):
             if step % _STEPS_BETWEEN_LOOKS == 0 and self._abandoned():
                 raise EOFError
-            actions = [
-                self.judged[episode.run].act(
-                    observation[i], None if episode.deterministic else noise[i][step]
-                )
-                for i, episode in enumerate(chosen)
-            ]
-            played = episodes.step(_finite(np.stack(actions)))
+            for i, episode in enumerate(chosen):
+                drawn = None if episode.deterministic else noise[i][step]
+                actions[i] = self.judged[episode.run].act(observation[i], drawn)
+            played = episodes.advance(_finite(actions))
             observation = played.observation
             for outcome in played.outcomes:
                 results.setdefault(
@@ -207,19 +210,20 @@ class Worker:
         return [results[slot] for slot in range(len(chosen))]
 
 
-def _actions(policies: list[NumpyPolicy], observation: Array, draws: Array) -> Array:
+def _act(policies: list[NumpyPolicy], observation: Array, draws: Array, actions: Array) -> None:
+    """Fill `actions` [run, act]."""
     # One matrix-vector pass per run: a batched product may round differently with its size.
-    acting = [policy.act(observation[i], draws[i]) for i, policy in enumerate(policies)]
-    return _finite(np.stack(acting))
+    for i, policy in enumerate(policies):
+        actions[i] = policy.act(observation[i], draws[i])
+    _finite(actions)
 
 
 def _finite(actions: Array) -> Array:
-    """A run whose environment or network gave no number goes on acting, and is told of later."""
-    actions = actions.astype(np.float32)
+    """In place: a run whose environment or network gave no number goes on, and is told of later."""
     # Asked first: replacing takes several times as long.
-    if np.isfinite(actions).all():
-        return actions
-    return np.nan_to_num(actions, posinf=1.0, neginf=-1.0)
+    if not np.isfinite(actions).all():
+        np.nan_to_num(actions, copy=False, posinf=1.0, neginf=-1.0)
+    return actions
 
 
 def main(socket: int, memory: int) -> None:

@@ -83,23 +83,28 @@ class Episodes:
     def step(self, actions: Array) -> Played:
         """Act in every slot; an episode that ends is counted and followed by the next."""
         check_actions(actions, self.simulator)
+        return self.advance(actions)
+
+    def advance(self, actions: Array) -> Played:
+        """As `step`, with actions that are known to be right."""
         result = self.simulator.step(actions)
         self._steps += 1
         self._return += result.reward
         self._success |= result.success
-        truncated = result.truncated | result.diverged | (self._steps >= self.horizon_steps)
-        truncated &= ~result.terminated
+        cut = self._steps >= self.horizon_steps
+        cut |= result.truncated
+        cut |= result.diverged
         self.observation[:] = result.observation
         outcomes = []
-        for slot in np.flatnonzero(result.terminated | truncated):
-            outcomes.append(self._outcome(int(slot), result.success, result.diverged))
-            self.start(int(slot))
+        for slot in (cut | result.terminated).nonzero()[0].tolist():
+            outcomes.append(self._outcome(slot, result.success, result.diverged))
+            self.start(slot)
         return Played(
             next_observation=result.observation,
             observation=self.observation.copy(),
             reward=result.reward,
             terminated=result.terminated,
-            truncated=truncated,
+            truncated=cut > result.terminated,  # cut, and not at an end anyway
             success=result.success,
             outcomes=outcomes,
         )

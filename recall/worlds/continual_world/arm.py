@@ -161,6 +161,9 @@ class SawyerSimulator(Simulator):
         controls = actions[:, 3:] * _BOTH_FINGERS
         time = np.array([self._step_slot(slot, controls[slot]) for slot in range(self.slots)])
         diverged = self._diverged(time)
+        any_diverged = np.count_nonzero(diverged)
+        if any_diverged:
+            self._put_aside(diverged)
         self._derive(slice(None))
         scene, start = self._readings.scene, self._start
         if self._task.latch is not None:
@@ -168,7 +171,7 @@ class SawyerSimulator(Simulator):
         observation = self._observer.next()
         reward = self._reward(scene, start, controls[:, 0])
         success = self._task.success(scene, start)
-        if diverged.any():
+        if any_diverged:
             observation[diverged] = self._observation[diverged]
             reward = np.where(diverged, 0.0, reward)
             success = success & ~diverged
@@ -206,16 +209,17 @@ class SawyerSimulator(Simulator):
     def _diverged(self, time: Array) -> Array:
         """Slots whose physics broke down; MuJoCo then starts its clock anew, or leaves NaN."""
         # A sum is finite only if every part of it is.
-        goes_on = (time > self._time) & np.isfinite(self._readings.values.sum(axis=1))
+        goes_on = (time > self._time) & np.isfinite(self._readings.sums())
         self._time = time
         diverged: Array = ~goes_on
-        if diverged.any():
-            # Something harmless to compute with; what is returned for these slots is set apart.
-            for slot in np.flatnonzero(diverged).tolist():
-                self._settle(slot)
-                take(self._bound[slot])
-                self._is_current[slot] = False
         return diverged
+
+    def _put_aside(self, diverged: Array) -> None:
+        """Something harmless to compute with; what is returned for these slots is set apart."""
+        for slot in np.flatnonzero(diverged).tolist():
+            self._settle(slot)
+            take(self._bound[slot])
+            self._is_current[slot] = False
 
     def _derive(self, rows: slice) -> None:
         self._readings.derive(rows)

@@ -52,6 +52,7 @@ class Readings:
                     index.append(rows)
             self._takes.append((field, np.concatenate(index), begin, width))
         self.values = np.zeros((slots, width))
+        self._ones = np.ones(width)
         for name, (begin, end) in places.items():
             setattr(self.scene, name, self.values[:, begin:end])
         self._offset = None if task.object_offset is None else np.array(task.object_offset)
@@ -66,6 +67,11 @@ class Readings:
             (getattr(data, field).reshape(-1), index, self.values[slot, begin:end])
             for field, index, begin, end in self._takes
         ]
+
+    def sums(self) -> Array:
+        """[slots] of all numbers of a slot: finite if they all are."""
+        sums: Array = np.dot(self.values, self._ones)  # a third of the time of a sum
+        return sums
 
     def derive(self, rows: slice) -> None:
         """Complete the scene once the rows are filled."""
@@ -208,5 +214,7 @@ class ClassicObserver:
         """After a step, every slot."""
         shown = np.concatenate([self._scene.hand, *self._parts], axis=1)
         if self._shows_goal:
-            np.clip(self._start.target, self._goal_low, self._goal_high, out=shown[:, 9:12])
+            goal = shown[:, 9:12]
+            np.maximum(self._start.target, self._goal_low, out=goal)
+            np.minimum(goal, self._goal_high, out=goal)
         return shown

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 
 from recall import replay as buffers
 from recall.learn import fleet
 from recall.learn.build import Blueprint
-from recall.learn.devices import over_devices, place
+from recall.learn.devices import over_devices, place, sent
 from recall.spec import FleetSpec
 from recall.transitions import TransitionLog
 from recall.types import LearnerState, Stage
@@ -51,7 +50,7 @@ class Experience:
             for task in range(self._course.tasks)
         ]
         filled = min(self._course.collected(current, total_steps), self.capacity)
-        return Stage(jnp.asarray(current), jnp.asarray(filled), jnp.asarray(sizes, jnp.int32))
+        return Stage(sent(current), sent(filled), sent(sizes))
 
     def append(self, number: int, total_steps: int, rows: Array) -> None:
         """Add the chunk that follows the first `total_steps` steps, rows [run, part, step, column].
@@ -60,11 +59,11 @@ class Experience:
         """
         for part, task in enumerate(self._course.chunk(number, total_steps)):
             mine = place(rows[:, part])
-            slot = jnp.asarray(self._course.collected(task, total_steps) % self.capacity)
+            slot = sent(self._course.collected(task, total_steps) % self.capacity)
             if task == self._course.current(number):
                 self.replay = fleet.append(self.replay, mine, slot)
             else:
-                self.replay = fleet.append_old(self.replay, mine, jnp.asarray(task), slot)
+                self.replay = fleet.append_old(self.replay, mine, sent(task), slot)
             self._log.append(task, rows[:, part])
 
     def retire(self, state: LearnerState, stage: Stage) -> None:

@@ -28,7 +28,7 @@ from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
 from recall.learn import fleet
-from recall.learn.devices import place, spread
+from recall.learn.devices import place, sent, spread
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -94,7 +94,7 @@ class Trainer:
         return np.asarray(self._flat_policies(position))
 
     def _flat_policies(self, position: int) -> jax.Array:
-        return fleet.flat_policies(self.blueprint, self.state, jnp.asarray(position))
+        return fleet.flat_policies(self.blueprint, self.state, sent(position))
 
     # The loop.
 
@@ -124,9 +124,7 @@ class Trainer:
                 self._leave()
             best = np.argmax(scores, axis=1)
             self.store.append("training", score_records(scores, best, self.total_steps, task))
-        self.state = spread(
-            fleet.start_task(self.blueprint, self.state, jnp.asarray(task), jnp.asarray(best))
-        )
+        self.state = spread(fleet.start_task(self.blueprint, self.state, sent(task), best))
         self._early = None
         self.pool.begin(self.course.played(stage), fresh=self.course.learnt(stage))
 
@@ -216,7 +214,7 @@ class Trainer:
             self.state,
             self.experience.replay,
             self.stage(),
-            jnp.asarray(self.clock.updates),
+            sent(self.clock.updates),
             fleet.groups_of(self.blueprint, self.task),
             updates,
         )
@@ -245,9 +243,7 @@ class Trainer:
             self.learn()
             self.clock.retrained += self.spec.settings.learner.updates_per_burst
             self._save_if_due()
-        self.state = spread(
-            fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
-        )
+        self.state = spread(fleet.end_retraining(self.blueprint, self.state, sent(self.task)))
 
     def _evaluation_is_due(self) -> bool:
         if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:
@@ -268,7 +264,7 @@ class Trainer:
         self.clock.evaluated = step
         self.telling.evaluation(self.clock, step, played)
         replay, stage = self.experience.replay, self.stage()
-        plastic = fleet.plasticity(self.blueprint, self.state, replay, stage, jnp.asarray(step))
+        plastic = fleet.plasticity(self.blueprint, self.state, replay, stage, sent(step))
         self.telling.training(self.clock, step, plastic)
 
     # Checkpoints.

@@ -1,8 +1,15 @@
-"""How fast the learner is at the paper's sizes: each method, each number of runs."""
+"""How fast the learner is at the paper's sizes: each method, each number of runs.
+
+Every row is measured in a process of its own. On an H200 a program that was compiled behind
+others took up to 0.06 ms longer for an update than in a fresh process (docs/performance.md), so
+rows would depend on their order.
+"""
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from typing import Any, Literal
 
 import jax
@@ -15,7 +22,7 @@ from recall.columns import Columns
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.build import Blueprint
-from recall.methods import METHODS, Method, method_class
+from recall.methods import METHODS, method_class
 from recall.settings import LearnerSettings, SacSettings
 from recall.types import Stage
 
@@ -73,9 +80,10 @@ def _seconds_per_call(call: Callable[[], Any]) -> float:
 
 
 def measure(
-    method: Method, runs: int, tasks: int, precision: Precision, stored: int
+    method_name: str, runs: int, tasks: int, precision: Precision, stored: int
 ) -> dict[str, Any]:
     """Bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
+    method = method_class(method_name)()
     settings = LearnerSettings(sac=SacSettings(matmul=precision))
     blueprint = Blueprint(method, settings, CONTINUAL_WORLD, tasks)
     kept = tasks - 1 if method.keeps() else 0
@@ -87,13 +95,16 @@ def measure(
     stage = Stage(jnp.asarray(tasks - 1), jnp.asarray(stored), jnp.full(tasks, memory))
     groups = fleet.groups_of(blueprint, tasks - 1)
     updates = settings.updates_per_burst
+    first = jnp.asarray(0)
     holder = {"state": fleet.init(blueprint, jnp.arange(runs))}
 
     def burst() -> Any:
-        holder["state"], metrics = fleet.burst(
-            blueprint, holder["state"], replay, stage, jnp.asarray(0), groups, updates
+        # Metrics are let go at once: held, they would make every burst work at other addresses,
+        # and an accelerator would be told of all of them anew.
+        holder["state"], _ = fleet.burst(
+            blueprint, holder["state"], replay, stage, first, groups, updates
         )
-        return holder["state"], metrics
+        return holder["state"]
 
     seconds = _seconds_per_call(burst) / updates
     return {
@@ -118,24 +129,37 @@ def bench_learner(
     """Every method at every number of runs, and how RECALL's cost grows with the tasks."""
     if tasks < 1 or min(runs) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
+    names = [method_class(name).name for name in methods or METHODS]
     rows = []
-    for name in methods or tuple(METHODS):
+    for name in names:
         for count in runs:
             progress(f"{name}, {count} runs")
-            rows.append(measure(method_class(name)(), count, tasks, precision, stored))
+            rows.append(_apart(measure, name, count, tasks, precision, stored))
+    device, rate = _apart(_device)
     result: dict[str, Any] = {
-        "device": jax.devices()[0].device_kind,
+        "device": device,
         "precision": precision,
-        "matmul_flops_per_s": matmul_rate(),
+        "matmul_flops_per_s": rate,
         "rows": rows,
     }
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
-        recall = method_class("recall")()
-        few, many = (measure(recall, 1, count, precision, stored) for count in _GROWTH_TASKS)
+        few, many = (
+            _apart(measure, "recall", 1, count, precision, stored) for count in _GROWTH_TASKS
+        )
         result["growth_tasks"] = list(_GROWTH_TASKS)
         result["growth"] = many["ms_per_update"] / few["ms_per_update"]
     return result
+
+
+def _device() -> tuple[str, float]:
+    return jax.devices()[0].device_kind, matmul_rate()
+
+
+def _apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call in a new process, which leaves the device as it found it."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        return processes.submit(function, *arguments).result()
 
 
 def print_table(result: dict[str, Any]) -> None:

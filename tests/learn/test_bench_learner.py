@@ -1,0 +1,33 @@
+"""The benchmark of the learner, in small: what it says, not how fast."""
+
+import jax
+import pytest
+
+from recall.bench.learner import bench_learner, print_table
+from recall.errors import UnknownNameError
+
+
+def test_a_row_for_each_method_and_number_of_runs(capsys):
+    told = []
+    result = bench_learner(
+        runs=(1,), tasks=1, methods=("fine_tuning",), growth=False, progress=told.append
+    )
+    assert told == ["fine_tuning, 1 runs"]
+    assert result["device"] == jax.devices()[0].device_kind
+    assert result["matmul_flops_per_s"] > 1e8
+    [row] = result["rows"]
+    assert (row["method"], row["runs"], row["tasks"]) == ("fine_tuning", 1, 1)
+    assert row["run_updates_per_s"] == pytest.approx(1e3 / row["ms_per_update"])
+    # Four times the actor and twelve times a critic, 128 rows: 12 or 16 inputs, then 4 x 256.
+    hidden = 3 * 256 * 256
+    flops = 2 * 128 * (4 * (12 * 256 + hidden + 256 * 8) + 12 * (16 * 256 + hidden + 256))
+    assert row["flops_per_s"] == pytest.approx(flops * row["run_updates_per_s"])
+    print_table(result)
+    assert "fine_tuning" in capsys.readouterr().out
+
+
+def test_a_method_it_does_not_know_is_told_before_anything_is_measured():
+    told = []
+    with pytest.raises(UnknownNameError, match="unknown method 'fine_tunning'"):
+        bench_learner(methods=("recall", "fine_tunning"), progress=told.append)
+    assert told == []

@@ -1,8 +1,7 @@
 """How fast the learner is at the paper's sizes: each method, each number of runs.
 
-Every row is measured in a process of its own. On an H200 a program that was compiled behind
-others took up to 0.06 ms longer for an update than in a fresh process (docs/performance.md), so
-rows would depend on their order.
+Every row is measured in a process of its own: compiled behind others, programs took up to 0.06 ms
+longer for an update on an H200 (docs/performance.md), so rows would depend on their order.
 """
 
 import time
@@ -99,8 +98,7 @@ def measure(
     holder = {"state": fleet.init(blueprint, jnp.arange(runs))}
 
     def burst() -> Any:
-        # Metrics are let go at once: held, they would make every burst work at other addresses,
-        # and an accelerator would be told of all of them anew.
+        # Metrics are let go at once, as a fleet does between two records.
         holder["state"], _ = fleet.burst(
             blueprint, holder["state"], replay, stage, first, groups, updates
         )

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 Array = jax.Array
-Heads = Array | np.ndarray  # [k]; in NumPy where it is known beforehand and is 0, 1, ..., k - 1
+Heads = Array | np.ndarray  # [k]; in NumPy where they are known beforehand
 
 
 class Rows(NamedTuple):
@@ -90,15 +90,20 @@ def take_heads(tree: Any, heads: Heads) -> Any:
     )
 
 
+def _are_first(heads: Heads) -> bool:
+    """Whether they are known to be 0, 1, ..., k - 1: one slice then has them all."""
+    return isinstance(heads, np.ndarray) and np.array_equal(heads, np.arange(len(heads)))
+
+
 def _take(leaf: Array, heads: Heads) -> Array:
-    if isinstance(heads, np.ndarray):
+    if _are_first(heads):
         return leaf[: len(heads)]
     return leaf.at[heads].get(mode="promise_in_bounds", unique_indices=True)
 
 
 def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
     """`leaf` [task, ...] with `values` in place of `heads`, written in place if possible."""
-    if isinstance(heads, np.ndarray):
+    if _are_first(heads):
         if len(heads) == leaf.shape[0]:
             return values
         return jax.lax.dynamic_update_slice_in_dim(leaf, values, 0, 0)

@@ -1,13 +1,13 @@
 """A small learner on made-up transitions, shared by the tests so that compilations are shared."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from recall import replay as buffers
 from recall.columns import Columns
 from recall.learn import fleet
 from recall.learn.build import Blueprint
+from recall.learn.devices import sent
 from recall.methods import Method, Recall
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
 from recall.types import Stage
@@ -33,14 +33,12 @@ def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffers.Repl
 
 
 def make_stage(task: int) -> Stage:
-    return Stage(jnp.asarray(task), jnp.asarray(STORED), jnp.full(TASKS, STORED))
+    return Stage(sent(task), sent(STORED), sent([STORED] * TASKS))
 
 
 def run_burst(blueprint, state, replay, task, updates=3, first=0):
     groups = fleet.groups_of(blueprint, task)
-    return fleet.burst(
-        blueprint, state, replay, make_stage(task), jnp.asarray(first), groups, updates
-    )
+    return fleet.burst(blueprint, state, replay, make_stage(task), sent(first), groups, updates)
 
 
 def leaves_equal(a, b) -> bool:

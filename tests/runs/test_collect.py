@@ -123,6 +123,25 @@ def test_a_worker_that_dies_every_time_is_not_started_forever():
         pool.close()
 
 
+def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
+    def rolled(pool, policies):
+        try:
+            pool.begin((0,), fresh=(0,))
+            pool.order_chunk([Wanted(0, 0, policies)])
+            return pool.wait_chunk()[0]
+        finally:
+            pool.close()
+
+    pool, policies = small_pool("point-rich")
+    healthy = rolled(pool, policies)
+    pool, policies = small_pool("point-rich")
+    policies[0, -1] = np.nan
+    rows = rolled(pool, policies)
+    assert np.isfinite(rows).all()
+    assert (rows[0] != healthy[0]).any()
+    assert (rows[1:] == healthy[1:]).all()
+
+
 def test_episodes_do_not_touch_what_is_being_trained():
     pool, policies = small_pool("point-rich")
     try:

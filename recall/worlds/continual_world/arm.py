@@ -161,7 +161,7 @@ class SawyerSimulator(Simulator):
         controls = actions[:, 3:] * _BOTH_FINGERS
         time = np.array([self._step_slot(slot, controls[slot]) for slot in range(self.slots)])
         diverged = self._diverged(time)
-        any_diverged = np.count_nonzero(diverged)
+        any_diverged = bool(np.count_nonzero(diverged))
         if any_diverged:
             self._put_aside(diverged)
         self._derive(slice(None))

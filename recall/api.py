@@ -40,11 +40,11 @@ class Stopped(Interrupted):
 
 
 def train(
-    method: str | Method = "recall",
-    sequence: Sequences = "cw3-1",
-    seeds: Iterable[int] = (0,),
+    method: str | Method | None = None,
+    sequence: Sequences | None = None,
+    seeds: Iterable[int] | None = None,
     out: Folder | None = None,
-    preset: str = "default",
+    preset: str | None = None,
     settings: Settings | None = None,
     config: Folder | None = None,
     watcher: Watcher | None = None,
@@ -58,21 +58,36 @@ def train(
 
     Settings: the defaults or `settings`, changed by the `preset`, by the file `config` (.json or
     .toml), then by `changes`: any setting of recall.settings or of the method by its name, such
-    as `steps_per_task=100_000`. `watcher` sees how it goes; None shows progress on the terminal
-    and writes TensorBoard events.
+    as `steps_per_task=100_000`. Method, sequence, seeds and preset that are not given are those
+    of the file, or else RECALL on cw3-1 with seed 0 and the defaults. `watcher` sees how it goes;
+    None shows progress on the terminal and writes TensorBoard events.
     """
+    given, from_file = read_config(config) if config else ({}, {})
+    by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
+    given |= {name: value for name, value in by_hand.items() if value is not None}
     chosen, complete = choose(
-        method,
+        given.get("method", "recall"),
         settings or Settings(),
-        preset,
-        read_config(config)[1] if config else {},
+        given.get("preset", "default"),
+        from_file,
         changes,
     )
-    spec = make_spec(chosen, sequence, list(seeds), complete)
+    spec = make_spec(
+        chosen, given.get("sequence", "cw3-1"), _listed(given.get("seeds", (0,))), complete
+    )
     blueprint_of(spec)  # what cannot be trained is refused before a folder is made for it
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
         return _start(spec, folder, watcher)
+
+
+def _listed(seeds: Any) -> list[Any]:
+    try:
+        return list(seeds)
+    except TypeError:
+        raise BadValueError(
+            f"seeds {seeds!r}: give several, such as range(5), or one in a list"
+        ) from None
 
 
 def run_fleet(spec: FleetSpec, folder: Folder, watcher: Watcher | None = None) -> Results:
@@ -119,16 +134,20 @@ def resume(
 def _run(
     spec: FleetSpec, folder: Path, store: Store, watcher: Watcher | None, resumed: bool
 ) -> Results:
-    keep_programs(folder)
     watcher = chosen_watchers() if watcher is None else watcher
-    trainer = Trainer(spec, folder, store, watcher)
+    trainers: list[Trainer] = []  # one, once it is built, which takes its time
 
     def ask_to_stop() -> None:
-        trainer.stop_requested = True
+        for trainer in trainers:
+            trainer.stop_requested = True
         watcher.on_message("stopping: saving first; once more leaves at once")
 
     try:
         with stopping(ask_to_stop, watcher.close) as stop:
+            keep_programs(folder)
+            trainer = Trainer(spec, folder, store, watcher)
+            trainers.append(trainer)
+            trainer.stop_requested = stop.signal_number is not None
             for complaint in trainer.restore() if resumed else []:
                 watcher.on_message(f"{complaint}; going back to the one before")
             trainer.run()
@@ -143,7 +162,8 @@ def _run(
         raise RecallError(f"{folder}: {error.strerror}. {_intact(folder)}") from error
     finally:
         watcher.close()
-        trainer.close()
+        for trainer in trainers:
+            trainer.close()
     return read(folder)
 
 
@@ -196,7 +216,7 @@ def evaluate(
     try:
         step = (max(policies) + 1) * spec.steps_per_task
         return list(
-            play_evaluation(pool, spec.runs, policies.__getitem__, step, episodes, positions)
+            play_evaluation(pool, spec.runs, policies.__getitem__, step, episodes, positions, tasks)
         )
     finally:
         pool.close()

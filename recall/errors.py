@@ -13,7 +13,7 @@ class UnknownNameError(RecallError, ValueError):
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
         names = list(valid)
-        nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4)
+        nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
         message = f"unknown {kind} {name!r}"
         message += f"; did you mean {nearest[0]!r}?" if nearest else "."
         message += f" Valid: {', '.join(names)}."

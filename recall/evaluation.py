@@ -1,6 +1,6 @@
 """Evaluation: how every task's head does on its task, and which old head suits a new task."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,19 +20,28 @@ def evaluate(
     step: int,
     episodes: int,
     positions: Sequence[int] | None = None,
+    tasks: Collection[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Records of one evaluation: every task of every run, stochastic and deterministic."""
+    """Records of one evaluation: every task of every run, stochastic and deterministic.
+
+    Of the tasks at `positions`, or only of `tasks` among them.
+    """
     for position in range(len(runs[0].tasks)) if positions is None else positions:
+        chosen = [
+            (index, run)
+            for index, run in enumerate(runs)
+            if tasks is None or task_label(run.tasks[position]) in tasks
+        ]
         played = [
             Episode(index, position, mode == "deterministic", stream)
-            for index, run in enumerate(runs)
+            for index, run in chosen
             for mode in ("stochastic", "deterministic")
             for stream in streams(run.seed, EVALUATION, position, step, mode, episodes)
         ]
         results = iter(pool.play(policies_of(position), played))
-        for index, run in enumerate(runs):
+        for index, run in chosen:
             for mode in ("stochastic", "deterministic"):
-                chosen = [next(results) for _ in range(episodes)]
+                ended = [next(results) for _ in range(episodes)]
                 yield {
                     "run": index,
                     "step": step,
@@ -40,7 +49,7 @@ def evaluate(
                     "task": task_label(run.tasks[position]),
                     "mode": mode,
                     "episodes": episodes,
-                    **summary(chosen),
+                    **summary(ended),
                 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.methods import Method, method_class
-from recall.plain import find, flattened, paths, replaced
+from recall.plain import find, flattened, from_plain, paths, replaced
 from recall.settings import Settings
 
 
@@ -121,8 +121,17 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} holds no names")
     arguments = {
-        name: content.pop(name)
+        name: _argument(name, content.pop(name))
         for name in FILE_ARGUMENTS
         if name in content and not isinstance(content[name], dict)
     }
     return arguments, content
+
+
+def _argument(name: str, value: Any) -> Any:
+    """One of FILE_ARGUMENTS, of the type that `train` takes."""
+    if name == "seeds":
+        return from_plain(tuple[int, ...], value, name)
+    if name == "sequence" and isinstance(value, list):
+        return list(from_plain(tuple[str, ...], value, name))
+    return from_plain(str, value, name)

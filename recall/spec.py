@@ -1,12 +1,14 @@
 """What a fleet is: one method, sequences of one length, seeds, settings; to and from JSON."""
 
 import dataclasses
+import math
 import re
 import zlib
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 from recall.columns import Columns
@@ -151,9 +153,11 @@ def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
 
 
 def _check_seeds(seeds: Many[int]) -> None:
-    if not seeds or len(set(seeds)) != len(seeds):
+    if not seeds or len(set(map(str, seeds))) != len(seeds):
         raise BadValueError(f"seeds {list(seeds)}: give at least one, each once")
     for seed in seeds:
+        if not isinstance(seed, Integral):
+            raise BadValueError(f"seed {seed!r} is not a whole number")
         if not 0 <= seed <= _LARGEST_SEED:
             raise BadValueError(f"seed {seed} is not between 0 and {_LARGEST_SEED}")
 
@@ -171,8 +175,7 @@ def _check_settings(settings: Settings) -> None:
     ):
         if value is not None and value < 1:
             raise BadValueError(f"{name} {value} must be at least 1")
-    if schedule.checkpoint_minutes <= 0:
-        raise BadValueError(f"checkpoint_minutes {schedule.checkpoint_minutes} must be positive")
+    _check_numbers(settings)
     chunk = schedule.chunk_steps
     for name in ("steps_per_task", "evaluate_every", "record_every", "replay_capacity"):
         value = getattr(schedule, name)
@@ -181,6 +184,30 @@ def _check_settings(settings: Settings) -> None:
                 f"{name} {value} must be a multiple of the chunk of {chunk} steps; "
                 f"{max(chunk, round(value / chunk) * chunk)} is the nearest"
             )
+
+
+def _check_numbers(settings: Settings) -> None:
+    """Those that may be fractions: above the first bound, up to the second; no NaN is either."""
+    sac, popart = settings.learner.sac, settings.learner.popart
+    low, high = popart.sigma_bounds
+    for name, value, above, most in (
+        ("checkpoint_minutes", settings.schedule.checkpoint_minutes, 0.0, math.inf),
+        ("learning_rate", sac.learning_rate, 0.0, 1.0),
+        ("target_smoothing", sac.target_smoothing, 0.0, 1.0),
+        ("target_output_std", sac.target_output_std, 0.0, math.inf),
+        ("step_size", popart.step_size, 0.0, 1.0),
+        ("the smaller of sigma_bounds", low, 0.0, math.inf),
+        ("the larger of sigma_bounds", high, low, math.inf),
+    ):
+        if not above < value <= most:
+            limit = "" if most == math.inf else f" and at most {most:g}"
+            raise BadValueError(f"{name} {value} must be above {above:g}{limit}")
+    if not 0.0 <= sac.discount <= 1.0:
+        raise BadValueError(f"discount {sac.discount} must be between 0 and 1")
+    if not math.isfinite(sac.initial_log_alpha):
+        raise BadValueError(f"initial_log_alpha {sac.initial_log_alpha} must be a number")
+    if settings.schedule.uniform_steps < 0:
+        raise BadValueError(f"uniform_steps {settings.schedule.uniform_steps} must not be negative")
 
 
 def task_sizes(spec: FleetSpec) -> tuple[Columns, int]:

@@ -133,11 +133,21 @@ class Trainer:
         while True:
             if self._evaluation_is_due():
                 self._evaluate()
+            self._await_burst()
             self._save_if_due()
             if self.clock.steps == self.course.steps_per_stage:
                 return
             self.advance()
             self.watcher.on_steps(self.total_steps)
+
+    def _await_burst(self) -> None:
+        """On a CPU, where a burst may take seconds, let no other stand in a queue behind it.
+
+        A signal then has one to wait for, not two. The workers roll their chunk meanwhile, and
+        an accelerator, whose bursts are short, must not be kept waiting for the next.
+        """
+        if jax.default_backend() == "cpu":
+            jax.block_until_ready(self.state)
 
     def advance(self) -> None:
         """One chunk: take it, order the next, learn from it.

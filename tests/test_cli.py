@@ -153,6 +153,8 @@ def test_a_misspelt_setting_is_told_with_the_nearest():
         ("worlds --steps-per-task 0", "0 steps per task: at least one is needed"),
         ("fleet --tasks 9", "tasks 9: a number from 1 to 3"),
         ("fleet --runs 5 0", "runs [5, 0] and chunks 60 must all be at least 1"),
+        ("learner --runs 1,0", "tasks 3 and runs [1, 0] must all be at least 1"),
+        ("learner --runs 1,five", "runs 'five' is not a number of runs"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from recall.commands.training import parse_train
+
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 # Commands that take longer than a test should; their help is asked for instead.
@@ -59,6 +61,9 @@ def test_the_commands_in_the_pages_run(command):
         run(["make", "--dry-run", *arguments])
         return
     assert program == "recall", f"no way is known to test {command!r}"
+    if command.startswith("recall train"):
+        parse_train(arguments[1:])  # asked for help, it would not look at the other options
+        return
     slow = ["--help"] if command.startswith(SLOW) else []
     run([sys.executable, "-m", "recall", *arguments, *slow])
 

@@ -6,9 +6,13 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from recall.commands.show import AsJson, print_json
+from recall.errors import BadValueError
 
 Precision = Annotated[
     Literal["default", "float32", "bfloat16"], arg(help="Of matrix products; see the settings.")
+]
+Counts = Annotated[
+    tuple[str, ...], arg(metavar="INT [INT ...]", help="Runs trained at once, for each a row.")
 ]
 StepsPerTask = Annotated[
     int | None, arg(help="Steps of each task for everybody; more are steadier. None: the bench's.")
@@ -25,11 +29,7 @@ def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -
 
 
 def bench_learner(
-    runs: Annotated[tuple[int, ...], arg(help="Runs trained at once, for each a row.")] = (
-        1,
-        5,
-        40,
-    ),
+    runs: Counts = ("1", "5", "40"),
     tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
     methods: Annotated[tuple[str, ...], arg(help="Methods by name; none given measures all.")] = (
         "fine_tuning",
@@ -42,12 +42,12 @@ def bench_learner(
     """Updates per second at the paper's sizes, beside one large matrix product."""
     from recall.bench import learner
 
-    result = learner.bench_learner(runs, tasks, methods, precision, progress=_tell)
+    result = learner.bench_learner(_numbers(runs), tasks, methods, precision, progress=_tell)
     (print_json if as_json else learner.print_table)(result)
 
 
 def bench_fleet(
-    runs: Annotated[tuple[int, ...], arg(help="Runs trained at once, for each a row.")] = (5, 40),
+    runs: Counts = ("5", "40"),
     method: str = "recall",
     precision: Precision = "default",
     chunks: Annotated[int, arg(help="Chunks of 50 steps to measure.")] = 60,
@@ -57,8 +57,17 @@ def bench_fleet(
     """Collecting and learning together, beside what each reaches alone."""
     from recall.bench import fleet
 
-    result = fleet.bench_fleet(runs, method, precision, chunks, tasks, progress=_tell)
+    result = fleet.bench_fleet(_numbers(runs), method, precision, chunks, tasks, progress=_tell)
     (print_json if as_json else fleet.print_table)(result)
+
+
+def _numbers(words: tuple[str, ...]) -> list[int]:
+    """`1 5 40` and `1,5,40` alike."""
+    numbers = [number for word in words for number in word.split(",")]
+    for number in numbers:
+        if not number.isdigit():
+            raise BadValueError(f"runs {number!r} is not a number of runs")
+    return [int(number) for number in numbers]
 
 
 def _tell(line: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from tyro.conf import arg
 
 AsJson = Annotated[bool, arg(name="json", help="Print one JSON document.")]
@@ -27,7 +27,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
         for row in rows:
             print("\t".join(_text(value, ",") for value in row.values()))
         return
-    table = Table(*(name.replace("_", " ") for name in rows[0]))
+    # Folded, not cut: names differ at their ends.
+    table = Table(*(Column(name.replace("_", " "), overflow="fold") for name in rows[0]))
     for row in rows:
         table.add_row(*(_text(value, ", ") for value in row.values()))
     Console().print(table)

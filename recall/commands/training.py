@@ -55,7 +55,7 @@ def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
         seeds=tuple(given.get("seeds", _TrainOptions.seeds)),
         method=method.name,
         preset=preset,
-        config=first.config,
+        config=Path(first.config) if first.config else None,
         schedule=settings.schedule,
         world=settings.world,
         learner=settings.learner,

@@ -65,10 +65,11 @@ class Reporter(Watcher):
 
     def __init__(self, name: str, tell: Tell):
         self._name, self._tell = name, tell
-        self._told_at = 0.0
+        self._told_at, self._runs = 0.0, 0
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """From where."""
+        self._runs = len(spec.runs)
         self._tell(Event(self._name, "started", steps=total_steps))
 
     def on_steps(self, total_steps: int) -> None:
@@ -88,7 +89,8 @@ class Reporter(Watcher):
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Pass on."""
-        self._tell(Event(self._name, "message", text=failure_text(name, step, reason)))
+        text = failure_text(name, step, reason, self._runs)
+        self._tell(Event(self._name, "message", text=text))
 
     def on_message(self, message: str) -> None:
         """Pass on."""

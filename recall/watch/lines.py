@@ -65,13 +65,14 @@ class Lines(Watcher):
         """Say which run failed."""
         assert self._progress is not None
         self._progress.failed(name)
-        self._tell(failure_text(name, step, reason))
+        self._tell(failure_text(name, step, reason, len(self._progress.spec.runs)))
 
     def on_message(self, message: str) -> None:
         """Pass on."""
         self._tell(message)
 
 
-def failure_text(name: str, step: int, reason: str) -> str:
-    """What is said of a failed run."""
-    return f"run {name} failed at step {step:,}: {reason}; the other runs go on"
+def failure_text(name: str, step: int, reason: str, runs: int) -> str:
+    """What is said of a failed run of a fleet of so many."""
+    others = "; the other runs go on" if runs > 1 else ""
+    return f"run {name} failed at step {step:,}: {reason}{others}"

@@ -57,9 +57,10 @@ class LiveView(Watcher):
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Say which run failed."""
-        if self._progress is not None:
-            self._progress.failed(name)
-        self._console.print(Text(failure_text(name, step, reason), style="red"))
+        assert self._progress is not None
+        self._progress.failed(name)
+        text = failure_text(name, step, reason, len(self._progress.spec.runs))
+        self._console.print(Text(text, style="red"))
 
     def on_message(self, message: str) -> None:
         """Pass on."""

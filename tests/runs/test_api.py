@@ -107,6 +107,13 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
         recall.evaluate(finished, episodes=0)
 
 
+def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
+    sequences = ["point-rich", "point-poor"]
+    train(tmp_path, sequence=sequences, seeds=(0,), method="fine_tuning")
+    records = recall.evaluate(tmp_path, episodes=1, tasks=["point-poor"])
+    assert {(record["run"], record["task"]) for record in records} == {(1, "point-poor")}
+
+
 def test_an_unfinished_fleet_shows_the_tasks_that_are_over(tmp_path):
     with pytest.raises(CrashError):
         train(tmp_path, CrashAt(5))
@@ -150,6 +157,7 @@ def test_several_sequences_make_one_fleet():
         ("point-rich", (1, 1), "give at least one, each once"),
         ("point-rich", (-1,), "seed -1 is not between"),
         ("point-rich", (2**31,), "seed 2147483648 is not between"),
+        ("point-rich", ("0",), "seed '0' is not a whole number"),
         ([lambda: None, lambda: 1], (0,), "two different tasks are called '<lambda>'"),
     ],
 )
@@ -173,7 +181,13 @@ def test_long_and_odd_sequences_still_name_files():
         ({"steps_per_task": 120}, "must be a multiple of the chunk of 50 steps; 100 is"),
         ({"evaluation_episodes": 0}, "evaluation_episodes 0 must be at least 1"),
         ({"hidden": ()}, "hidden 0 must be at least 1"),
-        ({"checkpoint_minutes": 0}, "must be positive"),
+        ({"checkpoint_minutes": 0}, "checkpoint_minutes 0.0 must be above 0"),
+        ({"learning_rate": float("nan")}, "learning_rate nan must be above 0 and at most 1"),
+        ({"popart.step_size": 2}, "step_size 2.0 must be above 0 and at most 1"),
+        ({"target_output_std": -1}, "target_output_std -1.0 must be above 0"),
+        ({"sigma_bounds": (5, 1)}, "the larger of sigma_bounds 1.0 must be above 5"),
+        ({"discount": 1.5}, "discount 1.5 must be between 0 and 1"),
+        ({"uniform_steps": -5}, "uniform_steps -5 must not be negative"),
         ({"steps_per_tusk": 100}, "did you mean 'steps_per_task'"),
         ({"popart.folow": "raw"}, "unknown setting 'popart.folow'"),
         ({"follow": "row"}, "did you mean 'raw'"),
@@ -209,9 +223,24 @@ def test_later_choices_win(tmp_path):
     assert settings.learner.popart.follow == "normalised"
     assert method.batch_size == 33
     assert method.old_batch_size == 64
+    config.write_text("seeds = 5")
+    with pytest.raises(BadValueError, match="seeds is 5; expected a list"):
+        read_config(config)
     config.rename(tmp_path / "settings.yaml")
     with pytest.raises(BadValueError, match=r"only \.json and \.toml are read"):
         read_config(tmp_path / "settings.yaml")
+
+
+def test_a_file_may_say_what_trains_and_how(tmp_path):
+    config = tmp_path / "settings.json"
+    config.write_text(
+        json.dumps({"method": "fine_tuning", "sequence": SEQUENCE, "seeds": [7]} | CHANGES)
+    )
+    results = recall.train(out=tmp_path / "run", config=config, seeds=[3], watcher=Watcher())
+    assert results.description["method"]["name"] == "fine_tuning"
+    assert [run["seed"] for run in results.runs] == [3]
+    with pytest.raises(BadValueError, match=r"seeds 3: give several, such as range\(5\)"):
+        recall.train(seeds=3)
 
 
 def test_settings_that_only_go_together_may_come_in_any_order():

@@ -50,8 +50,10 @@ def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):
 
 
 def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):
-    learnt, _ = train("perfect_memory", (RICH, POOR), 1_000, tmp_path / "run")
-    assert learnt[:, 1].mean() <= 0.3
+    alone, _ = train("perfect_memory", (POOR,), 2_000, tmp_path / "alone")
+    after, _ = train("perfect_memory", (RICH, POOR), 2_000, tmp_path / "after")
+    assert alone[:, 0].mean() >= 0.7
+    assert after[:, 1].mean() <= 0.3
 
 
 def test_recall_learns_both_and_keeps_both(tmp_path):

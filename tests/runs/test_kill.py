@@ -124,6 +124,20 @@ def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted
     assert left_by(folder) == uninterrupted
 
 
+def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrupted):
+    folder = tmp_path / "run"
+    process = train_process(folder)
+    wait_for((folder / "run.json").exists, "the folder of a fleet")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert error.splitlines()[-1] == (
+        f"recall: stopped at step 0 of 600; all is saved. `recall resume {folder}` goes on"
+    )
+    run(go_on(folder)[0])
+    assert left_by(folder) == uninterrupted
+
+
 def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     folder = tmp_path / "run"
     process = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)

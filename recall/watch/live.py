@@ -15,7 +15,8 @@ from recall.watch.lines import failure_text
 from recall.watch.progress import Progress
 
 _REFRESHES_PER_SECOND = 4
-_BAR_WIDTH = 30
+_BAR_WIDTH, _SHORTEST_BAR = 30, 5
+_BESIDE_BAR = 70  # columns that a long name, the steps and the time left take
 
 
 class LiveView(Watcher):
@@ -77,19 +78,21 @@ class LiveView(Watcher):
         assert progress is not None
         spec = progress.spec
         runs = "1 run" if len(progress.runs) == 1 else f"{len(progress.runs)} runs"
-        title = Text.assemble((spec.method.label, "bold"), f"  {runs}  {self._activity}")
+        parts = [runs, self._activity, progress.speed()]
+        title = Text.assemble((spec.method.label, "bold"), *(f"  {part}" for part in parts))
         return Group(title, self._bars(progress), *self._table(progress))
 
     def _bars(self, progress: Progress) -> Table:
         spec = progress.spec
+        width = min(_BAR_WIDTH, max(_SHORTEST_BAR, self._console.width - _BESIDE_BAR))
         bars = Table.grid(padding=(0, 2))
         for name, done, total in (
             (progress.stage_name(), progress.stage_steps, spec.course.steps_per_stage),
             ("all tasks", progress.total_steps, spec.total_steps),
         ):
-            bar = ProgressBar(total, done, width=_BAR_WIDTH)
+            bar = ProgressBar(total, done, width=width)
             left = progress.time_left(total - done)
-            bars.add_row(name, bar, f"{done:,} of {total:,}", progress.speed(), left)
+            bars.add_row(name, bar, f"{done:,} of {total:,}", left)
         return bars
 
     def _table(self, progress: Progress) -> list[Table]:

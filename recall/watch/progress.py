@@ -28,7 +28,10 @@ class Progress:
 
     def step(self, total_steps: int) -> None:
         """The fleet stands at `total_steps`."""
+        learnt_before = self._learns
         self.total_steps = total_steps
+        if self._learns != learnt_before:  # steps without updates say nothing of those with them
+            self._seen.clear()
         now = time.monotonic()
         self._seen.append((now, total_steps))
         while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
@@ -62,6 +65,11 @@ class Progress:
         return self.total_steps - self.stage * self.spec.course.steps_per_stage
 
     @property
+    def _learns(self) -> bool:
+        """Whether the learner updates at this place of the stage."""
+        return self.stage_steps >= self.spec.settings.schedule.update_after
+
+    @property
     def steps_per_second(self) -> float:
         """Of one run, over the last minute, evaluations included."""
         (first_time, first), (last_time, last) = self._seen[0], self._seen[-1]
@@ -77,9 +85,9 @@ class Progress:
         return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
 
     def time_left(self, steps: int) -> str:
-        """How long `steps` more will take."""
+        """How long `steps` more will take, once it can be told."""
         rate = self.steps_per_second
-        if not rate:
+        if not rate or not self._learns:
             return ""
         return f"{datetime.timedelta(seconds=round(steps / rate))} left"
 

@@ -12,6 +12,7 @@ from recall.errors import BadValueError
 from recall.watch import Several
 from recall.watch.lines import Lines
 from recall.watch.live import LiveView
+from recall.watch.progress import Progress
 from recall.watch.tensorboard import TensorBoard
 from recall.watch.wandb import WeightsAndBiases
 
@@ -116,3 +117,14 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
 def test_without_weights_and_biases_the_way_to_it_is_told():
     with pytest.raises(BadValueError, match="pip install 'recall-rl\\[wandb\\]'"):
         WeightsAndBiases("project")
+
+
+def test_no_end_is_foretold_from_steps_without_updates():
+    progress = Progress(small_spec(update_after=100), 0)
+    progress.step(50)
+    assert progress.speed()
+    assert not progress.time_left(500)
+    progress.step(100)  # with the first burst, which was compiled on the way
+    assert not progress.time_left(450)
+    progress.step(150)
+    assert progress.time_left(400).endswith("left")

@@ -1,5 +1,6 @@
 """Training, resuming and evaluating fleets, as a library. The commands are thin covers of this."""
 
+import contextlib
 import errno
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from recall.evaluation import evaluate as play_evaluation
 from recall.learn import fleet
 from recall.machine import surroundings
 from recall.methods import Method
-from recall.presets import choose, read_config
+from recall.presets import ARGUMENTS, choose, read_config
 from recall.results.folder import check_free, check_same, hold, is_finished, summary
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
@@ -62,19 +63,14 @@ def train(
     of the file, or else RECALL on cw3-1 with seed 0 and the defaults. `watcher` sees how it goes;
     None shows progress on the terminal and writes TensorBoard events.
     """
-    given, from_file = read_config(config) if config else ({}, {})
+    in_file, from_file = read_config(config) if config else ({}, {})
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
+    given = ARGUMENTS | in_file
     given |= {name: value for name, value in by_hand.items() if value is not None}
     chosen, complete = choose(
-        given.get("method", "recall"),
-        settings or Settings(),
-        given.get("preset", "default"),
-        from_file,
-        changes,
+        given["method"], settings or Settings(), given["preset"], from_file, changes
     )
-    spec = make_spec(
-        chosen, given.get("sequence", "cw3-1"), _listed(given.get("seeds", (0,))), complete
-    )
+    spec = make_spec(chosen, given["sequence"], _listed(given["seeds"]), complete)
     blueprint_of(spec)  # what cannot be trained is refused before a folder is made for it
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
@@ -135,22 +131,20 @@ def _run(
     spec: FleetSpec, folder: Path, store: Store, watcher: Watcher | None, resumed: bool
 ) -> Results:
     watcher = chosen_watchers() if watcher is None else watcher
-    trainers: list[Trainer] = []  # one, once it is built, which takes its time
 
-    def ask_to_stop() -> None:
-        for trainer in trainers:
-            trainer.stop_requested = True
+    def tell() -> None:
         watcher.on_message("stopping: saving first; once more leaves at once")
 
     try:
-        with stopping(ask_to_stop, watcher.close) as stop:
+        with stopping(tell, watcher.close) as stop:
             keep_programs(folder)
-            trainer = Trainer(spec, folder, store, watcher)
-            trainers.append(trainer)
-            trainer.stop_requested = stop.signal_number is not None
-            for complaint in trainer.restore() if resumed else []:
-                watcher.on_message(f"{complaint}; going back to the one before")
-            trainer.run()
+            trainer = Trainer(
+                spec, folder, store, watcher, should_stop=lambda: stop.signal_number is not None
+            )
+            with contextlib.closing(trainer):
+                for complaint in trainer.restore() if resumed else []:
+                    watcher.on_message(f"{complaint}; going back to the one before")
+                trainer.run()
     except Interrupted as stopped:
         message = f"{stopped}. `recall resume {folder}` goes on"
         raise Stopped(message, stop.exit_status) from None
@@ -162,8 +156,6 @@ def _run(
         raise RecallError(f"{folder}: {error.strerror}. {_intact(folder)}") from error
     finally:
         watcher.close()
-        for trainer in trainers:
-            trainer.close()
     return read(folder)
 
 
@@ -200,7 +192,7 @@ def evaluate(
     spec = spec_from(read_description(folder), functions)
     names = [run.name for run in spec.runs]
     policies = read_policies(folder, names, spec.tasks)
-    positions = _chosen_positions(spec, sorted(policies), tasks)
+    _check_tasks(spec, sorted(policies), tasks)
     episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
     if episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
@@ -216,22 +208,17 @@ def evaluate(
     try:
         step = (max(policies) + 1) * spec.steps_per_task
         return list(
-            play_evaluation(pool, spec.runs, policies.__getitem__, step, episodes, positions, tasks)
+            play_evaluation(
+                pool, spec.runs, policies.__getitem__, step, episodes, sorted(policies), tasks
+            )
         )
     finally:
         pool.close()
 
 
-def _chosen_positions(
-    spec: FleetSpec, there: Sequence[int], tasks: Sequence[str] | None
-) -> list[int]:
-    """The positions that some run has one of the `tasks` at."""
-    labels = {
-        position: {task_label(run.tasks[position]) for run in spec.runs} for position in there
-    }
+def _check_tasks(spec: FleetSpec, there: Sequence[int], tasks: Sequence[str] | None) -> None:
+    """Refuse tasks that no run has at the positions that are `there`."""
+    labels = {task_label(run.tasks[position]) for run in spec.runs for position in there}
     for task in tasks or ():
-        if not any(task in names for names in labels.values()):
-            raise UnknownNameError(
-                "task of this fleet", task, sorted(set().union(*labels.values()))
-            )
-    return [position for position in there if tasks is None or labels[position].intersection(tasks)]
+        if task not in labels:
+            raise UnknownNameError("task of this fleet", task, sorted(labels))

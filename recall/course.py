@@ -38,6 +38,10 @@ class Course:
         """Steps of each run in all."""
         return self.tasks * self.steps_per_task
 
+    def steps_at(self, stage: int, steps: int) -> int:
+        """Steps of a run in all, when it has gone `steps` of a stage."""
+        return stage * self.steps_per_stage + steps
+
     @property
     def most_at_once(self) -> int:
         """Tasks in one chunk, at most."""

@@ -100,8 +100,8 @@ def choose(
     return chosen.method, chosen.settings
 
 
-# What a settings file may say besides settings: the arguments of `train`.
-FILE_ARGUMENTS = ("method", "sequence", "seeds", "preset")
+# What `train` trains, unless it is told; a settings file may say these besides settings.
+ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
 
 
 def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -122,14 +122,14 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise BadValueError(f"settings file {path} holds no names")
     arguments = {
         name: _argument(name, content.pop(name))
-        for name in FILE_ARGUMENTS
+        for name in ARGUMENTS
         if name in content and not isinstance(content[name], dict)
     }
     return arguments, content
 
 
 def _argument(name: str, value: Any) -> Any:
-    """One of FILE_ARGUMENTS, of the type that `train` takes."""
+    """One of ARGUMENTS, of the type that `train` takes."""
     if name == "seeds":
         return from_plain(tuple[int, ...], value, name)
     if name == "sequence" and isinstance(value, list):

@@ -12,6 +12,7 @@ transition log, the simulators' states and `Clock`: that is what a checkpoint ho
 
 import dataclasses
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,11 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from recall.acting import Acting, Policies, are_ready
 from recall.checkpoint import Checkpoints
 from recall.clock import Clock
 from recall.collect.chunks import Chunks, Ended
 from recall.collect.orders import RunTasks
-from recall.collect.pool import Abandoned, Pool, Wanted, default_workers
+from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.errors import RecallError
 from recall.evaluation import evaluate, score_heads
 from recall.experience import Experience
@@ -38,7 +40,6 @@ from recall.types import LearnerState, Stage
 from recall.watch import Watcher
 
 Array = np.ndarray
-Policies = dict[int, jax.Array | None]  # by task: flat policies [run, size]; None acts uniformly
 
 
 class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
@@ -48,13 +49,21 @@ class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
 class Trainer:
     """Trains one fleet in one folder."""
 
-    def __init__(self, spec: FleetSpec, folder: Path, store: Store, watcher: Watcher):
+    def __init__(
+        self,
+        spec: FleetSpec,
+        folder: Path,
+        store: Store,
+        watcher: Watcher,
+        should_stop: Callable[[], bool] = never,
+    ):
+        """`should_stop` is asked between chunks and while episodes are played."""
         self.spec, self.folder, self.store, self.watcher = spec, folder, store, watcher
         self.schedule, self.course = spec.settings.schedule, spec.course
         self.names = [run.name for run in spec.runs]
         self.blueprint, state_size = blueprint_of(spec)
         self.clock = Clock()
-        self.stop_requested = False
+        self.should_stop = should_stop
         self.telling = Telling(spec, store, watcher)
         self.checkpoints = Checkpoints(folder)
         self.experience = Experience(spec, self.blueprint, folder)
@@ -66,11 +75,12 @@ class Trainer:
             self.schedule.chunk_steps,
             state_size,
             self.schedule.workers or default_workers(),
-            should_stop=lambda: self.stop_requested,
+            should_stop=lambda: self.should_stop(),
             most_at_once=self.course.most_at_once,
             most_played=self.course.most_played,
         )
         self.chunks = Chunks(self.pool)
+        self.acting = Acting(spec, self.blueprint)
         self._early: Policies | None = None  # of the chunk after the one that is ordered
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # that the newest checkpoint stands in
@@ -78,7 +88,7 @@ class Trainer:
     @property
     def total_steps(self) -> int:
         """Steps of each run since its start."""
-        return self.clock.stage * self.course.steps_per_stage + self.clock.steps
+        return self.course.steps_at(self.clock.stage, self.clock.steps)
 
     @property
     def task(self) -> int:
@@ -91,10 +101,7 @@ class Trainer:
 
     def policies(self, position: int) -> Array:
         """Flat policies [run, size] of the task at `position`."""
-        return np.asarray(self._flat_policies(position))
-
-    def _flat_policies(self, position: int) -> jax.Array:
-        return fleet.flat_policies(self.blueprint, self.state, sent(position))
+        return np.asarray(self.acting.flat(self.state, position))
 
     # The loop.
 
@@ -133,21 +140,15 @@ class Trainer:
         while True:
             if self._evaluation_is_due():
                 self._evaluate()
-            self._await_burst()
+            if jax.default_backend() == "cpu":
+                # Where a burst may take seconds, none stands in a queue behind it: a signal has
+                # one to wait for, not two. An accelerator must not be kept waiting for its next.
+                jax.block_until_ready(self.state)
             self._save_if_due()
             if self.clock.steps == self.course.steps_per_stage:
                 return
             self.advance()
             self.watcher.on_steps(self.total_steps)
-
-    def _await_burst(self) -> None:
-        """On a CPU, where a burst may take seconds, let no other stand in a queue behind it.
-
-        A signal then has one to wait for, not two. The workers roll their chunk meanwhile, and
-        an accelerator, whose bursts are short, must not be kept waiting for the next.
-        """
-        if jax.default_backend() == "cpu":
-            jax.block_until_ready(self.state)
 
     def advance(self) -> None:
         """One chunk: take it, order the next, learn from it.
@@ -157,23 +158,29 @@ class Trainer:
         are slower than the learner get it at once, and a slower learner gets its burst at once.
         """
         if not self.chunks.ordered:
-            self.chunks.order(self._wanted(self._next_policies()))
+            self._order(self._policies())
         rows, ended = self.chunks.take()
         before = self.total_steps
         self.clock.steps += self.schedule.chunk_steps
         more = self.clock.steps < self.course.steps_per_stage
-        early = (self._early or self._next_policies()) if more and self.schedule.overlap else None
-        if early and _are_ready(early):
-            self.chunks.order(self._wanted(early))
+        early = (self._early or self._policies()) if more and self.schedule.overlap else None
+        if early and are_ready(early):
+            self._order(early)
         self._keep(rows, ended, before)
         metrics = self.learn() if self.clock.steps >= self.schedule.update_after else {}
         if more and not self.chunks.ordered:
-            self.chunks.order(self._wanted(early or self._next_policies()))
-        self._early = self._next_policies(ahead=self.schedule.chunk_steps) if early else None
+            self._order(early or self._policies())
+        self._early = self._policies(ahead=self.schedule.chunk_steps) if early else None
         if self.clock.steps % self.schedule.record_every == 0:
             self.telling.check_losses(self.clock, self.total_steps, self.state)
             self.telling.training(self.clock, self.total_steps, metrics, self.clock.episodes)
             self.clock.episodes = []
+
+    def _policies(self, ahead: int = 0) -> Policies:
+        return self.acting.policies(self.state, self.clock, ahead)
+
+    def _order(self, policies: Policies) -> None:
+        self.chunks.order(self.acting.wanted(policies, self.clock))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
         """Add the chunk that follows the first `before` steps to replay, and count its episodes."""
@@ -184,36 +191,6 @@ class Trainer:
             [run, outcome.success, outcome.episode_return]
             for run, position, outcome in ended
             if position in self.course.learnt(stage)
-        ]
-
-    def _next_policies(self, ahead: int = 0) -> Policies:
-        """The policies of now for the next chunk, or for the one that starts `ahead` steps later.
-
-        By task; None acts uniformly. Their way to the host starts here.
-        """
-        stage, total = self.clock.stage, self.total_steps + ahead
-        explores = stage == 0 or not self.spec.method.best_return
-        uniform = explores and self.clock.steps + ahead < self.schedule.uniform_steps
-        policies: Policies = {
-            position: None
-            if uniform and position in self.course.learnt(stage)
-            else self._flat_policies(position)
-            for position in self.course.chunk(stage, total)
-        }
-        for flat in policies.values():
-            if flat is not None:
-                flat.copy_to_host_async()
-        return policies
-
-    def _wanted(self, policies: Policies) -> list[Wanted]:
-        """The next chunk, with these policies."""
-        return [
-            Wanted(
-                position,
-                self.course.collected(position, self.total_steps),
-                None if flat is None else np.asarray(flat),
-            )
-            for position, flat in policies.items()
         ]
 
     def learn(self) -> Any:
@@ -252,6 +229,8 @@ class Trainer:
         while self.clock.retrained < self.spec.method.retraining_updates:
             self.learn()
             self.clock.retrained += self.spec.settings.learner.updates_per_burst
+            # Nothing is collected meanwhile that would hold the loop back: it would queue them all.
+            jax.block_until_ready(self.state)
             self._save_if_due()
         self.state = spread(fleet.end_retraining(self.blueprint, self.state, sent(self.task)))
 
@@ -282,9 +261,10 @@ class Trainer:
     def _save_if_due(self) -> None:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end still stands: `start_stage` is repeated.
-        if self.clock.steps and (due or self.stop_requested):
+        stop = self.should_stop()
+        if self.clock.steps and (due or stop):
             self.save()
-        if self.stop_requested:
+        if stop:
             self._leave()
 
     def _leave(self) -> NoReturn:
@@ -338,7 +318,7 @@ class Trainer:
         """Refuse a checkpoint whose records or transitions are no longer there."""
         self.store.check(facts["records"])
         stage, steps = facts["clock"]["stage"], facts["clock"]["steps"]
-        self.experience.check(stage, stage * self.course.steps_per_stage + steps)
+        self.experience.check(stage, self.course.steps_at(stage, steps))
 
     def close(self) -> None:
         """Release workers and files."""
@@ -346,9 +326,3 @@ class Trainer:
         self.experience.close()
         self.store.close()
         self.checkpoints.close()
-
-
-def _are_ready(policies: Policies) -> bool:
-    """Whether nobody would wait for them."""
-    computed = [flat for flat in policies.values() if flat is not None]
-    return all(flat.is_ready() for flat in computed)  # type: ignore[attr-defined]

@@ -52,7 +52,8 @@ class Wanted(NamedTuple):
     policies: Array | None  # [run, size]; None acts uniformly
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Nobody asks to stop."""
     return False
 
 
@@ -67,7 +68,7 @@ class Pool:
         chunk_steps: int,
         state_size: int,
         workers: int,
-        should_stop: Callable[[], bool] = _never,
+        should_stop: Callable[[], bool] = never,
         most_at_once: int = 1,
         most_played: int = 1,
     ):
@@ -175,7 +176,7 @@ class Pool:
         self.shared["state"][:] = self.shared["next_state"]
 
     def _answers(
-        self, busy: list[WorkerProcess], should_stop: Callable[[], bool] = _never
+        self, busy: list[WorkerProcess], should_stop: Callable[[], bool] = never
     ) -> list[Any]:
         """Everyone's answer, in order; the dead are restarted and asked again."""
         answers: dict[int, Any] = {}

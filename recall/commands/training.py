@@ -43,16 +43,17 @@ def train_command(arguments: Sequence[str]) -> None:
 def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
     """What follows `recall train`, complete with every setting."""
     from recall.methods import method_class
-    from recall.presets import choose, read_config
+    from recall.presets import ARGUMENTS, choose, read_config
 
     first = _look_ahead(arguments)
-    given, changes = read_config(first.config) if first.config else ({}, {})
-    method = method_class(first.method or given.get("method", "recall"))
-    preset = first.preset or given.get("preset", "default")
+    in_file, changes = read_config(first.config) if first.config else ({}, {})
+    given = ARGUMENTS | in_file
+    method = method_class(first.method or given["method"])
+    preset = first.preset or given["preset"]
     method_settings, settings = choose(method.name, Settings(), preset, changes)
     default = _TrainOptions(
-        sequence=_texts(given.get("sequence", _TrainOptions.sequence)),
-        seeds=tuple(given.get("seeds", _TrainOptions.seeds)),
+        sequence=_texts(given["sequence"]),
+        seeds=given["seeds"],
         method=method.name,
         preset=preset,
         config=Path(first.config) if first.config else None,
@@ -70,13 +71,13 @@ def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
 class _TrainOptions:
     """The options of `recall train`; settings stand flat among them."""
 
-    sequence: tuple[str, ...] = ("cw3-1",)
+    sequence: tuple[str, ...]
     """Names or tasks joined by commas; several of one length train as one fleet."""
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[int, ...]
     """A run of every sequence for each."""
-    method: str = "recall"
+    method: str
     """One of `recall list methods`; its own settings are options below."""
-    preset: str = "default"
+    preset: str
     """One of `recall list presets`: what the other options default to."""
     config: Path | None = None
     """A .json or .toml file with settings: over the preset, under the command line."""

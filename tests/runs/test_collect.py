@@ -49,7 +49,7 @@ def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted, workers)
 def test_whether_workers_or_the_learner_go_first_changes_nothing(
     tmp_path, uninterrupted, monkeypatch, ready
 ):
-    monkeypatch.setattr("recall.trainer._are_ready", lambda policies: ready)
+    monkeypatch.setattr("recall.trainer.are_ready", lambda policies: ready)
     run(start(small_spec(), tmp_path))
     assert left_by(tmp_path) == uninterrupted
 

@@ -83,7 +83,7 @@ class StopAt(Watcher):
         self.activity, self.trainer, self.finished = activity, None, []
 
     def on_activity(self, what):
-        self.trainer.stop_requested = self.activity in what
+        self.trainer.should_stop = lambda: self.activity in what
 
     def on_evaluation(self, total_steps, records):
         self.finished.append(total_steps)

@@ -7,6 +7,7 @@ longer for an update on an H200 (docs/performance.md), so rows would depend on t
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.build import Blueprint
 from recall.methods import METHODS, method_class
+from recall.nets import matmul
 from recall.settings import LearnerSettings, SacSettings
 from recall.types import Stage
 
@@ -54,12 +56,16 @@ def flops_per_update(blueprint: Blueprint, groups: int) -> float:
     return 2.0 * rows * (4 * actor + 2 * 6 * critic)
 
 
-def matmul_rate(size: int = 4096) -> float:
+def matmul_rate(precision: Precision) -> float:
     """Floating-point operations per second of one large matrix product, for comparison."""
-    if jax.default_backend() == "cpu":
-        size = 1024
+    size = 1024 if jax.default_backend() == "cpu" else 4096
     a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
-    product = jax.jit(lambda a: a @ a)
+    if precision == "bfloat16":
+        a = a.astype(matmul.HALF)
+        multiply = matmul.product
+    else:
+        multiply = partial(jnp.matmul, precision=None if precision == "default" else precision)
+    product = jax.jit(lambda a: multiply(a, a))
     return 2.0 * size**3 / _seconds_per_call(lambda: product(a))
 
 
@@ -112,6 +118,7 @@ def measure(
         "ms_per_update": 1e3 * seconds,
         "run_updates_per_s": runs / seconds,
         "flops_per_s": runs * flops_per_update(blueprint, groups) / seconds,
+        "matmul_flops_per_s": matmul_rate(precision),  # last: it compiles a program, too
     }
 
 
@@ -133,25 +140,21 @@ def bench_learner(
         for count in runs:
             progress(f"{name}, {count} runs")
             rows.append(_apart(measure, name, count, tasks, precision, stored))
-    device, rate = _apart(_device)
-    result: dict[str, Any] = {
-        "device": device,
-        "precision": precision,
-        "matmul_flops_per_s": rate,
-        "rows": rows,
-    }
+    result: dict[str, Any] = {"device": _apart(_device), "precision": precision, "rows": rows}
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
         few, many = (
-            _apart(measure, "recall", 1, count, precision, stored) for count in _GROWTH_TASKS
+            _apart(measure, "recall", 1, count, precision, stored)["ms_per_update"]
+            for count in _GROWTH_TASKS
         )
         result["growth_tasks"] = list(_GROWTH_TASKS)
-        result["growth"] = many["ms_per_update"] / few["ms_per_update"]
+        result["growth_ms_per_update"] = [few, many]
+        result["growth"] = many / few
     return result
 
 
-def _device() -> tuple[str, float]:
-    return jax.devices()[0].device_kind, matmul_rate()
+def _device() -> str:
+    return jax.devices()[0].device_kind
 
 
 def _apart(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -162,28 +165,26 @@ def _apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def print_table(result: dict[str, Any]) -> None:
     """As a person reads it."""
-    table = Table(title=f"learner on {result['device']}, {result['precision']} products")
-    for heading in (
-        "method",
-        "runs",
-        "tasks",
-        "ms/update",
-        "run-updates/s",
-        "of one large product",
-    ):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
+    what = f"{result['precision']} products, last of {result['rows'][0]['tasks']} tasks"
+    table = Table(title=f"learner on {result['device']}, {what}")
+    table.add_column("method")
+    for heading in ("runs", "ms/update", "run-updates/s", "GFLOP/s", "of one large product"):
+        table.add_column(heading, justify="right")
     for row in result["rows"]:
-        share = row["flops_per_s"] / result["matmul_flops_per_s"]
+        rate, large = row["flops_per_s"], row["matmul_flops_per_s"]
         table.add_row(
             row["method"],
             str(row["runs"]),
-            str(row["tasks"]),
             f"{row['ms_per_update']:.2f}",
             f"{row['run_updates_per_s']:,.0f}",
-            f"{share:.0%}",
+            f"{rate / 1e9:,.0f}",
+            f"{rate / large:.0%} of {large / 1e9:,.0f}",
         )
     console = Console()
     console.print(table)
     if "growth" in result:
-        few, many = result["growth_tasks"]
-        console.print(f"RECALL's update costs {result['growth']:.2f} x at {many} tasks of {few}.")
+        few, many = zip(result["growth_tasks"], result["growth_ms_per_update"], strict=True)
+        console.print(
+            f"One run of RECALL: {many[1]:.2f} ms/update with {many[0]} tasks, "
+            f"{result['growth']:.2f} times the {few[1]:.2f} with {few[0]}."
+        )

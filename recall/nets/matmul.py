@@ -18,7 +18,7 @@ Array = jax.Array
 HALF = jnp.bfloat16
 
 
-def _product(a: Array, b: Array, dtype: Any = jnp.float32) -> Array:
+def product(a: Array, b: Array, dtype: Any = jnp.float32) -> Array:
     """Of bfloat16 matrices, summed in float32 and given as `dtype`."""
     if jax.default_backend() == "cpu":  # which has no such product: the same numbers, slower
         a, b = a.astype(jnp.float32), b.astype(jnp.float32)
@@ -48,8 +48,8 @@ def _layer_forward(
         # The last layer, of one or few outputs: apart from the one before, or the compiler joins
         # the two to something slow.
         x = jax.lax.optimization_barrier(x)
-        return _product(x, kernel) + bias, (x, kernel)
-    before = _product(x, kernel, HALF) + bias
+        return product(x, kernel) + bias, (x, kernel)
+    before = product(x, kernel, HALF) + bias
     outputs = jnp.where(before > 0, before, slope * before).astype(HALF)
     return outputs, (x, kernel, outputs)
 
@@ -66,7 +66,7 @@ def _layer_backward(
 
 def _backward_product(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
     """The gradients of inputs and kernel, from that of the product; all but the last bfloat16."""
-    return _product(gradient, kernel.T, HALF), _product(x.T, gradient)
+    return product(gradient, kernel.T, HALF), product(x.T, gradient)
 
 
 _layer.defvjp(_layer_forward, _layer_backward)
@@ -86,7 +86,7 @@ def _norm_layer_forward(
     x: Array, kernel: Array, bias: Array, scale: Array, shift: Array
 ) -> tuple[Array, tuple[Array, Array, norm.Kept]]:
     kernel = kernel.astype(HALF)
-    outputs, kept = norm.forward(_product(x, kernel) + bias, scale, shift)
+    outputs, kept = norm.forward(product(x, kernel) + bias, scale, shift)
     # The barrier keeps them rounded: compilers may leave out what does nothing else.
     rows = jax.lax.optimization_barrier(kept.rows.astype(HALF))
     return outputs.astype(HALF), (x, kernel, kept._replace(rows=rows))

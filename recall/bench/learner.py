@@ -7,6 +7,7 @@ longer for an update on an H200 (docs/performance.md), so rows would depend on t
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -19,7 +20,7 @@ from rich.table import Table
 
 from recall import replay as buffers
 from recall.columns import Columns
-from recall.errors import BadValueError
+from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
 from recall.learn.build import Blueprint
 from recall.methods import METHODS, method_class
@@ -139,12 +140,12 @@ def bench_learner(
     for name in names:
         for count in runs:
             progress(f"{name}, {count} runs")
-            rows.append(_apart(measure, name, count, tasks, precision, stored))
-    result: dict[str, Any] = {"device": _apart(_device), "precision": precision, "rows": rows}
+            rows.append(apart(measure, name, count, tasks, precision, stored))
+    result: dict[str, Any] = {"device": apart(_device), "precision": precision, "rows": rows}
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
         few, many = (
-            _apart(measure, "recall", 1, count, precision, stored)["ms_per_update"]
+            apart(measure, "recall", 1, count, precision, stored)["ms_per_update"]
             for count in _GROWTH_TASKS
         )
         result["growth_tasks"] = list(_GROWTH_TASKS)
@@ -157,10 +158,16 @@ def _device() -> str:
     return jax.devices()[0].device_kind
 
 
-def _apart(function: Callable[..., Any], *arguments: Any) -> Any:
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call in a new process, which leaves the device as it found it."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        return processes.submit(function, *arguments).result()
+        try:
+            return processes.submit(function, *arguments).result()
+        except BrokenProcessPool as error:
+            raise RecallError(
+                f"the process that measured {', '.join(map(str, arguments))} was killed, perhaps "
+                "for want of memory; --runs and --tasks ask for less"
+            ) from error
 
 
 def print_table(result: dict[str, Any]) -> None:

@@ -1,10 +1,12 @@
 """The benchmark of the learner, in small: what it says, not how fast."""
 
+import os
+
 import jax
 import pytest
 
-from recall.bench.learner import bench_learner, print_table
-from recall.errors import UnknownNameError
+from recall.bench.learner import apart, bench_learner, print_table
+from recall.errors import RecallError, UnknownNameError
 
 
 def test_a_row_for_each_method_and_number_of_runs(capsys):
@@ -31,3 +33,8 @@ def test_a_method_it_does_not_know_is_told_before_anything_is_measured():
     with pytest.raises(UnknownNameError, match="unknown method 'fine_tunning'"):
         bench_learner(methods=("recall", "fine_tunning"), progress=told.append)
     assert told == []
+
+
+def test_a_process_that_is_killed_is_told_with_what_it_measured():
+    with pytest.raises(RecallError, match=r"that measured 9 was killed, .*--runs and --tasks"):
+        apart(os._exit, 9)

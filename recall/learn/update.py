@@ -154,7 +154,7 @@ def update(
         state.method, gradients, batch, lambda weights: gradients_for(weights)[0]
     )
     trainable, norms = apply_gradients(blueprint, state.trainable, gradients, forward)
-    finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + norms["grad_norm_q"])
+    finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
     state = method.after_update(state._replace(trainable=trainable, failed_at=failed_at))
     by_head = metrics.pop("by_head")

@@ -46,12 +46,21 @@ def update(
 ) -> Statistics:
     """One step towards the batch's statistics [task], where a head is `present` [task]."""
     count = statistics.updates + 1.0
-    step = step_size / (1.0 - (1.0 - step_size) ** count) if bias_corrected else step_size
+    step = _corrected(step_size, count) if bias_corrected else step_size
     distance = batch_mean - statistics.mean
     mean = statistics.mean + step * distance
     variance = (1.0 - step) * (statistics.variance + step * distance**2) + step * batch_variance
     new = Statistics(mean, variance, count)
     return jax.tree.map(lambda after, before: jnp.where(present, after, before), new, statistics)
+
+
+def _corrected(step_size: float, count: Array) -> Array:
+    """Beta / (1 - (1 - beta)^count), never above 1: that would make the variance negative.
+
+    The power itself is so near 1 that its difference from 1 has four digits left in float32.
+    """
+    weight_so_far = -jnp.expm1(count * jnp.log1p(-step_size))
+    return jnp.where(count > 1.0, step_size / weight_so_far, 1.0)
 
 
 def preserve_outputs(

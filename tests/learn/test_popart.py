@@ -11,6 +11,15 @@ from recall.nets.heads import Rows, take_heads
 from tests.learn.small import COLUMNS, make_blueprint, make_replay, run_burst
 
 BOUNDS = (1e-4, 1e6)
+REWARD = COLUMNS.observation_size + COLUMNS.action_size
+
+
+def one(tree):
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), tree)
+
+
+def copied(tree):
+    return jax.tree.map(np.array, tree)
 
 
 def unnormalised(blueprint, trainable, observation, action, task):
@@ -27,28 +36,34 @@ def unnormalised(blueprint, trainable, observation, action, task):
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
 def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
-    # With a learning rate of zero and no smoothing, only PopArt touches the critics.
+    # With a learning rate of zero and no smoothing, only PopArt touches the critics; without a
+    # discount the targets are the rewards, of all tasks.
     method = Recall(batch_size=8, old_batch_size=8)
-    blueprint = make_blueprint(method, learning_rate=0.0, target_smoothing=0.0)
+    blueprint = make_blueprint(method, learning_rate=0.0, target_smoothing=0.0, discount=0.0)
     state = fleet.init(blueprint, jnp.array([1]))
-    replay = make_replay(1)
-    rewards = COLUMNS.observation_size + COLUMNS.action_size
-    replay = replay._replace(new=replay.new.at[..., rewards].multiply(scale))
     observation = jax.random.normal(jax.random.PRNGKey(5), (6, 3))
     action = jnp.tanh(jax.random.normal(jax.random.PRNGKey(6), (6, 2)))
-    before = [
-        unnormalised(
-            blueprint, jax.tree.map(lambda x: x[0], state.trainable), observation, action, t
-        )
-        for t in range(3)
-    ]
-    old_sigma = np.asarray(state.trainable.popart["heads"].variance)
-    state, _ = run_burst(blueprint, state, replay, task=2, updates=3)
-    trainable = jax.tree.map(lambda leaf: leaf[0], state.trainable)
-    for task in range(3):
-        after = unnormalised(blueprint, trainable, observation, action, task)
-        assert not np.array_equal(old_sigma[0, task], trainable.popart["heads"].variance[task])
-        np.testing.assert_allclose(after, before[task], rtol=2e-4, atol=2e-5 * max(1.0, scale))
+
+    def moved(state, rewards_times, updates):
+        """The state after the statistics moved to rewards of this scale, all values kept."""
+        replay = jax.tree.map(lambda leaf: leaf.at[..., REWARD].multiply(rewards_times),
+                              make_replay(1))  # fmt: skip
+        first, before = (copied(each) for each in (state.trainable, state.trainable.popart))
+        state, _ = run_burst(blueprint, state, replay, task=2, updates=updates)
+        scales = popart.sigma(state.trainable.popart["heads"], BOUNDS)[0]
+        for task in range(3):
+            values = [
+                unnormalised(blueprint, one(each), observation, action, task)
+                for each in (first, state.trainable)
+            ]
+            largest = max(scales[task], np.sqrt(before["heads"].variance[0, task]))
+            np.testing.assert_allclose(*values[::-1], rtol=2e-4, atol=2e-5 * largest)
+        return state, scales[:3]
+
+    state, scales = moved(state, scale, 3)  # from (0, 1)
+    assert np.all((0.1 * scale < scales) & (scales < scale))
+    state, again = moved(state, 30.0 * scale, 3)  # and from where they are then
+    assert np.all(again > 5.0 * scales)
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e5])
@@ -70,14 +85,31 @@ def test_normalised_losses_do_not_depend_on_the_scale_of_the_targets(scale):
     np.testing.assert_allclose(settled_loss(scale), settled_loss(1.0), rtol=1e-3)
 
 
-def test_the_variance_keeps_its_digits_where_nu_minus_mu_squared_has_none():
+@pytest.mark.parametrize(
+    ("step_size", "bias_corrected", "updates"),
+    [(0.1, False, 400), (3e-4, True, 1), (3e-4, True, 2), (3e-4, True, 400), (1.0, True, 3)],
+)
+def test_the_variance_keeps_its_digits_where_nu_minus_mu_squared_has_none(
+    step_size, bias_corrected, updates
+):
     rng = np.random.default_rng(1)
     targets = jnp.asarray(1e5 + rng.normal(0.0, 3.0, 256), jnp.float32)
     statistics = popart.init(1)
-    for _ in range(400):
-        mean, variance, present = moments_by_head(targets, jnp.zeros(256, int), 1)
-        statistics = popart.update(statistics, mean, variance, present, 0.1, False)
+    batch = moments_by_head(targets, jnp.zeros(256, int), 1)
+    for _ in range(updates):
+        statistics = popart.update(statistics, *batch, step_size, bias_corrected)
     np.testing.assert_allclose(popart.sigma(statistics, BOUNDS)[0], 3.0, rtol=0.1)
+    np.testing.assert_allclose(statistics.mean[0], 1e5, atol=1.0)
+
+
+@pytest.mark.parametrize("reward", [1e5, -1e3])
+def test_a_task_that_always_pays_the_same_is_learnt_from(reward):
+    blueprint = make_blueprint()
+    replay = make_replay(2)
+    replay = replay._replace(new=replay.new.at[..., REWARD].set(reward))
+    state, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), replay, 1)
+    assert fleet.failures(state, ["first", "second"]) == {}
+    np.testing.assert_allclose(metrics["mu"][:, 1], reward, rtol=0.01, atol=50.0)
 
 
 def test_the_recursion_is_the_papers():
@@ -100,5 +132,20 @@ def test_a_bias_corrected_step_takes_the_first_targets_as_they_are():
         popart.init(2), jnp.array([7.0, 1.0]), jnp.array([4.0, 1.0]),
         jnp.array([True, False]), 3e-4, True,
     )  # fmt: skip
-    np.testing.assert_allclose(statistics.mean, [7.0, 0.0], rtol=1e-4)
-    np.testing.assert_allclose(statistics.variance, [4.0, 1.0], rtol=1e-3)
+    np.testing.assert_array_equal(statistics.mean, [7.0, 0.0])
+    np.testing.assert_array_equal(statistics.variance, [4.0, 1.0])
+
+
+def test_bias_corrected_steps_give_a_weighted_mean_of_what_was_seen():
+    """Weights (1 - beta)^age, of the batches alone: nothing of the start at (0, 1) is left."""
+    beta, means = 0.2, [5.0, -2.0, 8.0, 1.0]
+    statistics = popart.init(1)
+    for mean in means:
+        statistics = popart.update(
+            statistics, jnp.array([mean]), jnp.array([0.5]), jnp.array([True]), beta, True
+        )
+    weights = (1 - beta) ** np.arange(len(means))[::-1]
+    expected = np.average(means, weights=weights)
+    np.testing.assert_allclose(statistics.mean[0], expected, rtol=1e-5)
+    spread = 0.5 + np.average((np.array(means) - expected) ** 2, weights=weights)
+    np.testing.assert_allclose(statistics.variance[0], spread, rtol=1e-5)

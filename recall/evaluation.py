@@ -85,3 +85,8 @@ def score_heads(
         returns = np.array([result.episode_return for result in results])
         scores[:, head] = returns.reshape(len(runs), episodes).mean(axis=1)
     return scores
+
+
+def best_heads(scores: Array) -> Array:
+    """[run] the head that earns most of scores [run, head]; one that has no score does not."""
+    return np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)

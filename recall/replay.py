@@ -69,7 +69,7 @@ def retire(
     """End of a task: keep its transitions, or a uniform sample of them, with the policy's outputs.
 
     Which transitions stay is drawn without replacement, so the kept ones are what a reservoir
-    over the whole task would hold. Those that are all kept stay in their slots.
+    over all that replay holds of the task would hold. Those that are all kept stay in their slots.
     """
     memory = replay.old.shape[1]
     if memory >= replay.new.shape[0]:

@@ -27,7 +27,7 @@ from recall.collect.chunks import Chunks, Ended
 from recall.collect.orders import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.errors import RecallError
-from recall.evaluation import evaluate, score_heads
+from recall.evaluation import best_heads, evaluate, score_heads
 from recall.experience import Experience
 from recall.learn import fleet
 from recall.learn.devices import place, sent, spread
@@ -129,7 +129,7 @@ class Trainer:
                 scores = score_heads(self.pool, self.spec.runs, self.policies, task, episodes)
             except Abandoned:
                 self._leave()
-            best = np.argmax(scores, axis=1)
+            best = best_heads(scores)
             self.store.append("training", score_records(scores, best, self.total_steps, task))
         self.state = spread(fleet.start_task(self.blueprint, self.state, sent(task), best))
         self._early = None

@@ -29,6 +29,8 @@ from recall.types import Array, Batch, LearnerState, Metrics, Stage
 _COMPILER_OPTIONS = (
     {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
 )
+# Branches of a run's key; its updates have the branches from 0 on.
+_KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
 _PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
 
 
@@ -108,7 +110,7 @@ def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Sta
     """End of a task: D_new, with the policies' outputs, becomes part of D_old."""
 
     def one_run(state: LearnerState, replay: Replay) -> Replay:
-        key = jax.random.fold_in(jax.random.fold_in(state.key, 1), stage.task)
+        key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), stage.task)
         actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, stage.task)
 
         def policy(observation: Array) -> Any:
@@ -186,7 +188,7 @@ def end_task(
             bits = jax.random.bits(key, (size,))
             return buffers.sample_new(replay, stage, blueprint.columns, bits)
 
-        key = jax.random.fold_in(jax.random.fold_in(state.key, 2), stage.task)
+        key = jax.random.fold_in(jax.random.fold_in(state.key, _ENDING), stage.task)
         method = blueprint.method
         state = method.on_task_end(blueprint, state, stage.task, draw, key)
         resets = method.reset_optimiser and method.retraining_updates
@@ -215,7 +217,7 @@ def _plasticity(
     blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
 ) -> Any:
     def one_run(state: LearnerState, replay: Replay) -> Any:
-        key = jax.random.fold_in(jax.random.fold_in(state.key, 3), step)
+        key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
         batch = buffers.sample_new(replay, stage, blueprint.columns, bits)
         return plasticity_of.measure(blueprint, state, batch, stage.task)

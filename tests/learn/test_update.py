@@ -24,6 +24,12 @@ from tests.learn.small import (
 )
 
 PER_TASK = ("actor", "critic", "target")
+MOMENTS = ("actor_moments", "critic_moments", "alpha_moments")
+
+
+def heads_in(alphas):
+    """[run, task, 1] of temperatures, or of their moments."""
+    return (alphas if isinstance(alphas, dict) else alphas.first)["heads"][..., None]
 
 
 def copied(tree):
@@ -47,22 +53,26 @@ def test_only_heads_in_the_batch_change(method, task, moved):
     # Moments that would carry a head on even without a gradient.
     trainable = state.trainable
     trainable = trainable._replace(
-        critic_moments=jax.tree.map(lambda leaf: leaf + 1, trainable.critic_moments),
-        alpha_moments=jax.tree.map(lambda leaf: leaf + 1, trainable.alpha_moments),
+        **{name: jax.tree.map(lambda leaf: leaf + 1, getattr(trainable, name)) for name in MOMENTS}
     )
     state = state._replace(trainable=trainable)
     before = copied(state.trainable)
     state, _ = run_burst(blueprint, state, make_replay(1), task, updates=1)
     after = copied(state.trainable)
+
+    def changed(heads_of):
+        old, new = (flat(heads_of(each), 2)[0] for each in (before, after))
+        return {t for t in range(TASKS) if not np.array_equal(old[t], new[t])}
+
     for name in PER_TASK:
-        old, new = (flat(getattr(each, name)["heads"], 2)[0] for each in (before, after))
-        changed = {t for t in range(TASKS) if not np.array_equal(old[t], new[t])}
-        assert changed == moved, name
-    old, new = (flat(each.critic_moments.first["heads"], 2)[0] for each in (before, after))
-    assert {t for t in range(TASKS) if not np.array_equal(old[t], new[t])} == moved
-    alphas = before.log_alpha["heads"][0] != after.log_alpha["heads"][0]
+        assert changed(lambda each, name=name: getattr(each, name)["heads"]) == moved, name
+    for name in ("actor_moments", "critic_moments"):
+        assert changed(lambda each, name=name: getattr(each, name).first["heads"]) == moved, name
     learns = moved if method.sampling == "everything" else {task}
-    assert set(np.flatnonzero(alphas)) == learns
+    for name in ("log_alpha", "alpha_moments"):
+        assert changed(lambda each, name=name: heads_in(getattr(each, name))) == learns, name
+    followed = moved if method.normalise_targets else set()
+    assert changed(lambda each: [leaf[..., None] for leaf in each.popart["heads"]]) == followed
 
 
 def test_old_tasks_take_turns_evenly():
@@ -215,20 +225,27 @@ def test_clipping_bounds_the_gradient():
     blueprint = make_blueprint(method)
     state = fleet.init(blueprint, jnp.array([0]))
     state, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
-    assert float(metrics["grad_norm_q"][0]) > 1e-3
-    first = state.trainable.critic_moments.first
-    norm = np.sqrt(sum(float(jnp.sum((leaf / 0.1) ** 2)) for leaf in jax.tree.leaves(first)))
-    np.testing.assert_allclose(norm, 1e-3, rtol=1e-3)
+    for norm, moments in (
+        ("grad_norm_q", state.trainable.critic_moments),
+        ("grad_norm_pi", state.trainable.actor_moments),
+    ):
+        assert float(metrics[norm][0]) > 1e-3
+        seen = np.sqrt(sum(float(jnp.sum((g / 0.1) ** 2)) for g in jax.tree.leaves(moments.first)))
+        np.testing.assert_allclose(seen, 1e-3, rtol=1e-3)
 
 
-def test_targets_follow_the_critics_slowly():
+def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
     blueprint = make_blueprint(FineTuning(batch_size=8))
     state = fleet.init(blueprint, jnp.array([0]))
     before = copied(state.trainable)
     state, _ = run_burst(blueprint, state, make_replay(1), 0, updates=1)
-    moved = np.asarray(state.trainable.critic["trunk"]) - before.critic["trunk"]
-    followed = np.asarray(state.trainable.target["trunk"]) - before.target["trunk"]
-    np.testing.assert_allclose(followed, 0.005 * moved, rtol=1e-2, atol=1e-8)
+    after = copied(state.trainable)
+    for part in ("trunk", "heads"):
+        moved = {name: flat(getattr(after, name)[part]) - flat(getattr(before, name)[part])
+                 for name in PER_TASK}  # fmt: skip
+        for name in ("actor", "critic"):
+            assert np.abs(moved[name]).max() == pytest.approx(1e-3, rel=1e-3), (name, part)
+        np.testing.assert_allclose(moved["target"], 0.005 * moved["critic"], rtol=2e-2, atol=5e-8)
 
 
 def test_metrics_are_there_and_by_task():

@@ -19,7 +19,7 @@ SLIDE, RICH, POOR = "point-slide", "point-rich", "point-poor"  # rich pays a tho
 SOONER = f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1"
 
 
-def train(method, tasks, steps, folder, flags=SOONER, seeds=2):
+def train(method, tasks, steps, folder, flags=SOONER, seeds=3):
     """[run, task] success just learnt, and at the end of all."""
     options = {
         "method": [method],

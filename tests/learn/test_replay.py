@@ -1,0 +1,52 @@
+"""Which rows a batch has, and what is stored with those of old tasks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall import replay as buffers
+from recall.learn import fleet
+from recall.types import Stage
+from tests.learn.small import COLUMNS, make_blueprint, make_replay, make_stage
+
+REWARD = COLUMNS.observation_size + COLUMNS.action_size
+
+
+def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
+    """Rewards tell where a row comes from: 100 task + slot, and -1 in what is not filled."""
+    filled = np.array([3, 5, 4, 9])
+    slots = np.arange(20)
+    numbered = [np.where(slots < size, 100 * task + slots, -1) for task, size in enumerate(filled)]
+    replay = buffers.init(COLUMNS, 20, 3, 20, runs=1)
+    replay = jax.tree.map(lambda leaf: np.array(leaf[0]), replay)
+    replay.old[..., REWARD] = numbered[:3]
+    replay.old[..., COLUMNS.width] = numbered[:3]  # the first number of the stored policy
+    replay.new[..., REWARD] = numbered[3]
+    replay = jax.tree.map(jnp.asarray, replay)
+    stage = Stage(jnp.asarray(3), jnp.asarray(9), jnp.asarray(filled))
+    bits = jax.random.bits(jax.random.PRNGKey(0), (50 + 2 * 40,))
+    for heads in (np.array([0, 2, 3]), jnp.array([2, 1, 3])):
+        batch = buffers.sample_halves(replay, stage, COLUMNS, 50, heads, bits)
+        groups = np.split(np.asarray(batch.reward), [50, 90])
+        for task, rewards in zip([3, *heads[:2]], groups, strict=True):
+            assert set(rewards) == set(numbered[int(task)][: filled[int(task)]])
+        old = batch.reward[50:]
+        np.testing.assert_array_equal(batch.stored.mean[50:, 0], old)
+        np.testing.assert_array_equal(batch.head_of_row(), [2] * 50 + [0] * 40 + [1] * 40)
+        np.testing.assert_array_equal(batch.new, [1.0] * 50 + [0.0] * 80)
+
+
+def test_what_is_kept_has_the_outputs_of_its_own_tasks_policy():
+    blueprint = make_blueprint()
+    state = fleet.init(blueprint, jnp.array([3]))
+    replay = make_replay(1)
+    before = np.array(replay.old[0])
+    rows = np.array(replay.new[0])
+    kept = fleet.retire(blueprint, state, replay, make_stage(1)).old[0]
+    actor = jax.tree.map(lambda leaf: leaf[0], state.trainable.actor)
+    policy = blueprint.policy_of_task(actor, rows[:, : COLUMNS.observation_size], 1)
+    np.testing.assert_array_equal(kept[1, :, : COLUMNS.width], rows)
+    stored = buffers.stored_policy(COLUMNS, kept[1])
+    np.testing.assert_allclose(stored.mean, policy.mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(stored.log_std, policy.log_std, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(kept[jnp.array([0, 2])], before[[0, 2]])

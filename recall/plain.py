@@ -53,6 +53,8 @@ def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]
 
 
 def _number_or_text(kind: Any, value: Any, name: str) -> Any:
+    if kind is Any:
+        return value
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float and number:
         return float(value)

@@ -98,16 +98,19 @@ def make_spec(
     """Check and complete: the fleet of every seed on every sequence."""
     if isinstance(method, str):
         method = method_class(method)()
+    # Objects made in Python may hold anything: through the checks that files and options pass.
+    checked: Method = from_plain(type(method), dataclasses.asdict(method))
+    settings = from_plain(Settings, dataclasses.asdict(settings))
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
     _check_sequences(parsed)
     _check_seeds(seeds)
     _check_settings(settings)
     runs = tuple(
-        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), seed, name, tasks)
+        RunSpec(file_name(f"{checked.name}-{name}-seed{seed}"), seed, name, tasks)
         for name, tasks in parsed
         for seed in seeds
     )
-    return FleetSpec(method, runs, settings)
+    return FleetSpec(checked, runs, settings)
 
 
 def _listed(sequences: Sequences) -> list[Any]:

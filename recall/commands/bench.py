@@ -65,8 +65,10 @@ def _numbers(words: tuple[str, ...]) -> list[int]:
     """`1 5 40` and `1,5,40` alike."""
     numbers = [number for word in words for number in word.split(",")]
     for number in numbers:
-        if not number.isdigit():
+        if not number.isdecimal():
             raise BadValueError(f"runs {number!r} is not a number of runs")
+    if not numbers:
+        raise BadValueError("--runs names no number of runs, such as 1 or 1,5,40")
     return [int(number) for number in numbers]
 
 

@@ -70,6 +70,13 @@ class Method:
             )
         if self.memory_per_task is not None and self.memory_per_task < 0:
             raise BadValueError(f"memory_per_task {self.memory_per_task} is negative")
+        if self.sampling != "new" and not self.keeps():
+            raise BadValueError(
+                f"memory_per_task 0 leaves nothing of old tasks for sampling {self.sampling!r}; "
+                "None keeps all, and sampling 'new' needs none"
+            )
+        if self.retraining_updates < 0:
+            raise BadValueError(f"retraining_updates {self.retraining_updates} is negative")
         if self.clip_norm is not None and self.clip_norm <= 0:
             raise BadValueError(f"clip_norm {self.clip_norm} must be positive, or None for none")
         if self.collects != "current" and self.memory_per_task is not None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
+from recall.errors import BadValueError
 from recall.methods.base import Method, Sampling, Sharing
 from recall.methods.cloning import mean_of_old
 from recall.nets import gaussian
@@ -46,6 +47,12 @@ class Recall(Method):
     """The paper's lambda."""
     distillation_kl: Literal["mean", "sum"] = "mean"
     """Over the action dimensions; lambda was tuned for the mean."""
+
+    def __post_init__(self) -> None:
+        """Refuse to push policies away from the old ones."""
+        super().__post_init__()
+        if not self.distillation_weight >= 0:
+            raise BadValueError(f"distillation_weight {self.distillation_weight} is negative")
 
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward

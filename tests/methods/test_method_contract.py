@@ -101,7 +101,14 @@ def test_an_unknown_method_is_refused_with_the_nearest_name():
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize(
-    "bad", [{"batch_size": 0}, {"old_groups": 0}, {"memory_per_task": -1}, {"clip_norm": 0.0}]
+    "bad",
+    [
+        {"batch_size": 0},
+        {"old_groups": 0},
+        {"memory_per_task": -1},
+        {"clip_norm": 0.0},
+        {"retraining_updates": -5},
+    ],
 )
 def test_values_that_no_run_could_use_are_refused(method, bad):
     value = str(next(iter(bad.values())))
@@ -122,6 +129,9 @@ def test_values_that_no_run_could_use_are_refused(method, bad):
         ("clonex", {"sampling": "everything"}),
         ("clear", {"normalise_targets": True}),
         ("agem", {"sampling": "new"}),
+        ("recall", {"memory_per_task": 0}),
+        ("recall", {"distillation_weight": -1.0}),
+        ("perfect_memory", {"memory_per_task": 0}),
         ("vcl", {"weight": -1.0}),
         ("vcl", {"initial_log_std": 1.0}),
         ("reset", {"critic_heads": "shallow"}),

@@ -16,7 +16,7 @@ from recall.methods import METHODS, Recall
 from recall.plain import paths
 from recall.presets import PRESETS, choose, read_config
 from recall.results.folder import FolderInUseError
-from recall.settings import Settings
+from recall.settings import LearnerSettings, SacSettings, Settings
 from recall.spec import make_spec
 from recall.watch import Watcher
 
@@ -200,6 +200,20 @@ def test_long_and_odd_sequences_still_name_files():
 def test_settings_that_make_no_sense_are_refused(changes, message):
     with pytest.raises(RecallError, match=message):
         make_spec("recall", "point-rich", (0,), choose("recall", Settings(), "default", changes)[1])
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        (Recall(distillation_kl="avg"), Settings(), "unknown distillation_kl 'avg'"),
+        (Recall(sampling="half"), Settings(), "unknown sampling 'half'.*halves"),
+        (Recall(distil="no"), Settings(), "distil is 'no'; expected true or false"),
+        ("recall", Settings(learner=LearnerSettings(sac=SacSettings(matmul="bf16"))), "bf16"),
+    ],
+)
+def test_objects_with_values_of_no_kind_are_refused(method, settings, message):
+    with pytest.raises(RecallError, match=message):
+        make_spec(method, "point-rich", (0,), settings)
 
 
 def test_unknown_methods_and_presets_are_told_with_the_nearest():

@@ -29,7 +29,10 @@ class Preset:
 
 PRESETS = {
     "default": Preset("The paper's choices, with PopArt's step corrected for its start."),
-    "paper": Preset("The paper's choices to the letter.", settings={"bias_corrected": False}),
+    "paper": Preset(
+        "The default with PopArt's step as the paper has it (docs/fidelity.md says what is left).",
+        settings={"bias_corrected": False},
+    ),
     "authors": Preset(
         "Where the authors' code departs from their paper and a setting exists (docs/fidelity.md).",
         settings={

@@ -155,6 +155,8 @@ def test_a_misspelt_setting_is_told_with_the_nearest():
         ("fleet --runs 5 0", "runs [5, 0] and chunks 60 must all be at least 1"),
         ("learner --runs 1,0", "tasks 3 and runs [1, 0] must all be at least 1"),
         ("learner --runs 1,five", "runs 'five' is not a number of runs"),
+        ("learner --runs ²", "runs '²' is not a number of runs"),
+        ("learner --methods --runs", "--runs names no number of runs, such as 1 or 1,5,40"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):

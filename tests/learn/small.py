@@ -1,6 +1,7 @@
 """A small learner on made-up transitions, shared by the tests so that compilations are shared."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from recall import replay as buffers
@@ -13,6 +14,7 @@ from recall.settings import LearnerSettings, NetworkSettings, SacSettings
 from recall.types import Stage
 
 COLUMNS = Columns(observation_size=3, action_size=2)
+REWARD = COLUMNS.observation_size + COLUMNS.action_size  # its column
 STORED = 40
 TASKS = 4
 NETWORK = NetworkSettings(hidden=(16, 16), head_layers=1)
@@ -39,6 +41,16 @@ def make_stage(task: int) -> Stage:
 def run_burst(blueprint, state, replay, task, updates=3, first=0):
     groups = fleet.groups_of(blueprint, task)
     return fleet.burst(blueprint, state, replay, make_stage(task), sent(first), groups, updates)
+
+
+def one(tree):
+    """The first run of a fleet's tree."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), tree)
+
+
+def copied(tree):
+    """Numbers that outlive the donation of their tree."""
+    return jax.tree.map(np.array, tree)
 
 
 def leaves_equal(a, b) -> bool:

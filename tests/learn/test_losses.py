@@ -11,7 +11,7 @@ from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.heads import head_of, take_heads
 from recall.types import Gradients, Networks
-from tests.learn.small import NETWORK, make_blueprint, make_replay, make_stage
+from tests.learn.small import NETWORK, make_blueprint, make_replay, make_stage, one
 
 optax = pytest.importorskip("optax")
 
@@ -47,6 +47,75 @@ def draw(mean, log_std, noise):
     return np.tanh(before), log_pi - np.sum(np.log(1 - np.tanh(before) ** 2))
 
 
+class Transcription:
+    """The losses of one row at a time, as the paper writes them."""
+
+    def __init__(self, blueprint, trainable, batch):
+        self.blueprint, self.trainable, self.batch = blueprint, trainable, batch
+        self.heads = np.asarray(batch.heads)[np.asarray(batch.head_of_row())]
+
+    def scale(self, row):
+        """Mu, sigma and alpha of the row's task."""
+        head, statistics = self.heads[row], self.trainable.popart["heads"]
+        alpha = np.exp(float(self.trainable.log_alpha["heads"][head]))
+        return float(statistics.mean[head]), np.sqrt(float(statistics.variance[head])), alpha
+
+    def policy(self, row, s):
+        actor, network = self.trainable.actor, self.blueprint.actor
+        head = head_of(actor["heads"], self.heads[row])
+        return gaussian(forward(network, actor["trunk"], head, np.asarray(s, float)))
+
+    def q(self, row, critic, s, a):
+        """Of both critics."""
+        x = np.concatenate([np.asarray(s, float), np.asarray(a, float)])
+        heads = head_of(critic["heads"], self.heads[row])
+        parts = [(critic["trunk"][i], head_of(heads, i)) for i in (0, 1)]
+        return np.array([forward(self.blueprint.critic, *part, x)[0] for part in parts])
+
+    def loss_q(self, row, noise):
+        batch, (mu, sigma, alpha) = self.batch, self.scale(row)
+        following = batch.next_observation[row]
+        action, log_pi = draw(*self.policy(row, following), noise)
+        future = self.q(row, self.trainable.target, following, action).min()
+        value = sigma * future + mu - alpha * log_pi
+        discount = self.blueprint.settings.sac.discount * (1 - float(batch.terminated[row]))
+        y = float(batch.reward[row]) + discount * value
+        q = self.q(row, self.trainable.critic, batch.observation[row], batch.action[row])
+        return np.sum(0.5 * (q - (y - mu) / sigma) ** 2)
+
+    def loss_pi_and_alpha(self, row, noise):
+        s, (_, _, alpha) = self.batch.observation[row], self.scale(row)
+        action, log_pi = draw(*self.policy(row, s), noise)
+        best = self.q(row, self.trainable.critic, s, action).min()
+        entropy = self.blueprint.target_entropy
+        return alpha * log_pi - best, -np.log(alpha) * (log_pi + entropy)
+
+    def loss_distill(self, row):
+        mean, log_std = self.policy(row, self.batch.observation[row])
+        kept_mean, kept_log_std = (np.asarray(part[row], float) for part in self.batch.stored)
+        kl = kept_log_std - log_std - 0.5
+        kl += (np.exp(2 * log_std) + (mean - kept_mean) ** 2) / (2 * np.exp(2 * kept_log_std))
+        return kl.mean() if self.blueprint.method.distillation_kl == "mean" else kl.sum()
+
+
+def expected_losses(blueprint, trainable, batch, weights, noise):
+    """The means over a batch, by the names of the metrics."""
+    paper = Transcription(blueprint, trainable, batch)
+    weights, new = np.asarray(weights, float), np.asarray(batch.new, float)
+    rows = range(len(weights))
+    noise_next, noise = np.asarray(noise, float)
+    pi_and_alpha = np.array([paper.loss_pi_and_alpha(row, noise[row]) for row in rows])
+    alpha_weights = weights if blueprint.method.sampling == "everything" else new / new.sum()
+    losses = {
+        "loss_q": weights @ [paper.loss_q(row, noise_next[row]) for row in rows],
+        "loss_pi": weights @ pi_and_alpha[:, 0],
+        "loss_alpha": alpha_weights @ pi_and_alpha[:, 1],
+    }
+    if isinstance(blueprint.method, Recall):
+        losses["loss_distill"] = np.mean([paper.loss_distill(row) for row in rows if not new[row]])
+    return losses
+
+
 @pytest.mark.parametrize(
     "method",
     [
@@ -58,84 +127,33 @@ def draw(mean, log_std, noise):
     ids=["fine_tuning", "perfect_memory", "recall", "per_task_sum"],
 )
 def test_losses_are_the_papers(method):
-    blueprint = make_blueprint(method)
-    task = 2
-    state = jax.tree.map(lambda leaf: leaf[0], fleet.init(blueprint, jnp.array([3])))
-    trainable = state.trainable
+    blueprint, task = make_blueprint(method), 2
+    trainable = one(fleet.init(blueprint, jnp.array([3])).trainable)
     statistics = trainable.popart["heads"]
     if method.normalise_targets:
         statistics = statistics._replace(
             mean=jnp.array([1.0, -2.0, 0.5, 0.0]), variance=jnp.array([4.0, 0.25, 9.0, 1.0])
         )
     trainable = trainable._replace(
-        popart={"heads": statistics},
-        log_alpha={"heads": jnp.array([0.1, -0.3, 0.4, 1.0])},
+        popart={"heads": statistics}, log_alpha={"heads": jnp.array([0.1, -0.3, 0.4, 1.0])}
     )
-    replay = jax.tree.map(lambda leaf: leaf[0], make_replay(1))
     groups = fleet.groups_of(blueprint, task)
     drawn = chance(blueprint, groups, jax.random.PRNGKey(9), jnp.asarray(0))
-    batch = sample(blueprint, replay, make_stage(task), groups, jnp.asarray(0), drawn.rows)
+    replay, stage = one(make_replay(1)), make_stage(task)
+    batch = sample(blueprint, replay, stage, groups, jnp.asarray(0), drawn.rows)
     part = take_heads(Networks.of(trainable), batch.heads)
     weights = method.row_weights(batch, jnp.asarray(task))
-    trained = Gradients(part.actor, part.critic, part.log_alpha)
     total, (made, metrics) = jax.jit(
         lambda trained: joint_loss(blueprint, trained, part, (), batch, weights, drawn)
-    )(trained)
+    )(Gradients(part.actor, part.critic, part.log_alpha))
 
-    noise_next, noise = np.asarray(drawn.noise, float)
-    head_of_row = np.asarray(batch.head_of_row())
-    rows = len(head_of_row)
-    old = 1.0 - np.asarray(batch.new)
-    sac, entropy = blueprint.settings.sac, blueprint.target_entropy
-    loss_q = loss_pi = loss_alpha = loss_distill = 0.0
-    for row in range(rows):
-        head = int(np.asarray(batch.heads)[head_of_row[row]])
-        actor = (trainable.actor["trunk"], head_of(trainable.actor["heads"], head))
-        alpha = np.exp(float(trainable.log_alpha["heads"][head]))
-        mu, sigma = float(statistics.mean[head]), np.sqrt(float(statistics.variance[head]))
-
-        def q(critic, which, s, a, head=head):
-            x = np.concatenate([s, a])
-            trunk, heads = critic["trunk"][which], head_of(head_of(critic["heads"], head), which)
-            return forward(blueprint.critic, trunk, heads, x)[0]
-
-        s = np.asarray(batch.observation[row], float)
-        following = np.asarray(batch.next_observation[row], float)
-        next_action, next_log_pi = draw(
-            *gaussian(forward(blueprint.actor, *actor, following)), noise_next[row]
-        )
-        future = min(q(trainable.target, i, following, next_action) for i in (0, 1))
-        value = sigma * future + mu - alpha * next_log_pi
-        y = float(batch.reward[row]) + sac.discount * (1 - float(batch.terminated[row])) * value
-        w = float(weights[row])
-        for i in (0, 1):
-            error = (
-                q(trainable.critic, i, s, np.asarray(batch.action[row], float)) - (y - mu) / sigma
-            )
-            loss_q += w * 0.5 * error**2
-        mean, log_std = gaussian(forward(blueprint.actor, *actor, s))
-        action, log_pi = draw(mean, log_std, noise[row])
-        best = min(q(trainable.critic, i, s, action) for i in (0, 1))
-        loss_pi += w * (alpha * log_pi - best)
-        everything = method.sampling == "everything"
-        alpha_weight = w if everything else float(batch.new[row]) / float(np.sum(batch.new))
-        loss_alpha -= alpha_weight * np.log(alpha) * (log_pi + entropy)
-        if isinstance(method, Recall) and old[row]:
-            kept_mean = np.asarray(batch.stored.mean[row], float)
-            kept_log_std = np.asarray(batch.stored.log_std[row], float)
-            kl = kept_log_std - log_std - 0.5
-            kl += (np.exp(2 * log_std) + (mean - kept_mean) ** 2) / (2 * np.exp(2 * kept_log_std))
-            reduce = np.mean if method.distillation_kl == "mean" else np.sum
-            loss_distill += reduce(kl) / old.sum()
-    np.testing.assert_allclose(metrics["loss_q"], loss_q, rtol=2e-4)
-    np.testing.assert_allclose(metrics["loss_pi"], loss_pi, rtol=2e-4, atol=1e-5)
-    np.testing.assert_allclose(metrics["loss_alpha"], loss_alpha, rtol=2e-4, atol=1e-5)
-    expected = loss_q + loss_pi + loss_alpha
-    if isinstance(method, Recall):
-        np.testing.assert_allclose(metrics["loss_distill"], loss_distill, rtol=2e-4)
-        expected += method.distillation_weight * loss_distill
-    np.testing.assert_allclose(total, expected, rtol=2e-4)
-    assert made.target.shape == (rows,)
+    expected = expected_losses(blueprint, trainable, batch, weights, drawn.noise)
+    for name, loss in expected.items():
+        np.testing.assert_allclose(metrics[name], loss, rtol=2e-4, atol=1e-5, err_msg=name)
+    factors = {"loss_distill": getattr(method, "distillation_weight", None)}
+    summed = sum(factors.get(name, 1.0) * loss for name, loss in expected.items())
+    np.testing.assert_allclose(total, summed, rtol=2e-4)
+    assert made.target.shape == weights.shape
 
 
 LOSSES = ("loss_q", "loss_pi", "loss_alpha", "loss_distill")
@@ -144,8 +162,8 @@ WEIGHTS = np.array([1.0, 1.0, 1.0, Recall().distillation_weight], np.float32)
 
 def test_each_loss_reaches_its_own_parameters_alone():
     blueprint = make_blueprint()
-    state = jax.tree.map(lambda leaf: leaf[0], fleet.init(blueprint, jnp.array([0])))
-    replay = jax.tree.map(lambda leaf: leaf[0], make_replay(1))
+    state = one(fleet.init(blueprint, jnp.array([0])))
+    replay = one(make_replay(1))
     drawn = chance(blueprint, 1, jax.random.PRNGKey(1), jnp.asarray(0))
     batch = sample(blueprint, replay, make_stage(1), 1, jnp.asarray(0), drawn.rows)
     part = take_heads(Networks.of(state.trainable), batch.heads)

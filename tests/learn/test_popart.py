@@ -8,18 +8,9 @@ from recall.learn.losses import moments_by_head, q_loss
 from recall.methods import Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
-from tests.learn.small import COLUMNS, make_blueprint, make_replay, run_burst
+from tests.learn.small import REWARD, copied, make_blueprint, make_replay, one, run_burst
 
 BOUNDS = (1e-4, 1e6)
-REWARD = COLUMNS.observation_size + COLUMNS.action_size
-
-
-def one(tree):
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), tree)
-
-
-def copied(tree):
-    return jax.tree.map(np.array, tree)
 
 
 def unnormalised(blueprint, trainable, observation, action, task):

@@ -7,9 +7,7 @@ import numpy as np
 from recall import replay as buffers
 from recall.learn import fleet
 from recall.types import Stage
-from tests.learn.small import COLUMNS, make_blueprint, make_replay, make_stage
-
-REWARD = COLUMNS.observation_size + COLUMNS.action_size
+from tests.learn.small import COLUMNS, REWARD, make_blueprint, make_replay, make_stage, one
 
 
 def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
@@ -43,7 +41,7 @@ def test_what_is_kept_has_the_outputs_of_its_own_tasks_policy():
     before = np.array(replay.old[0])
     rows = np.array(replay.new[0])
     kept = fleet.retire(blueprint, state, replay, make_stage(1)).old[0]
-    actor = jax.tree.map(lambda leaf: leaf[0], state.trainable.actor)
+    actor = one(state.trainable.actor)
     policy = blueprint.policy_of_task(actor, rows[:, : COLUMNS.observation_size], 1)
     np.testing.assert_array_equal(kept[1, :, : COLUMNS.width], rows)
     stored = buffers.stored_policy(COLUMNS, kept[1])

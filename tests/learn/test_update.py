@@ -13,8 +13,9 @@ from recall.nets import gaussian
 from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads, take_heads
 from recall.types import Forward
 from tests.learn.small import (
-    COLUMNS,
+    REWARD,
     TASKS,
+    copied,
     flat,
     leaves_equal,
     make_blueprint,
@@ -30,10 +31,6 @@ MOMENTS = ("actor_moments", "critic_moments", "alpha_moments")
 def heads_in(alphas):
     """[run, task, 1] of temperatures, or of their moments."""
     return (alphas if isinstance(alphas, dict) else alphas.first)["heads"][..., None]
-
-
-def copied(tree):
-    return jax.tree.map(np.array, tree)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +202,7 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
         )
 
 
-@pytest.mark.parametrize("column", [0, COLUMNS.observation_size + COLUMNS.action_size])
+@pytest.mark.parametrize("column", [0, REWARD])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_number_that_is_none_fails_its_run_alone(column, value):
     blueprint = make_blueprint()
@@ -217,6 +214,21 @@ def test_a_number_that_is_none_fails_its_run_alone(column, value):
     for a, b in zip(jax.tree.leaves(clean), jax.tree.leaves(state), strict=True):
         np.testing.assert_array_equal(np.asarray(a)[1], np.asarray(b)[1])
     assert fleet.failures(clean, ["first", "second"]) == {}
+
+
+class Breaking(FineTuning):
+    """Its own term is 0, with a slope that is no number."""
+
+    def actor_loss(self, model, method, actor, forward):
+        return jnp.sqrt(jnp.sum(0.0 * actor["trunk"])), {}
+
+
+def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
+    blueprint = make_blueprint(Breaking(batch_size=8))
+    state = fleet.init(blueprint, jnp.array([0]))
+    state, metrics = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    assert np.isfinite(metrics["loss_pi"][0])
+    assert fleet.failures(state, ["only"]) == {"only": 0}
 
 
 def test_clipping_bounds_the_gradient():

@@ -52,7 +52,9 @@ class Recall(Method):
         """Refuse to push policies away from the old ones."""
         super().__post_init__()
         if not self.distillation_weight >= 0:
-            raise BadValueError(f"distillation_weight {self.distillation_weight} is negative")
+            raise BadValueError(
+                f"distillation_weight {self.distillation_weight} must be at least 0"
+            )
 
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward

@@ -18,8 +18,8 @@ class Columns:
 
     @property
     def old_width(self) -> int:
-        """Numbers in a row of D_old: the stored policy comes behind the transition."""
-        return self.width + 2 * self.action_size
+        """Numbers in a row of D_old: policy and values of the time come behind the transition."""
+        return self.width + 2 * self.action_size + 2
 
     def split(self, rows: Any) -> tuple[Any, Any, Any, Any, Any]:
         """Observation, action, reward, terminated, next observation of rows [..., >= width].

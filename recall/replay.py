@@ -1,8 +1,8 @@
 """Replay on the device: the current task's transitions (D_new) and the kept ones (D_old).
 
 A transition is one row of float32 numbers, so that appending is one write and sampling one read
-of contiguous bytes. Rows of D_old also hold the policy's outputs at the end of their task:
-152 bytes with Continual World's 12 observations and 4 actions. D_old holds nothing for methods
+of contiguous bytes. Rows of D_old also hold what policy and critics said at the end of their task:
+160 bytes with Continual World's 12 observations and 4 actions. D_old holds nothing for methods
 that keep nothing, and goes on being filled for those that collect for other tasks than the
 current one. Functions here are for one run; the learner adds the run axis.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from recall.columns import Columns
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Heads, Rows
-from recall.types import Array, Batch, Stage
+from recall.types import Array, Batch, Stage, Stored
 
 
 class Replay(NamedTuple):
@@ -27,10 +27,11 @@ class Replay(NamedTuple):
     old: Array  # [task, slot, columns + 2 act]
 
 
-def stored_policy(columns: Columns, old_rows: Array) -> Gaussian:
-    """The policy outputs stored in rows of D_old."""
-    mean, log_std = jnp.split(old_rows[..., columns.width :], 2, axis=-1)
-    return Gaussian(mean, log_std)
+def stored_outputs(columns: Columns, old_rows: Array) -> Stored:
+    """What rows [batch, columns] of D_old hold of the networks of their time."""
+    start, act = columns.width, columns.action_size
+    policy = Gaussian(old_rows[:, start : start + act], old_rows[:, start + act : start + 2 * act])
+    return Stored(policy, old_rows[:, start + 2 * act :].T)
 
 
 def init(
@@ -62,11 +63,11 @@ def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Rep
 def retire(
     replay: Replay,
     stage: Stage,
-    policy: Callable[[Array], Gaussian],
+    networks: Callable[[Array, Array], Stored],
     columns: Columns,
     key: Array,
 ) -> Replay:
-    """End of a task: keep its transitions, or a uniform sample of them, with the policy's outputs.
+    """End of a task: keep its transitions, or a uniform sample of them, with `networks` outputs.
 
     Which transitions stay is drawn without replacement, so the kept ones are what a reservoir
     over all that replay holds of the task would hold. Those that are all kept stay in their slots.
@@ -80,11 +81,13 @@ def retire(
         priority = jax.random.uniform(key, (replay.new.shape[0],))
         priority = jnp.where(jnp.arange(replay.new.shape[0]) < stage.new_size, priority, -1.0)
         rows = replay.new[jax.lax.top_k(priority, memory)[1]]
-    outputs = jax.lax.map(
-        lambda row: jnp.concatenate(policy(row[None, : columns.observation_size]), axis=-1)[0],
-        rows,
-        batch_size=min(memory, 4096),
-    )
+
+    def outputs_of(row: Array) -> Array:
+        observation, action, *_ = columns.split(row[None])
+        policy, q = networks(observation, action)
+        return jnp.concatenate([*policy, q.T], axis=-1)[0]
+
+    outputs = jax.lax.map(outputs_of, rows, batch_size=min(memory, 4096))
     kept = jnp.concatenate([rows, outputs], axis=-1)
     return replay._replace(old=replay.old.at[stage.task].set(kept))
 
@@ -132,7 +135,7 @@ def sample_halves(
     old = replay.old[old_tasks[:, None], slots].reshape(groups * group_size, -1)
     parts = zip(new[:5], columns.split(old), strict=True)
     observation, action, reward, terminated, following = (jnp.concatenate(pair) for pair in parts)
-    stored = stored_policy(columns, jnp.pad(old, ((size, 0), (0, 0))))
+    stored = stored_outputs(columns, jnp.pad(old, ((size, 0), (0, 0))))
     is_new = jnp.arange(size + old.shape[0]) < size
     rows = Rows(size, groups, group_size)
     return Batch(
@@ -166,6 +169,6 @@ def sample_everything(replay: Replay, stage: Stage, columns: Columns, bits: Arra
         old = replay.old[task, slot]
         rows = jnp.where(is_new[:, None], new, old[:, : columns.width])
         head = jnp.where(is_new, stage.task, task)
-        stored = stored_policy(columns, old)
+        stored = stored_outputs(columns, old)
     heads = np.arange(stage.old_sizes.shape[0])
     return Batch(*columns.split(rows), heads, head, is_new.astype(jnp.float32), stored)

@@ -25,8 +25,11 @@ class NetworkSettings:
 
     hidden: tuple[int, ...] = (256, 256, 256, 256)
     """Width of each hidden layer."""
-    activation: Literal["relu", "leaky_relu"] = "relu"
-    """After every hidden layer but the first, which has LayerNorm and tanh."""
+    activation: Literal["relu", "leaky_relu"] = "leaky_relu"
+    """After every hidden layer but the first, which has LayerNorm and tanh. Leaky ReLU has a slope
+    of 0.2 below zero; with plain ReLU networks die on the robots (docs/learning.md)."""
+    critic_norm: Literal["first", "every"] = "first"
+    """Which hidden layers of the critics have LayerNorm: the first alone, or every one."""
     head_layers: int = 3
     """Hidden layers of a deep head."""
 
@@ -40,8 +43,9 @@ class PopArtSettings:
     sigma_bounds: tuple[float, float] = (1e-4, 1e6)
     """Smallest and largest scale."""
     bias_corrected: bool = True
-    """Divide the step by 1 - (1 - beta)^t, so that the first targets set the scale at once. Not
-    in the paper: without it three of five first tasks did not start (docs/performance.md)."""
+    """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
+    for its first loss too. Not in the paper: without it three of five first tasks did not start
+    (docs/performance.md)."""
     follow: Literal["raw", "normalised"] = "raw"
     """What the statistics follow: raw targets (the paper) or normalised ones (its code)."""
     inherit: bool = False
@@ -58,7 +62,14 @@ class SacSettings:
     """Share of the critic that moves into its target at every update."""
     target_output_std: float = 0.089
     """The temperature steers to the entropy of a Gaussian with this spread."""
-    initial_log_alpha: float = 1.0
+    initial_log_alpha: float | None = None
+    """Where each task's temperature starts. None takes 1 where targets are raw, as the reference
+    code does, and -5 where they are normalised: the policy that is copied at the start of a task
+    would be lost while the temperature falls from there (docs/learning.md)."""
+    adam_epsilon: float = 1e-7
+    """Added to the root of Adam's second moment, as in Keras."""
+    bound_targets: bool = True
+    """Keep every task's targets within the values that its rewards allow."""
     matmul: Literal["default", "float32", "bfloat16"] = "default"
     """Precision of matrix products: the device's default for float32 (tf32 on recent GPUs), exact
     float32, or bfloat16 inputs with float32 sums."""

@@ -207,7 +207,7 @@ def _check_numbers(settings: Settings) -> None:
             raise BadValueError(f"{name} {value} must be above {above:g}{limit}")
     if not 0.0 <= sac.discount <= 1.0:
         raise BadValueError(f"discount {sac.discount} must be between 0 and 1")
-    if not math.isfinite(sac.initial_log_alpha):
+    if sac.initial_log_alpha is not None and not math.isfinite(sac.initial_log_alpha):
         raise BadValueError(f"initial_log_alpha {sac.initial_log_alpha} must be a number")
     if settings.schedule.uniform_steps < 0:
         raise BadValueError(f"uniform_steps {settings.schedule.uniform_steps} must not be negative")

@@ -11,7 +11,7 @@ import jax
 
 from recall.nets.adam import Moments
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Heads, Rows, in_blocks
+from recall.nets.heads import Heads, Rows, in_blocks, twice_trunk
 from recall.nets.multihead import MultiHead
 
 Array = jax.Array
@@ -40,6 +40,13 @@ class Model(Protocol):
         """[critic, batch] the two critics' normalised values."""
 
 
+class Stored(NamedTuple):
+    """What the networks of the time said of old rows at the end of their task; rubbish in new."""
+
+    policy: Gaussian  # [batch, act]
+    q: Array  # [critic, batch] raw values
+
+
 class Batch(NamedTuple):
     """Sampled transitions. New rows stand first, rows of old tasks behind them."""
 
@@ -51,7 +58,7 @@ class Batch(NamedTuple):
     heads: Heads  # [heads] the tasks whose heads this batch uses, the current one last
     rows: Rows | Array  # which of `heads` each row belongs to: a static layout, or [batch]
     new: Array  # [batch] 1 where the row is of the current task
-    stored: Gaussian | None  # [batch, act] the policy stored with old rows; rubbish in new rows
+    stored: Stored | None
 
     def head_of_row(self) -> Array:
         """[batch] which of `heads` each row belongs to."""
@@ -64,7 +71,7 @@ class Forward(NamedTuple):
     batch: Batch
     policy: Gaussian  # [batch, act] of the current parameters
     q: Array  # [critic, batch] normalised values of the stored actions
-    target: Array  # [batch] raw targets
+    target: Array  # [batch] raw targets, bootstrapped
 
 
 class Trainable(NamedTuple):
@@ -78,6 +85,8 @@ class Trainable(NamedTuple):
     critic_moments: Moments
     alpha_moments: Moments
     popart: Params  # {"heads": popart.Statistics}
+    rewards: Params  # {"heads": value_bounds.RewardRange}
+    averaged: Params | None  # the actor's average, where the method acts from one
 
 
 class Networks(NamedTuple):
@@ -88,6 +97,7 @@ class Networks(NamedTuple):
     target: Params
     log_alpha: Params
     popart: Params
+    rewards: Params
 
     @classmethod
     def of(cls, trainable: Trainable) -> "Networks":
@@ -98,16 +108,23 @@ class Networks(NamedTuple):
             trainable.target,
             trainable.log_alpha,
             trainable.popart,
+            trainable.rewards,
         )
 
     def in_blocks(self, rows: Rows | Array) -> "Networks":
-        """The networks' heads as the rows of the batch use them."""
+        """The networks as the rows of the batch use them.
+
+        New and old rows have a trunk each, so that their gradients come apart.
+        """
 
         def split(params: Params) -> Params:
             return params | {"heads": in_blocks(params["heads"], rows)}
 
+        def twice(params: Params) -> Params:
+            return split(params) | {"trunk": twice_trunk(params["trunk"], rows)}
+
         return self._replace(
-            actor=split(self.actor), critic=split(self.critic), target=split(self.target)
+            actor=twice(self.actor), critic=twice(self.critic), target=split(self.target)
         )
 
 

@@ -14,8 +14,9 @@ from recall.learn import losses
 from recall.learn.build import Blueprint
 from recall.nets import adam, popart
 from recall.nets.adam import Moments
-from recall.nets.heads import joined, map_heads, put_heads
+from recall.nets.heads import Blocks, joined, map_heads, put_heads, take_heads
 from recall.nets.multihead import LAST_LAYER
+from recall.settings import SacSettings
 from recall.types import Array, Batch, Forward, Gradients, Metrics, Networks, Params, Trainable
 
 _SMALL = 2**14  # numbers: below the kernel of a hidden layer, above biases and last layers
@@ -39,36 +40,51 @@ def global_norm(tree: Params) -> Array:
     return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in large))
 
 
+def scale_of_loss(
+    blueprint: Blueprint,
+    statistics: popart.Statistics,
+    sigma: Array,
+    target: Array,
+    head: Array,
+) -> tuple[Array, Array]:
+    """(mu, sigma) [batch] that normalise the targets [batch] in the critics' loss.
+
+    A head that was never updated has no statistics yet: its first batch normalises itself, with
+    what becomes its statistics afterwards. By (0, 1) its first gradient would be as large as its
+    rewards, and stay in Adam's second moment for a thousand updates.
+    """
+    settings = blueprint.settings.popart
+    mean = statistics.mean
+    if blueprint.method.normalise_targets and settings.bias_corrected:
+        first, variance, present = losses.moments_by_head(target, head, len(sigma))
+        untouched = present & (statistics.updates == 0)
+        mean = jnp.where(untouched, first, mean)
+        own = jnp.clip(jnp.sqrt(variance), *settings.sigma_bounds)
+        sigma = jnp.where(untouched, own, sigma)
+    return mean[head], sigma[head]
+
+
 def apply_gradients(
     blueprint: Blueprint, whole: Trainable, gradients: Gradients, forward: Forward
 ) -> tuple[Trainable, Metrics]:
     """Move everything that this batch moves."""
     batch = forward.batch
     present, learns_alpha = _presence(batch, blueprint.method.sampling == "everything")
-    norms = {
-        "grad_norm_pi": global_norm(gradients.actor),
-        "grad_norm_q": global_norm(gradients.critic),
-    }
-    rate, clip = blueprint.settings.sac.learning_rate, blueprint.method.clip_norm
+    sac, method = blueprint.settings.sac, blueprint.method
+    of_actor, norms_actor = clipped(gradients.actor, method.clip_norm)
+    clip_critics = method.clip_norm if method.clip_critics else None
+    of_critic, norms_critic = clipped(gradients.critic, clip_critics)
+    norms = {f"{name}_pi": norm for name, norm in norms_actor.items()}
+    norms |= {f"{name}_q": norm for name, norm in norms_critic.items()}
 
-    def clipped(gradient: Params, norm: Array) -> Params:
-        if clip is None:
-            return gradient
-        scale = jnp.minimum(1.0, clip / jnp.maximum(norm, 1e-12))
-        return jax.tree.map(lambda leaf: leaf * scale, gradient)
-
-    actor, actor_moments = _adam(
-        whole.actor, clipped(gradients.actor, norms["grad_norm_pi"]),
-        whole.actor_moments, batch, present, rate,
-    )  # fmt: skip
+    actor, actor_moments = _adam(whole.actor, of_actor, whole.actor_moments, batch, present, sac)
     log_alpha, alpha_moments = _adam(
-        whole.log_alpha, gradients.log_alpha, whole.alpha_moments, batch, learns_alpha, rate
+        whole.log_alpha, gradients.log_alpha, whole.alpha_moments, batch, learns_alpha, sac
     )
     statistics, before, after = _move_statistics(blueprint, whole, forward)
     critic, target, critic_moments = _critics(
-        blueprint, whole, clipped(gradients.critic, norms["grad_norm_q"]),
-        batch, present, before, after,
-    )  # fmt: skip
+        blueprint, whole, of_critic, batch, present, before, after
+    )
     moved = Trainable(
         actor=actor,
         critic=critic,
@@ -78,8 +94,51 @@ def apply_gradients(
         critic_moments=critic_moments,
         alpha_moments=alpha_moments,
         popart={"heads": statistics},
+        rewards=whole.rewards,
+        averaged=_averaged(method.average_actor, whole.averaged, actor, batch),
     )
     return moved, norms
+
+
+def clipped(gradient: Params, limit: float | None) -> tuple[Params, Metrics]:
+    """Bound the norms of a network's gradient; return its trunk summed up, and the norms.
+
+    New and old rows have a gradient each, where they come in groups, and a bound each: an old
+    task with a large gradient does not scale down that of the new one.
+    """
+
+    def bounded(tree: Params) -> tuple[Params, Array]:
+        norm = global_norm(tree)
+        if limit is None:
+            return tree, norm
+        scale = jnp.minimum(1.0, limit / jnp.maximum(norm, 1e-12))
+        return jax.tree.map(lambda leaf: leaf * scale, tree), norm
+
+    if not isinstance(gradient["trunk"], Blocks):
+        tree, norm = bounded(gradient)
+        return tree, {"grad_norm": norm}
+    old, old_norm = bounded({name: blocks.old for name, blocks in gradient.items()})
+    new, new_norm = bounded({name: blocks.new for name, blocks in gradient.items()})
+    tree = {"trunk": old["trunk"] + new["trunk"], "heads": Blocks(old["heads"], new["heads"])}
+    return tree, {"grad_norm": new_norm, "old_grad_norm": old_norm}
+
+
+def _averaged(
+    share: float | None, averaged: Params | None, actor: Params, batch: Batch
+) -> Params | None:
+    """Move the average towards the actor: the trunk, and the heads of the batch."""
+    if share is None or averaged is None:
+        return None
+
+    def towards(average: Any, now: Any) -> Any:
+        return jax.tree.map(lambda a, b: a + share * (b - a), average, now)
+
+    beside = {name: towards(averaged[name], actor[name]) for name in actor if name != "heads"}
+    now = take_heads({"heads": actor["heads"]}, batch.heads)["heads"]
+    (heads,) = map_heads(
+        lambda average, now: (towards(average, now),), (averaged["heads"],), (now,), batch.heads
+    )
+    return beside | {"heads": heads}
 
 
 def _presence(batch: Batch, everything: bool) -> tuple[Array, Array]:
@@ -99,30 +158,36 @@ def _where(present: Array, new: Any, old: Any) -> Any:
 
 
 def _adam(
-    params: Params, gradient: Params, moments: Moments, batch: Batch, present: Array, rate: float
+    params: Params,
+    gradient: Params,
+    moments: Moments,
+    batch: Batch,
+    present: Array,
+    sac: SacSettings,
 ) -> tuple[Params, Moments]:
     """Adam on whatever stands beside the heads, and on those heads that are present."""
-    count = moments.steps + 1
+    how = sac.learning_rate, sac.adam_epsilon
+    shared = moments.steps["shared"] + 1
     beside = {
         name: adam.step(
-            params[name], gradient[name], moments.first[name], moments.second[name], count, rate
+            params[name], gradient[name], moments.first[name], moments.second[name], shared, *how
         )
         for name in params
         if name != "heads"
     }
 
-    def step(p: Any, m: Any, v: Any, g: Any, present: Array) -> Any:
-        return _where(present, adam.step(p, g, m, v, count, rate), (p, m, v))
+    def step(p: Any, m: Any, v: Any, n: Array, g: Any, present: Array) -> Any:
+        return _where(present, (*adam.step(p, g, m, v, n + 1, *how), n + 1), (p, m, v, n))
 
-    heads = map_heads(
+    *heads, counts = map_heads(
         step,
-        (params["heads"], moments.first["heads"], moments.second["heads"]),
+        (params["heads"], moments.first["heads"], moments.second["heads"], moments.steps["heads"]),
         (joined(gradient["heads"]), present),
         batch.heads,
     )
     new = [{name: arrays[i] for name, arrays in beside.items()} | {"heads": heads[i]}
            for i in range(3)]  # fmt: skip
-    return new[0], Moments(count, new[1], new[2])
+    return new[0], Moments({"shared": shared, "heads": counts}, new[1], new[2])
 
 
 def _critics(
@@ -136,27 +201,29 @@ def _critics(
 ) -> tuple[Params, Params, Moments]:
     """Adam on the critics, smoothing of their targets, outputs preserved in all four."""
     moments, sac = whole.critic_moments, blueprint.settings.sac
-    count, rate, tau = moments.steps + 1, sac.learning_rate, sac.target_smoothing
+    how, tau = (sac.learning_rate, sac.adam_epsilon), sac.target_smoothing
+    shared = moments.steps["shared"] + 1
     trunk, first, second = adam.step(
         whole.critic["trunk"], gradient["trunk"],
-        moments.first["trunk"], moments.second["trunk"], count, rate,
+        moments.first["trunk"], moments.second["trunk"], shared, *how,
     )  # fmt: skip
     target_trunk = whole.target["trunk"] + tau * (trunk - whole.target["trunk"])
 
     def step(
-        p: Any, m: Any, v: Any, t: Any, g: Any, present: Array, *scales: tuple[Array, Array]
-    ) -> Any:
-        new_p, new_m, new_v = adam.step(p, g, m, v, count, rate)
+        p: Any, m: Any, v: Any, t: Any, n: Array, g: Any, present: Array,
+        *scales: tuple[Array, Array],
+    ) -> Any:  # fmt: skip
+        new_p, new_m, new_v = adam.step(p, g, m, v, n + 1, *how)
         new_t = jax.tree.map(lambda t, p: t + tau * (p - t), t, new_p)
         if blueprint.method.normalise_targets:
             new_p |= {LAST_LAYER: popart.preserve_outputs(new_p[LAST_LAYER], *scales)}
             new_t |= {LAST_LAYER: popart.preserve_outputs(new_t[LAST_LAYER], *scales)}
-        return _where(present, (new_p, new_m, new_v, new_t), (p, m, v, t))
+        return _where(present, (new_p, new_m, new_v, new_t, n + 1), (p, m, v, t, n))
 
-    heads, first_heads, second_heads, target_heads = map_heads(
+    heads, first_heads, second_heads, target_heads, counts = map_heads(
         step,
         (whole.critic["heads"], moments.first["heads"], moments.second["heads"],
-         whole.target["heads"]),
+         whole.target["heads"], moments.steps["heads"]),
         (joined(gradient["heads"]), present, before, after),
         batch.heads,
     )  # fmt: skip
@@ -164,7 +231,7 @@ def _critics(
         {"trunk": trunk, "heads": heads},
         {"trunk": target_trunk, "heads": target_heads},
         Moments(
-            count,
+            {"shared": shared, "heads": counts},
             {"trunk": first, "heads": first_heads},
             {"trunk": second, "heads": second_heads},
         ),
@@ -186,8 +253,15 @@ def _move_statistics(
     if settings.follow == "normalised":
         followed = (followed - before[0][head]) / before[1][head]
     mean, variance, present = losses.moments_by_head(followed, head, len(batch.heads))
+    if blueprint.method.old_critics == "distil":  # old values stay, and so does their scale
+        present &= jnp.arange(len(batch.heads)) == len(batch.heads) - 1
     part = jax.tree.map(lambda leaf: leaf[heads], statistics)
     new = popart.update(part, mean, variance, present, settings.step_size, settings.bias_corrected)
     after = (new.mean, popart.sigma(new, settings.sigma_bounds))
+    if settings.bias_corrected:
+        # A head's first batch sets its scale. Nothing was learnt at the scale before it, so its
+        # outputs are not rewritten: they would shrink to a constant, a copied critic's too.
+        begins = part.updates == 0
+        before = tuple(jnp.where(begins, b, a) for a, b in zip(before, after, strict=True))
     moved = jax.tree.map(lambda leaf, value: put_heads(leaf, value, batch.heads), statistics, new)
     return moved, before, after

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from recall.columns import Columns
 from recall.errors import BadValueError
+from recall.learn import value_bounds
 from recall.methods.base import Method, Sharing
 from recall.nets import adam, gaussian, popart
 from recall.nets.gaussian import Gaussian
@@ -42,11 +43,13 @@ class Blueprint:
     def critic(self) -> MultiHead:
         """Observation and action -> value; the parameters of two of them are stacked."""
         sizes = self.columns
-        return self._network(
-            self.method.critic_heads, sizes.observation_size + sizes.action_size, 1
-        )
+        inputs = sizes.observation_size + sizes.action_size
+        every = self.settings.network.critic_norm == "every"
+        return self._network(self.method.critic_heads, inputs, 1, every)
 
-    def _network(self, sharing: Sharing, inputs: int, outputs: int) -> MultiHead:
+    def _network(
+        self, sharing: Sharing, inputs: int, outputs: int, normalise_every: bool = False
+    ) -> MultiHead:
         network = self.settings.network
         shared = shared_layers(sharing, len(network.hidden), network.head_layers)
         return MultiHead(
@@ -57,6 +60,7 @@ class Blueprint:
             shared,
             network.activation,
             self.settings.sac.matmul == "bfloat16",
+            normalise_every,
         )
 
     @property
@@ -65,6 +69,14 @@ class Blueprint:
         return gaussian.target_entropy(
             self.columns.action_size, self.settings.sac.target_output_std
         )
+
+    @property
+    def initial_log_alpha(self) -> float:
+        """Where every temperature starts."""
+        chosen = self.settings.sac.initial_log_alpha
+        if chosen is not None:
+            return chosen
+        return -5.0 if self.method.normalise_targets else 1.0
 
     def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
         """[batch, obs] -> the policy of each row's head."""
@@ -91,9 +103,8 @@ class Blueprint:
         key_actor, key_critic, key_method, key_run = jax.random.split(key, 4)
         actor = self.method.init_actor(self.actor.init(key_actor), key_method)
         critic = self.init_critic(key_critic)
-        log_alpha = {
-            "heads": jnp.full(self.tasks, self.settings.sac.initial_log_alpha, jnp.float32)
-        }
+        log_alpha = {"heads": jnp.full(self.tasks, self.initial_log_alpha, jnp.float32)}
+        averages = self.method.average_actor is not None
         trainable = Trainable(
             actor=actor,
             critic=critic,
@@ -103,6 +114,8 @@ class Blueprint:
             critic_moments=adam.init(critic),
             alpha_moments=adam.init(log_alpha),
             popart={"heads": popart.init(self.tasks)},
+            rewards={"heads": value_bounds.init(self.tasks)},
+            averaged=jax.tree.map(jnp.copy, actor) if averages else None,
         )
         state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32))
         return state._replace(method=self.method.init(self, state))

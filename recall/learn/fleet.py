@@ -17,12 +17,13 @@ from jax.flatten_util import ravel_pytree
 from recall import replay as buffers
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
+from recall.learn.apply import statistics_of
 from recall.learn.build import Blueprint
 from recall.learn.update import Chance, chance, describe, update
 from recall.nets import adam
-from recall.nets.heads import head_of, is_head
+from recall.nets.heads import Rows, head_of, is_head, take_heads
 from recall.replay import Replay
-from recall.types import Array, Batch, LearnerState, Metrics, Stage
+from recall.types import Array, Batch, LearnerState, Metrics, Stage, Stored
 
 # On a CPU, XLA's newer kernels for matrix products are slower at these sizes than those before
 # them (docs/performance.md). The option that chooses is known to JAX 0.10.
@@ -107,16 +108,21 @@ def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay)
 
 @partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("replay",))
 def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage) -> Replay:
-    """End of a task: D_new, with the policies' outputs, becomes part of D_old."""
+    """End of a task: D_new, with what policies and critics say of it, becomes part of D_old."""
 
     def one_run(state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), stage.task)
-        actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, stage.task)
+        trainable, task = state.trainable, stage.task
+        actor = blueprint.method.actor_for_task(state.method, acting_actor(state), task)
+        statistics, sigma = statistics_of(blueprint, trainable)
+        critic = take_heads(trainable.critic, task[None])
 
-        def policy(observation: Array) -> Any:
-            return blueprint.policy_of_task(actor, observation, stage.task)
+        def networks(observation: Array, action: Array) -> Stored:
+            policy = blueprint.policy_of_task(actor, observation, task)
+            q = blueprint.q(critic, observation, action, Rows(observation.shape[0]))
+            return Stored(policy, sigma[task] * q + statistics.mean[task])
 
-        return buffers.retire(replay, stage, policy, blueprint.columns, key)
+        return buffers.retire(replay, stage, networks, blueprint.columns, key)
 
     return jax.vmap(one_run)(state, replay)
 
@@ -159,10 +165,21 @@ def copy_head(
         return jax.tree_util.tree_map_with_path(one, tree)
 
     old = state.trainable
-    new = old._replace(actor=copy(old.actor), critic=copy(old.critic), target=copy(old.target))
+    new = old._replace(
+        actor=copy(old.actor),
+        critic=copy(old.critic),
+        target=copy(old.target),
+        averaged=copy(old.averaged),
+    )
     if blueprint.settings.popart.inherit:
         new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
     return state._replace(trainable=new)
+
+
+def acting_actor(state: LearnerState) -> Any:
+    """The actor's parameters that act: their average, where the method keeps one."""
+    trainable = state.trainable
+    return trainable.actor if trainable.averaged is None else trainable.averaged
 
 
 def reset_optimisers(state: LearnerState) -> LearnerState:
@@ -234,7 +251,7 @@ def flat_policies(blueprint: Blueprint, state: LearnerState, task: Array) -> Arr
     """
 
     def one_run(state: LearnerState) -> Array:
-        actor = blueprint.method.actor_for_task(state.method, state.trainable.actor, task)
+        actor = blueprint.method.actor_for_task(state.method, acting_actor(state), task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])
         return jnp.nan_to_num(flat, posinf=0.0, neginf=0.0)

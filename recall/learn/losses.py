@@ -1,6 +1,6 @@
 """The losses of the paper, each as its equation, weighted row by row.
 
-`weights` [batch] sums to 1, so a weighted sum is the expectation over D_new and D_old.
+`weights` [batch] sums to 1 by default, so a weighted sum is the expectation over D_new and D_old.
 """
 
 import jax
@@ -29,7 +29,10 @@ def target(
 
 
 def q_loss(q: Array, target: Array, mean: Array, sigma: Array, weights: Array) -> Array:
-    """L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2, summed over the two critics."""
+    """L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2, summed over the two critics.
+
+    `target` is [batch], or [critic, batch] where each critic has its own.
+    """
     normalised = (target - mean) / sigma
     return jnp.sum(weights * 0.5 * (q - normalised) ** 2)
 

@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 
 from recall import replay as buffers
-from recall.learn import losses
-from recall.learn.apply import apply_gradients, statistics_of
+from recall.learn import losses, value_bounds
+from recall.learn.apply import apply_gradients, scale_of_loss, statistics_of
 from recall.learn.build import Blueprint
 from recall.nets import gaussian
-from recall.nets.heads import put_heads, take_heads
+from recall.nets.heads import one_trunk, put_heads, take_heads
 from recall.replay import Replay
 from recall.types import (
     Array,
@@ -83,9 +83,12 @@ def joint_loss(
     head, rows = batch.head_of_row(), batch.rows
     statistics, sigma = statistics_of(blueprint, part)
     mean_row, sigma_row = losses.per_row(statistics, sigma, head)
-    alpha = jax.lax.stop_gradient(jnp.exp(trained.log_alpha["heads"]))[head]
+    alphas = jax.lax.stop_gradient(jnp.exp(trained.log_alpha["heads"]))
+    alpha = alphas[head]
     actor = method.actor_for_training(trained.actor, drawn.key)
-    frozen_actor, frozen_critic = jax.lax.stop_gradient((actor, trained.critic))
+    frozen_actor, frozen_critic = jax.lax.stop_gradient(
+        (one_trunk(actor), one_trunk(trained.critic))
+    )
 
     next_policy = blueprint.policy(frozen_actor, batch.next_observation, rows)
     next_action, next_log_pi = gaussian.sample(next_policy, noise_next)
@@ -94,6 +97,12 @@ def joint_loss(
         batch.reward, batch.terminated, sac.discount,
         target_q, mean_row, sigma_row, alpha, next_log_pi,
     )  # fmt: skip
+    if sac.bound_targets:
+        low, high = bounds_of(blueprint, part.rewards["heads"], alphas)
+        target = jnp.clip(target, low[head], high[head])
+    learnt = target  # by the critics
+    if method.old_critics == "distil" and batch.stored is not None:
+        learnt = jnp.where(batch.new > 0, target, batch.stored.q)
 
     q = blueprint.q(trained.critic, batch.observation, batch.action, rows)
     policy = blueprint.policy(actor, batch.observation, rows)
@@ -101,7 +110,8 @@ def joint_loss(
     policy_q = blueprint.q(frozen_critic, batch.observation, action, rows)
 
     forward = Forward(batch, policy, q, target)
-    loss_q = losses.q_loss(q, target, mean_row, sigma_row, weights)
+    loss_scale = scale_of_loss(blueprint, statistics, sigma, target, head)
+    loss_q = losses.q_loss(q, learnt, *loss_scale, weights)
     loss_pi = losses.policy_loss(policy_q, alpha, log_pi, weights)
     # A product with one-hot rows, not an index: its gradient adds up in a fixed order on a GPU.
     one_hot = jax.nn.one_hot(head, batch.heads.shape[0])
@@ -119,6 +129,17 @@ def joint_loss(
     }
     total = loss_q + loss_pi + loss_alpha + extra_pi + extra_q
     return total, (forward, metrics | metrics_pi | metrics_q)
+
+
+def bounds_of(blueprint: Blueprint, rewards: Any, alpha: Array) -> tuple[Array, Array]:
+    """The lowest and highest value of each head, [heads] (recall.learn.value_bounds)."""
+    return value_bounds.value_bounds(
+        rewards,
+        blueprint.settings.sac.discount,
+        alpha,
+        blueprint.columns.action_size,
+        blueprint.target_entropy,
+    )
 
 
 def _by_head(batch: Batch, *values: Array) -> Array:
@@ -141,6 +162,8 @@ def update(
     batch = sample(blueprint, replay, stage, groups, number, drawn.rows)
     # What is differentiated and read; optimisers and targets move in the whole state below.
     part = take_heads(Networks.of(state.trainable), batch.heads).in_blocks(batch.rows)
+    rewards = value_bounds.widen(part.rewards["heads"], batch.reward, batch.head_of_row())
+    part = part._replace(rewards={"heads": rewards})
     weights = method.row_weights(batch, stage.task)
 
     def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
@@ -154,6 +177,10 @@ def update(
         state.method, gradients, batch, lambda weights: gradients_for(weights)[0]
     )
     trainable, norms = apply_gradients(blueprint, state.trainable, gradients, forward)
+    seen = jax.tree.map(
+        lambda leaf, value: put_heads(leaf, value, batch.heads), trainable.rewards["heads"], rewards
+    )
+    trainable = trainable._replace(rewards={"heads": seen})
     finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
     state = method.after_update(state._replace(trainable=trainable, failed_at=failed_at))
@@ -167,7 +194,15 @@ def update(
 
 
 def describe(blueprint: Blueprint, state: LearnerState) -> Metrics:
-    """What is told of a state rather than of an update, [task] each."""
+    """Metrics of the state itself, as opposed to one update, [task] each."""
     statistics, sigma = statistics_of(blueprint, state.trainable)
     alpha = jnp.exp(state.trainable.log_alpha["heads"])
-    return {"alpha": alpha, "mu": statistics.mean, "sigma": sigma}
+    bounds = bounds_of(blueprint, state.trainable.rewards["heads"], alpha)
+    low, high = (jnp.where(jnp.isfinite(bound), bound, jnp.nan) for bound in bounds)
+    return {
+        "alpha": alpha,
+        "mu": statistics.mean,
+        "sigma": sigma,
+        "q_lowest": low,
+        "q_highest": high,
+    }

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.methods.base import Method, Sampling
+from recall.nets.heads import summed_trunk
 from recall.types import Array, Batch, Gradients, Metrics, Params
 
 
@@ -69,9 +70,10 @@ class AGem(Method):
         if batch.stored is None:  # the first task: nothing to violate
             return gradients, {"violation": jnp.zeros(())}
         old = 1.0 - batch.new
-        reference = gradients_for(old / jnp.sum(old))
-        pair, violation = project(
-            {"actor": gradients.actor, "critic": gradients.critic},
-            {"actor": reference.actor, "critic": reference.critic},
+        # The two come from different rows, whose trunks are differentiated apart.
+        new, reference = (
+            {"actor": summed_trunk(each.actor), "critic": summed_trunk(each.critic)}
+            for each in (gradients, gradients_for(old / jnp.sum(old)))
         )
+        pair, violation = project(new, reference)
         return gradients._replace(**pair), {"violation": violation}

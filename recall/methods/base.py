@@ -42,7 +42,11 @@ class Method:
     rehearse: bool = True
     """Whether the SAC losses apply to the old half too, or only the method's own terms."""
     old_weight: Literal["equal", "per_task"] = "equal"
-    """How much the old half counts: as much as the new one, or as much for each old task."""
+    """How much the old half counts: as much as the new one, half each, or as much for each old
+    task, each 1 (the authors' code)."""
+    old_critics: Literal["bootstrap", "distil"] = "bootstrap"
+    """What the critics learn on the old half: targets bootstrapped from themselves, or the values
+    they had at the end of the task."""
     memory_per_task: int | None = 0
     """Transitions kept of each old task; None keeps all."""
     actor_heads: Sharing = "shallow"
@@ -52,7 +56,13 @@ class Method:
     normalise_targets: bool = False
     """PopArt on the targets of each head."""
     clip_norm: float | None = None
-    """Largest global norm of the actor's and of the critics' gradient."""
+    """Largest norm of a gradient: the actor's and the critics', of new and of old rows, each by
+    itself, so that none of them can scale down another."""
+    clip_critics: bool = True
+    """Whether the critics' gradients are clipped too."""
+    average_actor: float | None = None
+    """Share of the actor that moves, at every update, into an average that acts, is evaluated and
+    is distilled; None uses the actor itself."""
     best_return: bool = False
     """Start a new task from the old head that earns most on it, without uniform exploration."""
     reset_optimiser: bool = True
@@ -77,6 +87,15 @@ class Method:
             )
         if self.retraining_updates < 0:
             raise BadValueError(f"retraining_updates {self.retraining_updates} is negative")
+        if self.old_critics == "distil" and self.sampling != "halves":
+            raise BadValueError(
+                f"old_critics 'distil' with sampling {self.sampling!r}: what is distilled is the "
+                "old half of 'halves'"
+            )
+        if self.average_actor is not None and not 0 < self.average_actor <= 1:
+            raise BadValueError(
+                f"average_actor {self.average_actor} must be above 0 and at most 1, or None"
+            )
         if self.clip_norm is not None and self.clip_norm <= 0:
             raise BadValueError(f"clip_norm {self.clip_norm} must be positive, or None for none")
         if self.collects != "current" and self.memory_per_task is not None:
@@ -111,16 +130,20 @@ class Method:
         return actor
 
     def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
-        """[batch] how much each row counts in the SAC losses; sums to 1."""
+        """[batch] how much each row counts in the SAC losses.
+
+        Weights sum to 1, and to 1 for the new rows and each old task with `per_task`.
+        """
         if self.sampling == "everything":
             return jnp.full(batch.reward.shape, 1.0 / batch.reward.shape[0])
         new = batch.new / jnp.sum(batch.new)
         old_rows = jnp.sum(1.0 - batch.new)
         if not self.rehearse:
             return new
-        weight = jnp.where(self.old_weight == "per_task", old_tasks, 1) * (old_rows > 0)
         old = (1.0 - batch.new) / jnp.maximum(old_rows, 1.0)
-        return (new + weight * old) / (1.0 + weight)
+        if self.old_weight == "per_task":
+            return new + old_tasks * old
+        return (new + old) / (1.0 + (old_rows > 0))
 
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward

@@ -100,7 +100,7 @@ class Cloning(Method):
         stored = forward.batch.stored
         if not self.weight or stored is None:
             return 0.0, {}
-        loss = mean_of_old(forward.batch, self.policy_divergence(forward.policy, stored))
+        loss = mean_of_old(forward.batch, self.policy_divergence(forward.policy, stored.policy))
         return self.weight * loss, {"loss_clone_pi": loss}
 
     def critic_loss(

@@ -63,7 +63,7 @@ class Recall(Method):
         stored = forward.batch.stored
         if not self.distil or stored is None:
             return 0.0, {}
-        divergence = gaussian.kl(forward.policy, stored)
+        divergence = gaussian.kl(forward.policy, stored.policy)
         reduce = jnp.mean if self.distillation_kl == "mean" else jnp.sum
         loss = mean_of_old(forward.batch, reduce(divergence, axis=-1))
         return self.distillation_weight * loss, {"loss_distill": loss}

@@ -62,6 +62,26 @@ def in_blocks(heads: Any, rows: Rows | Array) -> Any:
     return Blocks(old, new)
 
 
+def twice_trunk(trunk: Any, rows: Rows | Array) -> Any:
+    """The shared layers for old and for new rows, where rows come in groups.
+
+    Differentiated as two, they have the gradients of old and of new rows apart.
+    """
+    return Blocks(trunk, trunk) if isinstance(rows, Rows) and rows.groups else trunk
+
+
+def one_trunk(params: Any) -> Any:
+    """A network whose rows all go through one trunk, for passes that are not differentiated."""
+    trunk = params["trunk"]
+    return params | {"trunk": trunk.new} if isinstance(trunk, Blocks) else params
+
+
+def summed_trunk(gradient: Any) -> Any:
+    """The gradient of a network's trunk over all rows."""
+    trunk = gradient["trunk"]
+    return gradient | {"trunk": trunk.old + trunk.new} if isinstance(trunk, Blocks) else gradient
+
+
 def joined(heads: Any) -> Any:
     """Blocks as one tree of heads again.
 

@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.nets import matmul
-from recall.nets.heads import Rows, head_of, in_blocks, take_heads
-from recall.nets.norm import norm_tanh
+from recall.nets.heads import Blocks, Rows, head_of, in_blocks, take_heads
+from recall.nets.norm import layer_norm, norm_tanh
 
 Array = jax.Array
 Params = dict[str, Any]  # {"trunk": [size], "heads": a tree of layers, each leaf [task, ...]}
@@ -69,6 +69,7 @@ class _Layers(nn.Module):
     normalise_first: bool
     half_inputs: bool
     outputs: int | None = None
+    normalise_others: bool = False
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -81,6 +82,13 @@ class _Layers(nn.Module):
                     x = matmul.half_norm_layer(x, *linear, *norm)
                 else:
                     x = norm_tanh(_dense(x, *linear), *norm)
+            elif self.normalise_others:
+                norm = _Norm(width, name=f"norm_{layer:02}")()
+                if self.half_inputs:
+                    before = matmul.half_layer(x, *linear, None)
+                else:
+                    before = _dense(x, *linear)
+                x = _activate(layer_norm(before, *norm), slope)
             elif self.half_inputs:
                 x = matmul.half_layer(x, *linear, slope)
             else:
@@ -96,7 +104,8 @@ class _Layers(nn.Module):
 class MultiHead:
     """A network with `inputs` numbers in, `outputs` out, for `tasks` tasks.
 
-    LayerNorm and tanh follow the first hidden layer, `activation` the others.
+    LayerNorm and tanh follow the first hidden layer, `activation` the others, behind LayerNorm
+    where `normalise_every` says so.
     """
 
     inputs: int
@@ -107,15 +116,24 @@ class MultiHead:
     activation: str = "relu"
     half_inputs: bool = False
     """Whether matrix products round their inputs to bfloat16."""
+    normalise_every: bool = False
 
     def _trunk(self) -> _Layers:
         shared = self.hidden[: self.shared_layers]
-        return _Layers(shared, self.activation, True, self.half_inputs)
+        return _Layers(
+            shared,
+            self.activation,
+            True,
+            self.half_inputs,
+            normalise_others=self.normalise_every,
+        )
 
     def _head(self) -> _Layers:
         own = self.hidden[self.shared_layers :]
         first = self.shared_layers == 0
-        return _Layers(own, self.activation, first, self.half_inputs, self.outputs)
+        return _Layers(
+            own, self.activation, first, self.half_inputs, self.outputs, self.normalise_every
+        )
 
     @property
     def features(self) -> int:
@@ -158,15 +176,24 @@ class MultiHead:
         then every head sees every row and each row keeps one answer, which is cheap for linear
         heads and exact for all.
         """
-        return self._answers(params["heads"], self.trunk(params, x), rows, self._one)
+        features = self._features(params["trunk"], x, rows)
+        return self._answers(params["heads"], features, rows, self._one)
 
     def apply_pair(self, params: Params, x: Array, rows: Rows | Array) -> Array:
         """[2, n, outputs] of two networks, trunk [2, size] and heads [task, 2, ...].
 
         The heads' axes stay in their order all the way: moving them would copy every parameter.
         """
-        features = jax.vmap(lambda trunk: self.trunk({"trunk": trunk}, x))(params["trunk"])
+        features = jax.vmap(lambda trunk: self._features(trunk, x, rows))(params["trunk"])
         return self._answers(params["heads"], features, rows, jax.vmap(self._one))
+
+    def _features(self, trunk: Array | Blocks, x: Array, rows: Rows | Array) -> Array:
+        """[n, inputs] -> [n, features]; new and old rows each through their trunk, if they have."""
+        if not isinstance(trunk, Blocks) or not isinstance(rows, Rows):
+            return self.trunk({"trunk": trunk}, x)
+        new = self.trunk({"trunk": trunk.new}, x[: rows.new])
+        old = self.trunk({"trunk": trunk.old}, x[rows.new :])
+        return jnp.concatenate([new, old])
 
     def _answers(
         self, heads: Any, features: Array, rows: Rows | Array, one: Callable[..., Array]

@@ -1,0 +1,59 @@
+"""The values that a task's rewards allow, and targets kept within them.
+
+With rewards between r_min and r_max no discounted return leaves
+
+    [min(r_min, r_min / (1 - gamma)), max(r_max, r_max / (1 - gamma))]
+
+(the smaller and the larger of one step and of infinitely many: an episode may end at any time).
+Soft values also hold alpha times an entropy of at most log 2 per action dimension; below zero
+they are allowed what the target entropy costs.
+
+Nothing new is collected for an old task, and the minimum of two critics is biased downwards where
+data do not correct it. PopArt rescales whatever comes, so that bias can grow without limit
+(docs/learning.md). Bounded targets cannot.
+"""
+
+import math
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from recall.types import Array
+
+
+class RewardRange(NamedTuple):
+    """The smallest and largest reward seen of each task, [task]."""
+
+    lowest: Array
+    highest: Array
+
+
+def init(tasks: int) -> RewardRange:
+    """Return the range of tasks of which no reward was seen."""
+    return RewardRange(*(jnp.full(tasks, value, jnp.float32) for value in (jnp.inf, -jnp.inf)))
+
+
+def widen(rewards: RewardRange, reward: Array, head: Array) -> RewardRange:
+    """Add the rewards [batch] of a batch's rows, each to the range [heads] of its head."""
+    mine = head == jnp.arange(rewards.lowest.shape[0])[:, None]  # [heads, batch]
+    lowest = jnp.min(jnp.where(mine, reward, jnp.inf), axis=1)
+    highest = jnp.max(jnp.where(mine, reward, -jnp.inf), axis=1)
+    return RewardRange(
+        jnp.minimum(rewards.lowest, lowest), jnp.maximum(rewards.highest, highest)
+    )
+
+
+def value_bounds(
+    rewards: RewardRange,
+    discount: float,
+    alpha: Array,
+    action_size: int,
+    target_entropy: float,
+) -> tuple[Array, Array]:
+    """Return the lowest and highest value [heads] that these rewards allow."""
+    horizon = 1.0 / (1.0 - discount) if discount < 1.0 else math.inf
+    low = jnp.minimum(rewards.lowest, rewards.lowest * horizon)
+    high = jnp.maximum(rewards.highest, rewards.highest * horizon)
+    least = min(target_entropy, 0.0) * horizon
+    most = action_size * math.log(2.0) * horizon
+    return low + discount * alpha * least, high + discount * alpha * most

@@ -138,6 +138,9 @@ class Trainer:
     def _train_stage(self) -> None:
         # A fleet that was stopped in the middle of an evaluation resumes with that evaluation.
         while True:
+            at_end = self.clock.steps == self.course.steps_per_stage
+            if at_end:
+                self._end_task()
             if self._evaluation_is_due():
                 self._evaluate()
             if jax.default_backend() == "cpu":
@@ -145,7 +148,7 @@ class Trainer:
                 # one to wait for, not two. An accelerator must not be kept waiting for its next.
                 jax.block_until_ready(self.state)
             self._save_if_due()
-            if self.clock.steps == self.course.steps_per_stage:
+            if at_end:
                 return
             self.advance()
             self.watcher.on_steps(self.total_steps)
@@ -208,31 +211,44 @@ class Trainer:
         self.clock.updates += updates
         return metrics
 
-    def _end_stage(self) -> None:
-        number, stage, clock = self.clock.stage, self.stage(), self.clock
-        if clock.retrained < 0:
-            self.state = spread(
-                fleet.end_task(self.blueprint, self.state, self.experience.replay, stage)
-            )
-            clock.retrained = 0
-        if self.spec.method.retraining_updates and number < self.course.stages - 1:
-            self._retrain()
-        self.experience.retire(self.state, stage)
-        for task in self.course.learnt(number):
-            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
-        clock.stage, clock.steps, clock.retrained = number + 1, 0, -1
-        self.save()
-        self.watcher.on_task_end(self.course.current(number))
+    def _end_task(self) -> None:
+        """Call the method's hook for the end of a task and retrain, unless that has been done.
 
-    def _retrain(self) -> None:
+        The stage's last evaluation follows, as in Continual World: it measures the policies that
+        the stage leaves behind.
+        """
+        clock = self.clock
+        if clock.retrained < 0:
+            replay = self.experience.replay
+            self.state = spread(fleet.end_task(self.blueprint, self.state, replay, self.stage()))
+            clock.retrained = 0
+        last = clock.stage == self.course.stages - 1
+        updates = 0 if last else self.spec.method.retraining_updates
+        if clock.retrained < updates:
+            self._retrain(updates)
+
+    def _retrain(self, updates: int) -> None:
         self.watcher.on_activity("retraining")
-        while self.clock.retrained < self.spec.method.retraining_updates:
+        while self.clock.retrained < updates:
             self.learn()
             self.clock.retrained += self.spec.settings.learner.updates_per_burst
-            # Nothing is collected meanwhile that would hold the loop back: it would queue them all.
+            if self.clock.retrained >= updates:  # before it can be saved as done
+                self.state = spread(
+                    fleet.end_retraining(self.blueprint, self.state, sent(self.task))
+                )
+            # No chunk is collected meanwhile, so without waiting all bursts would be queued.
             jax.block_until_ready(self.state)
             self._save_if_due()
-        self.state = spread(fleet.end_retraining(self.blueprint, self.state, sent(self.task)))
+
+    def _end_stage(self) -> None:
+        """Retire the stage's transitions, write its policies and save the start of the next."""
+        number = self.clock.stage
+        self.experience.retire(self.state, self.stage())
+        for task in self.course.learnt(number):
+            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+        self.clock.stage, self.clock.steps, self.clock.retrained = number + 1, 0, -1
+        self.save()
+        self.watcher.on_task_end(self.course.current(number))
 
     def _evaluation_is_due(self) -> bool:
         if self.clock.steps == 0 or self.clock.evaluated == self.total_steps:

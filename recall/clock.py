@@ -14,4 +14,5 @@ class Clock:
     retrained: int = -1  # updates without new data after the stage; -1 before its end
     evaluated: int = -1  # total steps at the last evaluation
     failed: dict[str, int] = field(default_factory=dict)  # run -> total step
+    symptoms: dict[str, int] = field(default_factory=dict)  # counted by recall.results.health
     episodes: list[list[Any]] = field(default_factory=list)  # ended since recorded

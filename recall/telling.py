@@ -12,7 +12,8 @@ import numpy as np
 from recall.clock import Clock
 from recall.errors import RecallError
 from recall.learn import fleet
-from recall.results.records import training_records
+from recall.results import health
+from recall.results.records import health_record, training_records
 from recall.results.store import Store
 from recall.spec import FleetSpec
 from recall.types import LearnerState
@@ -26,8 +27,9 @@ class Telling:
     """Writes down and shows how the runs of a fleet do."""
 
     def __init__(self, spec: FleetSpec, store: Store, watcher: Watcher):
-        self._runs = spec.runs
         self._names = [run.name for run in spec.runs]
+        self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._course = spec.course
         self._store, self._watcher = store, watcher
 
     def evaluation(self, clock: Clock, step: int, records: Sequence[dict[str, Any]]) -> None:
@@ -45,13 +47,24 @@ class Telling:
         records = training_records(step, alive, episodes, values)
         self._store.append("training", records)
         self._watcher.on_training(records)
+        self._check_health(clock, step, records)
+
+    def _check_health(self, clock: Clock, step: int, records: Sequence[dict[str, Any]]) -> None:
+        """Report what these training records show to be wrong, each problem once."""
+        learnt = self._course.learnt(clock.stage)
+        for record in records:
+            run = record["run"]
+            found = health.symptoms(record, learnt, self._tasks[run])
+            for symptom in health.due(found, clock.symptoms, self._names[run]):
+                self._store.append("training", [health_record(run, step, symptom)])
+                self._watcher.on_health(self._names[run], step, symptom.message)
 
     def check_rows(self, clock: Clock, step: int, rows: Array, positions: Sequence[int]) -> None:
         """Tell of runs whose task gave no number in a chunk, rows [run, part, step, columns]."""
         for part, position in enumerate(positions):
             finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
             for run in np.flatnonzero(~finite.all(axis=1)):
-                task = task_label(self._runs[run].tasks[position])
+                task = self._tasks[run][position]
                 first = step + int(np.argmin(finite[run])) + 1
                 reason = f"{task} gave a number that is not finite"
                 self._fail(clock, self._names[run], first, reason)

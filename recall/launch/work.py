@@ -15,7 +15,7 @@ from recall.results.folder import FolderHeldError
 from recall.spec import FleetSpec
 from recall.watch import Several, Watcher
 from recall.watch.base import Record
-from recall.watch.lines import failure_text
+from recall.watch.lines import failure_text, health_text
 from recall.watch.tensorboard import TensorBoard
 
 _SECONDS_BETWEEN_STEPS = 0.5
@@ -91,6 +91,10 @@ class Reporter(Watcher):
         """Pass on."""
         text = failure_text(name, step, reason, self._runs)
         self._tell(Event(self._name, "message", text=text))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Pass the warning on."""
+        self._tell(Event(self._name, "message", text=health_text(name, step, warning)))
 
     def on_message(self, message: str) -> None:
         """Pass on."""

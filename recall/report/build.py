@@ -10,6 +10,7 @@ from rich.markup import escape
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.cost import read_benches
 from recall.report.figures import Gallery, draw_all
+from recall.report.health import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.table import Table
@@ -82,11 +83,16 @@ def make_report(
 
 
 def problems_of(board: ScoreBoard) -> tuple[str, ...]:
-    """Those of gathering, then those found since: in the metrics and in the training records."""
+    """Those of gathering, then those of metrics and training records, then health warnings."""
     collection = board.collection
-    found = (run.training_problem for run in collection.runs)
-    training = [problem for problem in found if problem is not None]
-    return tuple(dict.fromkeys([*collection.problems, *board.problems, *training]))
+    training = (run.training_problem for run in collection.runs)
+    found = [
+        *collection.problems,
+        *board.problems,
+        *(problem for problem in training if problem is not None),
+        *health_problems(collection),
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:

@@ -9,6 +9,7 @@ from recall.errors import RecallError
 from recall.results.evaluations import RunCurves, read_curves
 from recall.results.run import RunResult
 from recall.results.store import read_description
+from recall.results.training import read_warnings
 from recall.results.variants import settings_of
 
 
@@ -43,6 +44,8 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         return [], [f"{folder} has no evaluations yet: left out."]
     curves, unread = read_curves(path, len(listed), tasks)
     outcome, problems = _outcome(folder)
+    warnings, unreadable = read_warnings(folder)
+    problems += [unreadable] if unreadable else []
     if unread:
         problems.append(f"{path}: {unread} lines cannot be used and were left out.")
     runs = []
@@ -62,6 +65,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             index=index,
             finished=outcome is not None,
             failed_at=(outcome or {}).get("failed", {}).get(run["name"]),
+            warnings=warnings.get(index, ()),
         )
         problems += _wrong_with(result, found)
         if len(found.steps):

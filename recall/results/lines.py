@@ -36,6 +36,13 @@ def read_run(path: Path, run: int) -> tuple[list[Record], int]:
     return [record for record in records if record.get("run") == run], broken
 
 
+def read_marked(path: Path, mark: bytes) -> list[Record]:
+    """Return the records of the lines that contain `mark`; other lines are not parsed."""
+    with path.open("rb") as file:
+        lines = [line for line in file if mark in line and line.endswith(b"\n")]
+    return _parsed(lines)[0]
+
+
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:
     try:
         records = json.loads(b"[" + b",".join(lines) + b"]")

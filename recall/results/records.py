@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from recall.results.health import Symptom
+
 Array = np.ndarray
 Record = dict[str, Any]
 
@@ -21,6 +23,17 @@ def score_records(scores: Array, best: Array, step: int, position: int) -> list[
         }
         for run in range(len(scores))
     ]
+
+
+def health_record(run: int, step: int, symptom: Symptom) -> Record:
+    """Return the record of a health warning."""
+    return {
+        "run": run,
+        "step": step,
+        "position": symptom.position,
+        "health": symptom.kind,
+        "message": symptom.message,
+    }
 
 
 def training_records(

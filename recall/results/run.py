@@ -49,6 +49,8 @@ class RunResult:
     finished: bool = True
     failed_at: int | None = None
     """The step at which its numbers stopped being numbers, if they did."""
+    warnings: tuple[dict[str, Any], ...] = ()
+    """The records of its health warnings (recall.results.health)."""
     seconds: float | None = None
     """Of its fleet's training, divided by the fleet's runs, where a study noted it."""
     source: str = "recall"

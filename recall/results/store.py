@@ -2,7 +2,7 @@
 
     run.json            what ran: settings, method, runs, versions, machine
     evaluations.jsonl   one line per run, evaluation, task and mode
-    training.jsonl      one line per run and record step
+    training.jsonl      one line per run and record step; choices of heads; health warnings
     outcome.json        written at the end: finished, failed runs
 
 Everything that draws, tabulates or resumes reads these and nothing else. Records hold no times

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.lines import Record, read_run
+from recall.results.lines import Record, read_marked, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
+_APART = ("head_returns", "health")  # keys of records that are no rows of the columns
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,12 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
     except FileNotFoundError:
         return Training({}, [])
     except OSError as error:
-        return Training({}, [], f"{path} cannot be read ({error.strerror}): left out.")
+        return Training({}, [], _unreadable(path, error))
     choices = [record for record in records if "head_returns" in record]
     rows = [
         record
         for record in records
-        if "head_returns" not in record and isinstance(record.get("step"), int)
+        if not any(key in record for key in _APART) and isinstance(record.get("step"), int)
     ]
     names = dict.fromkeys(chain.from_iterable(rows))
     columns = {
@@ -46,6 +47,31 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
     }
     wrong = f"{path}: {broken} lines cannot be used and were left out." if broken else None
     return Training(columns, choices, wrong)
+
+
+def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | None]:
+    """Return the health warnings of each run of a fleet, and what is wrong with the file."""
+    path = folder / "training.jsonl"
+    try:
+        records = read_marked(path, b'"health"')
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        return {}, _unreadable(path, error)
+    warnings: dict[int, tuple[Record, ...]] = {}
+    for record in filter(_is_warning, records):
+        warnings[record["run"]] = (*warnings.get(record["run"], ()), record)
+    return warnings, None
+
+
+def _is_warning(record: Record) -> bool:
+    """Return True if a record has all that a report says of a warning."""
+    types = {"run": int, "step": int, "health": str, "message": str}
+    return all(isinstance(record.get(name), kind) for name, kind in types.items())
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"{path} cannot be read ({error.strerror}): left out."
 
 
 def _array(column: list[Any], tasks: int) -> Array:

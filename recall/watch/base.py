@@ -36,6 +36,9 @@ class Watcher:
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """A run has failed; the others go on."""
 
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """A run has a problem that it did not have before; it keeps training."""
+
     def on_message(self, message: str) -> None:
         """Something a person should know."""
 
@@ -80,6 +83,10 @@ class Several(Watcher):
     def on_failure(self, name: str, step: int, reason: str) -> None:  # noqa: D102
         for watcher in self.watchers:
             watcher.on_failure(name, step, reason)
+
+    def on_health(self, name: str, step: int, warning: str) -> None:  # noqa: D102
+        for watcher in self.watchers:
+            watcher.on_health(name, step, warning)
 
     def on_message(self, message: str) -> None:  # noqa: D102
         for watcher in self.watchers:

@@ -67,6 +67,10 @@ class Lines(Watcher):
         self._progress.failed(name)
         self._tell(failure_text(name, step, reason, len(self._progress.spec.runs)))
 
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Print what is wrong with the run."""
+        self._tell(health_text(name, step, warning))
+
     def on_message(self, message: str) -> None:
         """Pass on."""
         self._tell(message)
@@ -76,3 +80,8 @@ def failure_text(name: str, step: int, reason: str, runs: int) -> str:
     """What is said of a failed run of a fleet of so many."""
     others = "; the other runs go on" if runs > 1 else ""
     return f"run {name} failed at step {step:,}: {reason}{others}"
+
+
+def health_text(name: str, step: int, warning: str) -> str:
+    """Return the line that warns of an unwell run."""
+    return f"warning: run {name} at step {step:,}: {warning}"

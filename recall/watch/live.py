@@ -11,7 +11,7 @@ from rich.text import Text
 
 from recall.spec import FleetSpec
 from recall.watch.base import Record, Watcher
-from recall.watch.lines import failure_text
+from recall.watch.lines import failure_text, health_text
 from recall.watch.progress import Progress
 
 _REFRESHES_PER_SECOND = 4
@@ -62,6 +62,10 @@ class LiveView(Watcher):
         self._progress.failed(name)
         text = failure_text(name, step, reason, len(self._progress.spec.runs))
         self._console.print(Text(text, style="red"))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Print what is wrong with the run, above the view."""
+        self._console.print(Text(health_text(name, step, warning), style="yellow"))
 
     def on_message(self, message: str) -> None:
         """Pass on."""

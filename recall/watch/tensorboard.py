@@ -22,10 +22,12 @@ class TensorBoard(Watcher):
     def __init__(self) -> None:
         self._files: list[_EventFile] = []
         self._tasks: list[list[str]] = []
+        self._names: list[str] = []
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Open a file for each run; what an interrupted fleet wrote further on is dropped."""
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._names = [run.name for run in spec.runs]
         self._files = [
             _EventFile(folder / "tensorboard" / run.name, total_steps) for run in spec.runs
         ]
@@ -42,6 +44,10 @@ class TensorBoard(Watcher):
         for record in records:
             scalars = training_scalars(record, self._tasks[record["run"]])
             self._files[record["run"]].write(record["step"], dict(scalars))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Add the warning to the run's texts."""
+        self._files[self._names.index(name)].write_text(step, "health", warning)
 
     def close(self) -> None:
         """Close the files."""
@@ -85,6 +91,12 @@ class _EventFile:
 
         values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
         self._append(step=step, summary=Summary(value=values))
+
+    def write_text(self, step: int, tag: str, text: str) -> None:
+        """Add a text."""
+        from tensorboardX.summary import text as text_summary
+
+        self._append(step=step, summary=text_summary(tag, text))
 
     def _append(self, **fields: Any) -> None:
         from tensorboardX.proto.event_pb2 import Event  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from typing import Any
 from recall.errors import BadValueError
 from recall.spec import FleetSpec
 from recall.watch.base import Record, Watcher
+from recall.watch.lines import health_text
 from recall.watch.tensorboard import EVALUATED, training_scalars
 from recall.worlds.registry import task_label
 
@@ -25,12 +26,14 @@ class WeightsAndBiases(Watcher):
         self._project = project
         self._runs: list[Any] = []
         self._tasks: list[list[str]] = []
+        self._names: list[str] = []
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Open a W&B run for each run."""
         import wandb
 
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._names = [run.name for run in spec.runs]
         self._runs = [
             wandb.init(
                 project=self._project,
@@ -58,6 +61,11 @@ class WeightsAndBiases(Watcher):
             tasks = self._tasks[record["run"]]
             values = dict(training_scalars(record, tasks))
             self._runs[record["run"]].log(values | {"step": record["step"]})
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Send an alert. W&B drops a second one with the same title within a minute."""
+        run = self._runs[self._names.index(name)]
+        run.alert(title=warning, text=health_text(name, step, warning))
 
     def close(self) -> None:
         """Finish the W&B runs."""

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from recall.launch.board import Lines, LiveBoard
 from recall.launch.jobs import Event, Job
+from recall.launch.work import Reporter
 from recall.studies.run import plan_study
 from tests.studies.small_studies import CHOICES, FLEETS, ROOM, STUDY
 
@@ -71,3 +72,10 @@ def test_a_terminal_shows_every_fleet_in_one_picture(tmp_path):
     assert "evaluating" in row
     assert "success 25%" in row
     assert "a word" in console.file.getvalue()
+
+
+def test_a_health_warning_of_a_fleet_reaches_the_board_as_a_message():
+    told = []
+    Reporter(ONE, told.append).on_health("recall-push-seed0", 1_000, "it is odd")
+    text = "warning: run recall-push-seed0 at step 1,000: it is odd"
+    assert told == [Event(ONE, "message", text=text)]

@@ -1,10 +1,11 @@
 """A whole report: from folders to files, with the bad folders left out and told."""
 
+import html
 import json
 
 import numpy as np
 import pytest
-from written import STEPS, learns_each_task, write_fleet
+from written import STEPS, append_training, learns_each_task, write_fleet
 
 import recall
 from recall.cli import main
@@ -97,6 +98,33 @@ def test_training_records_that_cannot_be_used_are_told(tmp_path):
     assert np.isnan(columns["q_value"][0]).all()
     assert columns["loss_q"][1] == 250.0
     assert problems_of(board) == (f"{path}: 1 lines cannot be used and were left out.",)
+
+
+def warning(run, step, kind, message="what it means"):
+    return {"run": run, "step": step, "position": 0, "health": kind, "message": message}
+
+
+def test_health_warnings_are_a_line_for_each_method_and_kind(tmp_path):
+    runs = tmp_path / "runs"
+    many = write_fleet(runs / "a", "recall", "push,hammer", seeds=range(5))
+    late = (warning(run, 900, "collapsed_temperature") for run in range(3))
+    append_training(many, *late, warning(1, 500, "collapsed_temperature", "the <first>"))
+    append_training(many, warning(4, 700, "dormant_policy_units"))
+    other = write_fleet(runs / "b", "ewc", "push,hammer", seeds=range(5), finished=False)
+    append_training(other, warning(0, 100, "collapsed_temperature"))
+    made = recall.make_report(runs, tmp_path / "out", figures=False)
+    assert made.problems[-3:] == (
+        f"EWC: collapsed temperature in 1 of 5 runs. The first was ewc-push,hammer-seed0 in "
+        f"{other} at step 100: what it means.",
+        f"RECALL: collapsed temperature in 3 of 5 runs. The first was recall-push,hammer-seed1 in "
+        f"{many} at step 500: the <first>.",
+        f"RECALL: dormant policy units in 1 of 5 runs. The first was recall-push,hammer-seed4 in "
+        f"{many} at step 700: what it means.",
+    )
+    text, page = ((tmp_path / "out" / name).read_text() for name in ("report.md", "index.html"))
+    for problem in made.problems:
+        assert problem in text
+        assert html.escape(problem) in page
 
 
 def test_a_run_without_a_number_where_one_is_needed_is_told_and_left_out(tmp_path):

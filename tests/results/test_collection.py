@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from written import EVERY, STEPS, learns_each_task, write_fleet
+from written import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 from recall.results.collection import gather
 from recall.results.scores import Measure, ScoreBoard
@@ -38,9 +38,7 @@ def test_a_fleet_is_read_whole(tmp_path):
 def test_training_records_are_read_as_columns_when_asked_for(tmp_path):
     folder = write_fleet(tmp_path / "a", "recall", seeds=(0, 1))
     scored = {"run": 1, "step": STEPS, "position": 1, "head_returns": [4.0], "best_head": 0}
-    with (folder / "training.jsonl").open("a") as file:
-        file.write(json.dumps(scored) + "\n")
-        file.write(json.dumps({"run": 1, "step": 2 * STEPS + 1, "dormant": 0.5}) + "\n")
+    append_training(folder, scored, {"run": 1, "step": 2 * STEPS + 1, "dormant": 0.5})
     first, second = gather(folder).runs
     assert first.training["loss_q"].tolist() == first.training["step"].tolist()
     assert second.training["q_value"][0] == pytest.approx([1.0, np.nan], nan_ok=True)
@@ -48,6 +46,20 @@ def test_training_records_are_read_as_columns_when_asked_for(tmp_path):
     assert np.isnan(second.training["loss_q"][-1])
     assert second.head_choices == [scored]
     assert not first.head_choices
+
+
+def test_health_warnings_are_read_with_their_run_and_kept_out_of_the_columns(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall", seeds=(0, 1), finished=False)
+    plain = gather(folder).runs[1].training
+    warning = {"run": 1, "step": STEPS, "position": 1, "health": "odd", "message": "it is odd"}
+    append_training(folder, warning, {"run": 1, "step": "x", "health": 3})
+    with (folder / "training.jsonl").open("a") as file:
+        file.write(json.dumps(warning))  # cut short by a crash
+    first, second = gather(folder).runs
+    assert first.warnings == ()
+    assert second.warnings == (warning,)
+    assert second.training.keys() == plain.keys()
+    assert second.training["step"].tolist() == plain["step"].tolist()
 
 
 def test_folders_are_found_at_any_depth_and_read_once(tmp_path):

@@ -53,6 +53,12 @@ def write_fleet(
     return folder
 
 
+def append_training(folder: Path, *records: dict[str, Any]) -> None:
+    """Add lines to the training records of a fleet."""
+    with (folder / "training.jsonl").open("a") as file:
+        file.writelines(json.dumps(record) + "\n" for record in records)
+
+
 def _evaluation(
     spec: Any, step: int, success: Success, failed: dict[str, int]
 ) -> list[dict[str, Any]]:

@@ -1,29 +1,14 @@
 """What people see of a fleet, and that looking changes nothing."""
 
-import io
-import struct
-
 import pytest
-from rich.console import Console
+from shown import Seen, events
 from small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
-from tensorboardX.proto.event_pb2 import Event
 
 from recall.errors import BadValueError
 from recall.watch import Several
-from recall.watch.lines import Lines
-from recall.watch.live import LiveView
 from recall.watch.progress import Progress
 from recall.watch.tensorboard import TensorBoard
 from recall.watch.wandb import WeightsAndBiases
-
-
-class Seen:
-    """Three watchers at once, and what they showed."""
-
-    def __init__(self):
-        self.lines, self.screen = io.StringIO(), io.StringIO()
-        console = Console(file=self.screen, force_terminal=True, width=120, color_system=None)
-        self.watcher = Several([Lines(self.lines), LiveView(console), TensorBoard()])
 
 
 @pytest.fixture(scope="module")
@@ -74,21 +59,6 @@ def test_the_live_view_has_bars_and_a_table_of_every_run_and_task(watched):
         "failed at step 77: it broke",
     ):
         assert text in screen, text
-
-
-def events(folder):
-    """(tag, step) of every scalar in a folder of TensorBoard events."""
-    found = []
-    for path in sorted(folder.glob("events.*")):
-        content = path.read_bytes()
-        while content:
-            (length,) = struct.unpack("<Q", content[:8])
-            event = Event.FromString(content[12 : 12 + length])
-            content = content[16 + length :]
-            found += [(value.tag, event.step) for value in event.summary.value]
-            if event.session_log.status == 1:  # what stands at this step or later is dropped
-                found = [(tag, step) for tag, step in found if step < event.step]
-    return found
 
 
 def test_tensorboard_has_every_number_of_every_run(watched):

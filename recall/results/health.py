@@ -1,0 +1,139 @@
+"""Checks of a run's training records for signs that it no longer learns as it should.
+
+    kind                        seen in a record as                   means
+    vanished_policy_gradient    grad_norm_pi near 0                   the policy no longer changes
+    collapsed_temperature       alpha of a task in training near 0    the policy no longer explores
+    diverging_critics           mean Q of a task outside its bounds   its policy follows a wrong Q
+    dormant_policy_units        half its hidden units do nothing      the policy loses plasticity
+    dormant_critic_units        half their hidden units do nothing    the critics lose plasticity
+
+A symptom is what one record shows. It is reported once for each run, task and kind, as soon as
+enough records have shown it. The run keeps training: whether to stop it is for the user to decide.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+VANISHED_POLICY_GRADIENT = "vanished_policy_gradient"
+COLLAPSED_TEMPERATURE = "collapsed_temperature"
+DIVERGING_CRITICS = "diverging_critics"
+DORMANT_POLICY_UNITS = "dormant_policy_units"
+DORMANT_CRITIC_UNITS = "dormant_critic_units"
+
+LOWEST_GRADIENT_NORM = 1e-6
+"""Far below the norm of a policy that learns. Runs whose ReLU units had all died had exactly 0."""
+LOWEST_ALPHA = 1e-8
+"""Healthy temperatures on the robots lie between 1e-4 and 0.2. Collapsing ones sink to 0."""
+Q_MARGIN = 0.05
+"""Share of the allowed range by which Q may overshoot: critics do so slightly while they learn."""
+Q_RECORDS = 3
+"""Records that must show Q outside its bounds, because the first updates of a task may throw it
+out for a moment. All other symptoms are reported from their first record on."""
+TOO_MANY_DORMANT = 0.5
+"""Share of hidden units. If all ReLU units are dead, it is 0.5 in a network of two hidden layers,
+because the first one has tanh, and more in deeper networks."""
+
+
+class Symptom(NamedTuple):
+    """What one training record shows to be wrong with one task of a run."""
+
+    kind: str
+    position: int
+    message: str
+
+
+def symptoms(
+    record: Mapping[str, Any], learnt: Sequence[int], tasks: Sequence[str]
+) -> list[Symptom]:
+    """Return the symptoms that one run's training record shows.
+
+    `learnt` are the positions of the tasks in training, the current one last, and `tasks` the
+    names of all tasks of the run. Metrics that the record lacks are not checked.
+    """
+    found: list[Symptom] = []
+    if "grad_norm_pi" in record:
+        found += _of_gradient(record["grad_norm_pi"], learnt, tasks)
+    if "alpha" in record:
+        found += _of_temperature(record["alpha"], learnt, tasks)
+    if "q_value" in record and "q_lowest" in record:
+        found += _of_critics(record["q_value"], record["q_lowest"], record["q_highest"], tasks)
+    for metric, kind, network in (
+        ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
+        ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
+    ):
+        if metric in record:
+            found += _of_units(record[metric], kind, network, learnt[-1], tasks)
+    return found
+
+
+def _of_gradient(norm: float, learnt: Sequence[int], tasks: Sequence[str]) -> Iterator[Symptom]:
+    if norm < LOWEST_GRADIENT_NORM:
+        where = tasks[learnt[-1]] if len(learnt) == 1 else "all tasks"
+        message = (
+            f"the policy gradient on {where} has vanished (norm {norm:.2g}), so the policy no "
+            "longer learns"
+        )
+        yield Symptom(VANISHED_POLICY_GRADIENT, learnt[-1], message)
+
+
+def _of_temperature(
+    alpha: Sequence[float], learnt: Sequence[int], tasks: Sequence[str]
+) -> Iterator[Symptom]:
+    for position in learnt:
+        if alpha[position] < LOWEST_ALPHA:
+            message = (
+                f"the temperature of {tasks[position]} has collapsed (alpha "
+                f"{alpha[position]:.2g}), so its policy no longer explores"
+            )
+            yield Symptom(COLLAPSED_TEMPERATURE, position, message)
+
+
+def _of_critics(
+    q_value: Sequence[float],
+    q_lowest: Sequence[float],
+    q_highest: Sequence[float],
+    tasks: Sequence[str],
+) -> Iterator[Symptom]:
+    """Yield a symptom for each task, old or new, whose mean Q its rewards do not allow.
+
+    NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
+    """
+    q, low, high = (np.array(values, float) for values in (q_value, q_lowest, q_highest))
+    # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
+    least, most = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    margin = Q_MARGIN * (most - least)
+    for position in np.flatnonzero((q < least - margin) | (q > most + margin)).tolist():
+        message = (
+            f"the mean Q of {tasks[position]} is {q[position]:.3g}, but its rewards only allow "
+            f"values from {low[position]:.3g} to {high[position]:.3g}: its critics diverge, and "
+            "its policy follows them"
+        )
+        yield Symptom(DIVERGING_CRITICS, position, message)
+
+
+def _of_units(
+    share: float, kind: str, network: str, position: int, tasks: Sequence[str]
+) -> Iterator[Symptom]:
+    if share >= TOO_MANY_DORMANT:
+        message = (
+            f"{share:.0%} of the hidden units of the {network} are dormant on {tasks[position]}, "
+            "so little of the network is left to learn with"
+        )
+        yield Symptom(kind, position, message)
+
+
+def due(found: Sequence[Symptom], counts: dict[str, int], run: str) -> list[Symptom]:
+    """Add the symptoms of one record to `counts`; return those that are to be reported now.
+
+    `counts` holds, for each run, task and kind, how many records have shown the symptom. A
+    symptom is due exactly once: when its count reaches the number of records that it needs.
+    """
+    now = []
+    for symptom in found:
+        key = f"{run}/{symptom.position}/{symptom.kind}"
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] == (Q_RECORDS if symptom.kind == DIVERGING_CRITICS else 1):
+            now.append(symptom)
+    return now

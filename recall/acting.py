@@ -23,10 +23,6 @@ class Acting:
         self._uniform_steps = spec.settings.schedule.uniform_steps
         self._best_return = spec.method.best_return
 
-    def flat(self, state: LearnerState, position: int) -> jax.Array:
-        """Flat policies [run, size] of the task at `position`, not waited for."""
-        return fleet.flat_policies(self._blueprint, state, sent(position))
-
     def policies(self, state: LearnerState, clock: Clock, ahead: int = 0) -> Policies:
         """Those of `state` for the next chunk, or for the one that starts `ahead` steps later.
 
@@ -38,7 +34,7 @@ class Acting:
         policies: Policies = {
             position: None
             if uniform and position in self._course.learnt(stage)
-            else self.flat(state, position)
+            else fleet.flat_policies(self._blueprint, state, sent(position), collecting=True)
             for position in self._course.chunk(stage, self._course.steps_at(stage, steps))
         }
         for flat in policies.values():

@@ -100,8 +100,8 @@ class Trainer:
         return self.experience.stage(self.clock.stage, self.total_steps)
 
     def policies(self, position: int) -> Array:
-        """Flat policies [run, size] of the task at `position`."""
-        return np.asarray(self.acting.flat(self.state, position))
+        """Flat policies [run, size] of the task at `position`, as they are evaluated."""
+        return np.asarray(fleet.flat_policies(self.blueprint, self.state, sent(position)))
 
     # The loop.
 

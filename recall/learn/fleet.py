@@ -113,7 +113,7 @@ def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Sta
     def one_run(state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), stage.task)
         trainable, task = state.trainable, stage.task
-        actor = blueprint.method.actor_for_task(state.method, acting_actor(state), task)
+        actor = blueprint.method.actor_for_task(state.method, evaluated_actor(state), task)
         statistics, sigma = statistics_of(blueprint, trainable)
         critic = take_heads(trainable.critic, task[None])
 
@@ -176,8 +176,8 @@ def copy_head(
     return state._replace(trainable=new)
 
 
-def acting_actor(state: LearnerState) -> Any:
-    """The actor's parameters that act: their average, where the method keeps one."""
+def evaluated_actor(state: LearnerState) -> Any:
+    """The actor's parameters that are evaluated and distilled: their average, if there is one."""
     trainable = state.trainable
     return trainable.actor if trainable.averaged is None else trainable.averaged
 
@@ -243,15 +243,18 @@ def _plasticity(
         return jax.vmap(one_run)(state, replay)
 
 
-@partial(jax.jit, static_argnames=("blueprint",))
-def flat_policies(blueprint: Blueprint, state: LearnerState, task: Array) -> Array:
+@partial(jax.jit, static_argnames=("blueprint", "collecting"))
+def flat_policies(
+    blueprint: Blueprint, state: LearnerState, task: Array, collecting: bool = False
+) -> Array:
     """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out.
 
-    A run that failed acts from zeros.
+    Training data are collected with the actor itself. A failed run acts from zeros.
     """
 
     def one_run(state: LearnerState) -> Array:
-        actor = blueprint.method.actor_for_task(state.method, acting_actor(state), task)
+        params = state.trainable.actor if collecting else evaluated_actor(state)
+        actor = blueprint.method.actor_for_task(state.method, params, task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])
         return jnp.nan_to_num(flat, posinf=0.0, neginf=0.0)

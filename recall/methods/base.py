@@ -61,8 +61,8 @@ class Method:
     clip_critics: bool = True
     """Whether the critics' gradients are clipped too."""
     average_actor: float | None = None
-    """Share of the actor that moves, at every update, into an average that acts, is evaluated and
-    is distilled; None uses the actor itself."""
+    """Share of the actor that moves, at every update, into an average that is evaluated, scored on
+    new tasks and distilled, while the actor itself collects; None uses the actor for all."""
     best_return: bool = False
     """Start a new task from the old head that earns most on it, without uniform exploration."""
     reset_optimiser: bool = True

@@ -76,6 +76,11 @@ class PackNet(Method):
             raise BadValueError(
                 "packnet with reset_optimiser=False: old moments would move frozen weights"
             )
+        if self.average_actor is not None:
+            raise BadValueError(
+                f"packnet with average_actor {self.average_actor}: an average would go on moving "
+                "towards weights that are frozen"
+            )
         if self.sampling != "new" or self.actor_heads == "separate":
             raise BadValueError(
                 f"packnet with sampling {self.sampling!r} and {self.actor_heads!r} actor heads: "

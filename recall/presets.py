@@ -28,7 +28,7 @@ class Preset:
 
 
 PRESETS = {
-    "default": Preset("The paper's choices, with PopArt's step corrected for its start."),
+    "default": Preset("The paper's method with what it takes to learn the robots."),
     "paper": Preset(
         "The paper's text where the default departs from it (docs/fidelity.md says what is left).",
         settings={
@@ -37,6 +37,7 @@ PRESETS = {
             "initial_log_alpha": 1.0,
             "bound_targets": False,
         },
+        methods={"recall": {"distil_critics": False, "average_actor": None}},
     ),
     "authors": Preset(
         "Where the authors' code departs from their paper and a setting exists (docs/fidelity.md).",
@@ -47,7 +48,13 @@ PRESETS = {
             "initial_log_alpha": 1.0,
             "bound_targets": False,
         },
-        methods={"recall": {"old_weight": "per_task"}},
+        methods={
+            "recall": {
+                "old_weight": "per_task",
+                "distil_critics": False,
+                "average_actor": None,
+            }
+        },
     ),
     "quick": Preset(
         "Small networks and few steps, for pointworld and for trying things out.",

@@ -253,7 +253,7 @@ def _move_statistics(
     if settings.follow == "normalised":
         followed = (followed - before[0][head]) / before[1][head]
     mean, variance, present = losses.moments_by_head(followed, head, len(batch.heads))
-    if blueprint.method.old_critics == "distil":  # old values stay, and so does their scale
+    if blueprint.method.distils_critics:  # old values stay, and so does their scale
         present &= jnp.arange(len(batch.heads)) == len(batch.heads) - 1
     part = jax.tree.map(lambda leaf: leaf[heads], statistics)
     new = popart.update(part, mean, variance, present, settings.step_size, settings.bias_corrected)
@@ -262,6 +262,9 @@ def _move_statistics(
         # A head's first batch sets its scale. Nothing was learnt at the scale before it, so its
         # outputs are not rewritten: they would shrink to a constant, a copied critic's too.
         begins = part.updates == 0
-        before = tuple(jnp.where(begins, b, a) for a, b in zip(before, after, strict=True))
+        before = (
+            jnp.where(begins, after[0], before[0]),
+            jnp.where(begins, after[1], before[1]),
+        )
     moved = jax.tree.map(lambda leaf, value: put_heads(leaf, value, batch.heads), statistics, new)
     return moved, before, after

@@ -101,7 +101,7 @@ def joint_loss(
         low, high = bounds_of(blueprint, part.rewards["heads"], alphas)
         target = jnp.clip(target, low[head], high[head])
     learnt = target  # by the critics
-    if method.old_critics == "distil" and batch.stored is not None:
+    if method.distils_critics and batch.stored is not None:
         learnt = jnp.where(batch.new > 0, target, batch.stored.q)
 
     q = blueprint.q(trained.critic, batch.observation, batch.action, rows)

@@ -38,9 +38,7 @@ def widen(rewards: RewardRange, reward: Array, head: Array) -> RewardRange:
     mine = head == jnp.arange(rewards.lowest.shape[0])[:, None]  # [heads, batch]
     lowest = jnp.min(jnp.where(mine, reward, jnp.inf), axis=1)
     highest = jnp.max(jnp.where(mine, reward, -jnp.inf), axis=1)
-    return RewardRange(
-        jnp.minimum(rewards.lowest, lowest), jnp.maximum(rewards.highest, highest)
-    )
+    return RewardRange(jnp.minimum(rewards.lowest, lowest), jnp.maximum(rewards.highest, highest))
 
 
 def value_bounds(
@@ -50,10 +48,15 @@ def value_bounds(
     action_size: int,
     target_entropy: float,
 ) -> tuple[Array, Array]:
-    """Return the lowest and highest value [heads] that these rewards allow."""
+    """Return the lowest and highest value [heads] that these rewards allow.
+
+    Heads of which no reward was seen are not bounded.
+    """
     horizon = 1.0 / (1.0 - discount) if discount < 1.0 else math.inf
     low = jnp.minimum(rewards.lowest, rewards.lowest * horizon)
     high = jnp.maximum(rewards.highest, rewards.highest * horizon)
+    seen = rewards.lowest <= rewards.highest
+    low, high = jnp.where(seen, low, -jnp.inf), jnp.where(seen, high, jnp.inf)
     least = min(target_entropy, 0.0) * horizon
     most = action_size * math.log(2.0) * horizon
     return low + discount * alpha * least, high + discount * alpha * most

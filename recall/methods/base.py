@@ -44,9 +44,6 @@ class Method:
     old_weight: Literal["equal", "per_task"] = "equal"
     """How much the old half counts: as much as the new one, half each, or as much for each old
     task, each 1 (the authors' code)."""
-    old_critics: Literal["bootstrap", "distil"] = "bootstrap"
-    """What the critics learn on the old half: targets bootstrapped from themselves, or the values
-    they had at the end of the task."""
     memory_per_task: int | None = 0
     """Transitions kept of each old task; None keeps all."""
     actor_heads: Sharing = "shallow"
@@ -87,11 +84,6 @@ class Method:
             )
         if self.retraining_updates < 0:
             raise BadValueError(f"retraining_updates {self.retraining_updates} is negative")
-        if self.old_critics == "distil" and self.sampling != "halves":
-            raise BadValueError(
-                f"old_critics 'distil' with sampling {self.sampling!r}: what is distilled is the "
-                "old half of 'halves'"
-            )
         if self.average_actor is not None and not 0 < self.average_actor <= 1:
             raise BadValueError(
                 f"average_actor {self.average_actor} must be above 0 and at most 1, or None"
@@ -108,6 +100,11 @@ class Method:
     def collects(self) -> Collects:
         """What is collected: the current task, every task seen so far, or all tasks at once."""
         return "current"
+
+    @property
+    def distils_critics(self) -> bool:
+        """Whether the critics of old tasks learn stored values instead of bootstrapped targets."""
+        return False
 
     def keeps(self) -> bool:
         """Whether anything is kept of old tasks."""

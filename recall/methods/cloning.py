@@ -4,29 +4,18 @@ On rows of old tasks the current networks are held to what those of the time sai
 
     L_clone = lambda_pi E_old KL(pi, pi_old) + lambda_Q E_old 1/2 sum over critics (Q - Q_old)^2
 
-The policy's old outputs are stored with the rows. The critics' are computed from copies of the
-critics, one for each old task: 1.6 MB a task at the paper's sizes, and none where lambda_Q is 0.
+What policy and critics said is stored with the rows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.methods.base import Method, Sampling
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Rows, head_of
-from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
-
-
-class OldCritics(NamedTuple):
-    """Both critics as each task left them, [task, critic, ...]: shared part, the task's head."""
-
-    trunk: Array
-    head: Params
+from recall.types import Array, Batch, Forward, Metrics, Model, Params
 
 
 def mean_of_old(batch: Batch, values: Array) -> Array:
@@ -34,24 +23,6 @@ def mean_of_old(batch: Batch, values: Array) -> Array:
     old = 1.0 - batch.new
     # New rows hold nothing stored: keep what they compute out of value and gradient.
     return jnp.sum(jnp.where(old > 0, values, 0.0)) / jnp.maximum(jnp.sum(old), 1.0)
-
-
-def old_values(model: Model, critics: OldCritics, batch: Batch, rows: Rows) -> Array:
-    """[critic, old rows] what each old row's critics said of it when its task ended."""
-    tasks = jnp.asarray(batch.heads)[:-1]
-
-    def of_group(trunk: Array, head: Params, observation: Array, action: Array) -> Array:
-        critic = {"trunk": trunk, "heads": jax.tree.map(lambda leaf: leaf[None], head)}
-        return model.q(critic, observation, action, Rows(rows.group_size))
-
-    def grouped(column: Array) -> Array:
-        return column[rows.new :].reshape(rows.groups, rows.group_size, -1)
-
-    trunks, heads = critics.trunk[tasks], head_of(critics.head, tasks)
-    values = jax.vmap(of_group, out_axes=1)(
-        trunks, heads, grouped(batch.observation), grouped(batch.action)
-    )
-    return values.reshape(values.shape[0], -1)
 
 
 @dataclass(frozen=True)
@@ -84,15 +55,6 @@ class Cloning(Method):
         """[batch] the KL of policies [batch, act]."""
         raise NotImplementedError
 
-    def init(self, model: Model, state: LearnerState) -> OldCritics | tuple[()]:
-        """Room for the critics of every task, where they are cloned."""
-        if not self.critic_weight:
-            return ()
-        critic = state.trainable.critic
-        heads = jax.tree.map(jnp.zeros_like, critic["heads"])
-        tasks = jax.tree.leaves(heads)[0].shape[0]
-        return OldCritics(jnp.zeros((tasks, *critic["trunk"].shape)), heads)
-
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
@@ -107,29 +69,9 @@ class Cloning(Method):
         self, model: Model, method: Any, critic: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
-        rows = forward.batch.rows
-        if not self.critic_weight or not isinstance(rows, Rows) or not rows.groups:
+        stored = forward.batch.stored
+        if not self.critic_weight or stored is None:
             return 0.0, {}
-        distance = forward.q[:, rows.new :] - old_values(model, method, forward.batch, rows)
-        loss = jnp.mean(0.5 * jnp.sum(distance**2, axis=0))
+        distance = 0.5 * jnp.sum((forward.q - stored.q) ** 2, axis=0)
+        loss = mean_of_old(forward.batch, distance)
         return self.critic_weight * loss, {"loss_clone_q": loss}
-
-    def on_task_end(
-        self,
-        model: Model,
-        state: LearnerState,
-        task: Array,
-        draw: Callable[[int, Array], Batch],
-        key: Array,
-    ) -> LearnerState:
-        """Copy the critics."""
-        if not self.critic_weight:
-            return state
-        critics, critic = state.method, state.trainable.critic
-        copied = OldCritics(
-            critics.trunk.at[task].set(critic["trunk"]),
-            jax.tree.map(
-                lambda old, now: old.at[task].set(now[task]), critics.head, critic["heads"]
-            ),
-        )
-        return state._replace(method=copied)

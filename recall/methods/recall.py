@@ -7,6 +7,11 @@ held to the one stored at their end:
     min  L_Q,norm + L_pi,norm + lambda L_pi,distill
     L_pi,distill = E_{s in D_old} KL[pi(.|s), pi_old(.|s)]
 
+Critics are distilled as policies are: on D_old, L_Q,norm has the values that the critics gave when
+the task ended in place of bootstrapped targets. The paper bootstraps there too; nothing new is
+collected for an old task, so the pessimism of the two critics' minimum is never corrected, and the
+values sink (docs/learning.md).
+
 The three switches are the paper's ablation: without normalisation and distillation it is plain
 experience replay with a best-return start.
 """
@@ -41,8 +46,11 @@ class Recall(Method):
     normalise_targets: bool = True
     clip_norm: float | None = 0.1
     best_return: bool = True
+    average_actor: float | None = 0.002
     distil: bool = True
     """Hold old policies to what they were at the end of their task."""
+    distil_critics: bool = True
+    """Hold old critics too, where policies are held, instead of bootstrapping their targets."""
     distillation_weight: float = 10.0
     """The paper's lambda."""
     distillation_kl: Literal["mean", "sum"] = "mean"
@@ -55,6 +63,11 @@ class Recall(Method):
             raise BadValueError(
                 f"distillation_weight {self.distillation_weight} must be at least 0"
             )
+
+    @property
+    def distils_critics(self) -> bool:
+        """Critics go with the policies: without distillation this is plain replay."""
+        return self.distil and self.distil_critics and self.sampling == "halves"
 
     def actor_loss(
         self, model: Model, method: Any, actor: Params, forward: Forward

@@ -1,10 +1,11 @@
 """Adam on parameters of which only some heads may move.
 
-The rule is Keras's, which both reference code bases use: epsilon is added to the root of the second
-moment before that is corrected for its bias, so it weighs more in the first steps. Far above epsilon
-it is optax.adam (a test holds them equal). It is written out because of the heads: an update touches
-those in its batch, moments and step count included, and must leave the others bit for bit alone
-without reading or writing them, so that tasks outside the batch cost little.
+The rule is Keras's, which both reference code bases use: epsilon is added to the root of the
+second moment before that is corrected for its bias, so it weighs more in the first steps. With
+gradients far above epsilon it is optax.adam (a test holds them equal). It is written out because
+of the heads: an update touches those in its batch, moments and step count included, and must leave
+the others bit for bit alone without reading or writing them, so that tasks outside the batch cost
+little.
 """
 
 from typing import Any, NamedTuple

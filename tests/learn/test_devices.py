@@ -81,4 +81,4 @@ def test_several_devices_train_what_one_trains_and_never_talk():
     assert told["parts"] == [[2, 64, 10]] * 4
     assert told["talk"] == []
     # The same but for rounding: a product over other shapes is summed in another order.
-    assert told["apart"] < 1e-5
+    assert told["apart"] < 1e-4

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.learn import fleet
+from recall.learn import fleet, value_bounds
 from recall.learn.update import chance, joint_loss, sample
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
@@ -32,7 +32,7 @@ def forward(network, trunk, head, x):
             x = (x - x.mean()) / np.sqrt(x.var() + 1e-6)
             x = np.tanh(x * np.asarray(norm["scale"], float) + np.asarray(norm["bias"], float))
         else:
-            x = np.maximum(x, 0.0)
+            x = np.where(x > 0.0, x, 0.2 * x)
     return x @ np.asarray(out["kernel"], float) + np.asarray(out["bias"], float)
 
 
@@ -80,6 +80,8 @@ class Transcription:
         value = sigma * future + mu - alpha * log_pi
         discount = self.blueprint.settings.sac.discount * (1 - float(batch.terminated[row]))
         y = float(batch.reward[row]) + discount * value
+        if self.blueprint.method.distils_critics and not batch.new[row]:
+            y = np.asarray(batch.stored.q[:, row], float)
         q = self.q(row, self.trainable.critic, batch.observation[row], batch.action[row])
         return np.sum(0.5 * (q - (y - mu) / sigma) ** 2)
 
@@ -92,7 +94,8 @@ class Transcription:
 
     def loss_distill(self, row):
         mean, log_std = self.policy(row, self.batch.observation[row])
-        kept_mean, kept_log_std = (np.asarray(part[row], float) for part in self.batch.stored)
+        stored = self.batch.stored.policy
+        kept_mean, kept_log_std = (np.asarray(part[row], float) for part in stored)
         kl = kept_log_std - log_std - 0.5
         kl += (np.exp(2 * log_std) + (mean - kept_mean) ** 2) / (2 * np.exp(2 * kept_log_std))
         return kl.mean() if self.blueprint.method.distillation_kl == "mean" else kl.sum()
@@ -116,15 +119,23 @@ def expected_losses(blueprint, trainable, batch, weights, noise):
     return losses
 
 
+def networks_of(trainable, batch):
+    """The networks of a batch, with its rewards seen."""
+    part = take_heads(Networks.of(trainable), batch.heads)
+    rewards = value_bounds.widen(part.rewards["heads"], batch.reward, batch.head_of_row())
+    return part._replace(rewards={"heads": rewards})
+
+
 @pytest.mark.parametrize(
     "method",
     [
         FineTuning(batch_size=8),
         PerfectMemory(batch_size=12),
         Recall(batch_size=8, old_batch_size=8),
+        Recall(batch_size=8, old_batch_size=8, distil_critics=False),
         Recall(batch_size=8, old_batch_size=8, old_weight="per_task", distillation_kl="sum"),
     ],
-    ids=["fine_tuning", "perfect_memory", "recall", "per_task_sum"],
+    ids=["fine_tuning", "perfect_memory", "recall", "bootstrapped", "per_task_sum"],
 )
 def test_losses_are_the_papers(method):
     blueprint, task = make_blueprint(method), 2
@@ -132,7 +143,9 @@ def test_losses_are_the_papers(method):
     statistics = trainable.popart["heads"]
     if method.normalise_targets:
         statistics = statistics._replace(
-            mean=jnp.array([1.0, -2.0, 0.5, 0.0]), variance=jnp.array([4.0, 0.25, 9.0, 1.0])
+            mean=jnp.array([1.0, -2.0, 0.5, 0.0]),
+            variance=jnp.array([4.0, 0.25, 9.0, 1.0]),
+            updates=jnp.ones(4),
         )
     trainable = trainable._replace(
         popart={"heads": statistics}, log_alpha={"heads": jnp.array([0.1, -0.3, 0.4, 1.0])}
@@ -141,7 +154,7 @@ def test_losses_are_the_papers(method):
     drawn = chance(blueprint, groups, jax.random.PRNGKey(9), jnp.asarray(0))
     replay, stage = one(make_replay(1)), make_stage(task)
     batch = sample(blueprint, replay, stage, groups, jnp.asarray(0), drawn.rows)
-    part = take_heads(Networks.of(trainable), batch.heads)
+    part = networks_of(trainable, batch)
     weights = method.row_weights(batch, jnp.asarray(task))
     total, (made, metrics) = jax.jit(
         lambda trained: joint_loss(blueprint, trained, part, (), batch, weights, drawn)
@@ -166,7 +179,7 @@ def test_each_loss_reaches_its_own_parameters_alone():
     replay = one(make_replay(1))
     drawn = chance(blueprint, 1, jax.random.PRNGKey(1), jnp.asarray(0))
     batch = sample(blueprint, replay, make_stage(1), 1, jnp.asarray(0), drawn.rows)
-    part = take_heads(Networks.of(state.trainable), batch.heads)
+    part = networks_of(state.trainable, batch)
     weights = blueprint.method.row_weights(batch, jnp.asarray(1))
 
     def each_loss(trained):
@@ -193,17 +206,48 @@ def test_each_loss_reaches_its_own_parameters_alone():
         np.testing.assert_allclose(leaf[0], total, rtol=1e-4, atol=1e-6)
 
 
-def test_adam_is_optax_adam():
+def test_adam_is_optax_adam_where_gradients_are_large():
     params = jnp.linspace(-1.0, 1.0, 7)
     theirs, optimiser = params, optax.adam(1e-3)
     their_state = optimiser.init(theirs)
     mine, first, second = params, jnp.zeros(7), jnp.zeros(7)
     for count in range(1, 30):
-        gradient = jnp.sin(params * count) * 10.0 ** (count % 3)
+        gradient = (0.1 + jnp.sin(params * count)) * 10.0 ** (count % 3)
         change, their_state = optimiser.update(gradient, their_state)
         theirs = optax.apply_updates(theirs, change)
-        mine, first, second = adam.step(mine, gradient, first, second, jnp.asarray(count), 1e-3)
+        step = jnp.asarray(count)
+        mine, first, second = adam.step(mine, gradient, first, second, step, 1e-3, 1e-7)
     np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_adam_is_keras_adam_where_gradients_are_as_small_as_epsilon():
+    """lr sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + eps): at t = 1 the root is 0.032 |g|."""
+    gradient, epsilon = np.array([4e-8, 1e-6, -1e-3]), 1e-7
+    first, second = 0.1 * gradient, 0.001 * gradient**2
+    expected = -1e-3 * np.sqrt(0.001) / 0.1 * first / (np.sqrt(second) + epsilon)
+    zeros = jnp.zeros(3)
+    moved, *_ = adam.step(zeros, jnp.asarray(gradient), zeros, zeros, jnp.asarray(1), 1e-3, epsilon)
+    np.testing.assert_allclose(moved, expected, rtol=1e-4)
+    assert abs(moved[0]) < 0.02e-3 < 0.9e-3 < abs(moved[2])
+
+
+def test_every_head_counts_its_own_adam_steps():
+    """Leaves [heads, ...] with one count each step as those heads would alone."""
+    gradient = jnp.array([[0.3, -2.0], [0.3, -2.0]])
+    moments = 0.1 * gradient, 0.01 * gradient**2
+    counts = jnp.array([1, 500])
+    together, *_ = adam.step(jnp.zeros((2, 2)), gradient, *moments, counts, 1e-3, 1e-7)
+    for head, count in enumerate((1, 500)):
+        alone, *_ = adam.step(
+            jnp.zeros(2),
+            gradient[head],
+            *(m[head] for m in moments),
+            jnp.asarray(count),
+            1e-3,
+            1e-7,
+        )
+        np.testing.assert_allclose(together[head], alone, rtol=1e-5)
+    assert not np.allclose(together[0], together[1])
 
 
 def test_network_settings_are_used():

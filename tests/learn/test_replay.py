@@ -6,8 +6,9 @@ import numpy as np
 
 from recall import replay as buffers
 from recall.learn import fleet
+from recall.nets.heads import Rows, take_heads
 from recall.types import Stage
-from tests.learn.small import COLUMNS, REWARD, make_blueprint, make_replay, make_stage, one
+from tests.learn.small import COLUMNS, REWARD, TASKS, make_blueprint, make_replay, make_stage, one
 
 
 def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
@@ -29,22 +30,35 @@ def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
         for task, rewards in zip([3, *heads[:2]], groups, strict=True):
             assert set(rewards) == set(numbered[int(task)][: filled[int(task)]])
         old = batch.reward[50:]
-        np.testing.assert_array_equal(batch.stored.mean[50:, 0], old)
+        np.testing.assert_array_equal(batch.stored.policy.mean[50:, 0], old)
         np.testing.assert_array_equal(batch.head_of_row(), [2] * 50 + [0] * 40 + [1] * 40)
         np.testing.assert_array_equal(batch.new, [1.0] * 50 + [0.0] * 80)
 
 
-def test_what_is_kept_has_the_outputs_of_its_own_tasks_policy():
+def test_what_is_kept_has_the_policy_and_the_raw_values_of_its_own_task():
     blueprint = make_blueprint()
     state = fleet.init(blueprint, jnp.array([3]))
+    statistics = state.trainable.popart["heads"]._replace(
+        mean=jnp.full((1, TASKS), 7.0), variance=jnp.full((1, TASKS), 9.0)
+    )
+    # The average and the actor differ: what is stored is the average's.
+    trainable = state.trainable._replace(
+        popart={"heads": statistics},
+        actor=jax.tree.map(lambda leaf: 2.0 * leaf, state.trainable.actor),
+    )
+    state = state._replace(trainable=trainable)
     replay = make_replay(1)
     before = np.array(replay.old[0])
     rows = np.array(replay.new[0])
     kept = fleet.retire(blueprint, state, replay, make_stage(1)).old[0]
-    actor = one(state.trainable.actor)
+    actor = one(trainable.averaged)
     policy = blueprint.policy_of_task(actor, rows[:, : COLUMNS.observation_size], 1)
     np.testing.assert_array_equal(kept[1, :, : COLUMNS.width], rows)
-    stored = buffers.stored_policy(COLUMNS, kept[1])
-    np.testing.assert_allclose(stored.mean, policy.mean, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(stored.log_std, policy.log_std, rtol=1e-4, atol=1e-6)
+    stored = buffers.stored_outputs(COLUMNS, kept[1])
+    np.testing.assert_allclose(stored.policy.mean, policy.mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(stored.policy.log_std, policy.log_std, rtol=1e-4, atol=1e-6)
+    observation, action, *_ = COLUMNS.split(rows)
+    critic = take_heads(one(trainable.critic), jnp.array([1]))
+    q = blueprint.q(critic, observation, action, Rows(len(rows)))
+    np.testing.assert_allclose(stored.q, 3.0 * q + 7.0, rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(kept[jnp.array([0, 2])], before[[0, 2]])

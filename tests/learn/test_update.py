@@ -1,5 +1,6 @@
 import dataclasses
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,11 +9,14 @@ from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
 from recall.learn.apply import global_norm
+from recall.learn.build import Blueprint
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
 from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads, take_heads
-from recall.types import Forward
+from recall.settings import LearnerSettings, NetworkSettings, SacSettings
+from recall.types import Forward, Stored
 from tests.learn.small import (
+    COLUMNS,
     REWARD,
     TASKS,
     copied,
@@ -21,6 +25,7 @@ from tests.learn.small import (
     make_blueprint,
     make_replay,
     make_stage,
+    one,
     run_burst,
 )
 
@@ -39,6 +44,7 @@ def heads_in(alphas):
         (FineTuning(batch_size=8), 2, {2}),
         (Recall(batch_size=8, old_batch_size=8), 0, {0}),
         (Recall(batch_size=8, old_batch_size=8), 2, {0, 1, 2}),
+        (Recall(batch_size=8, old_batch_size=8, distil_critics=False), 2, {0, 1, 2}),
         # Two groups at task 3: one update has the turn of two old tasks.
         (Recall(batch_size=8, old_batch_size=8, old_groups=2), 3, {0, 1, 3}),
         (PerfectMemory(batch_size=64), 1, {0, 1}),
@@ -69,6 +75,8 @@ def test_only_heads_in_the_batch_change(method, task, moved):
     for name in ("log_alpha", "alpha_moments"):
         assert changed(lambda each, name=name: heads_in(getattr(each, name))) == learns, name
     followed = moved if method.normalise_targets else set()
+    if method.distils_critics:  # old values stay, and their scale with them
+        followed = {task}
     assert changed(lambda each: [leaf[..., None] for leaf in each.popart["heads"]]) == followed
 
 
@@ -145,7 +153,7 @@ def test_distillation_alone_brings_a_policy_back():
     actor = blueprint.actor.init(jax.random.PRNGKey(0))
     states = jax.random.normal(jax.random.PRNGKey(1), (64, 3))
     stored = blueprint.policy_of_task(actor, states, 0)
-    batch_like = type("B", (), {"stored": stored, "new": jnp.zeros(64)})
+    batch_like = type("B", (), {"stored": Stored(stored, None), "new": jnp.zeros(64)})
 
     def loss(params):
         policy = blueprint.policy_of_task(params, states, 0)
@@ -231,19 +239,73 @@ def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
     assert fleet.failures(state, ["only"]) == {"only": 0}
 
 
-def test_clipping_bounds_the_gradient():
-    """With Adam's moments at zero a step is the learning rate; clipping shows in the moments."""
-    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3)
+def norm_of(tree):
+    return np.sqrt(sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(tree)))
+
+
+@pytest.mark.parametrize("clip_critics", [True, False])
+def test_clipping_bounds_the_gradient(clip_critics):
+    """Adam's first moments show the gradient that it got: a tenth of it after one update."""
+    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3, clip_critics=clip_critics)
     blueprint = make_blueprint(method)
     state = fleet.init(blueprint, jnp.array([0]))
-    state, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
-    for norm, moments in (
-        ("grad_norm_q", state.trainable.critic_moments),
-        ("grad_norm_pi", state.trainable.actor_moments),
-    ):
-        assert float(metrics[norm][0]) > 1e-3
-        seen = np.sqrt(sum(float(jnp.sum((g / 0.1) ** 2)) for g in jax.tree.leaves(moments.first)))
-        np.testing.assert_allclose(seen, 1e-3, rtol=1e-3)
+    state, metrics = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    seen = {
+        "pi": norm_of(state.trainable.actor_moments.first) / 0.1,
+        "q": norm_of(state.trainable.critic_moments.first) / 0.1,
+    }
+    assert float(metrics["grad_norm_pi"][0]) > 1e-3
+    np.testing.assert_allclose(seen["pi"], 1e-3, rtol=1e-3)
+    expected = 1e-3 if clip_critics else float(metrics["grad_norm_q"][0])
+    np.testing.assert_allclose(seen["q"], expected, rtol=1e-3)
+
+
+def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
+    """Whatever the old task's gradient, the new head gets its own, clipped by its own norm."""
+    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-2)
+    blueprint = make_blueprint(method)
+    replay = make_replay(1)
+    means = np.arange(COLUMNS.width, COLUMNS.width + COLUMNS.action_size)
+    values = np.arange(COLUMNS.old_width - 2, COLUMNS.old_width)
+    stored = np.concatenate([means, values])  # old policies and values, far from today's
+    far = replay._replace(old=replay.old.at[..., stored].multiply(1e3))
+    new_heads, norms = [], []
+    for each in (replay, far):
+        state, metrics = run_burst(
+            blueprint, fleet.init(blueprint, jnp.array([0])), each, 1, updates=1
+        )
+        trainable = copied(state.trainable)
+        new_heads.append([
+            flat(getattr(trainable, name).first["heads"], 2)[0, 1]
+            for name in ("actor_moments", "critic_moments")
+        ])  # fmt: skip
+        norms.append([float(metrics[f"old_grad_norm_{name}"][0]) for name in ("pi", "q")])
+        for name in ("actor_moments", "critic_moments"):
+            old_head = flat(getattr(trainable, name).first["heads"], 2)[0, 0]
+            assert np.linalg.norm(old_head) / 0.1 <= 1.001e-2
+    assert norms[1][0] > 100.0 * norms[0][0]
+    assert norms[1][1] > 100.0 * norms[0][1]
+    for before, after in zip(*new_heads, strict=True):
+        assert np.any(before)
+        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-9)
+
+
+def test_the_trunk_gets_the_sum_of_both_gradients():
+    """Without a bound, taking new and old rows apart changes nothing but the order of sums."""
+    method = Recall(batch_size=8, old_batch_size=8, clip_norm=None)
+    blueprint = make_blueprint(method)
+    replay = make_replay(1)
+    whole, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), replay, 1, updates=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recall.types.twice_trunk", lambda trunk, rows: trunk)
+        other = dataclasses.replace(blueprint, tasks=TASKS)
+        jax.clear_caches()
+        joint, metrics = run_burst(other, fleet.init(other, jnp.array([0])), replay, 1, updates=1)
+        assert "old_grad_norm_pi" not in metrics
+    jax.clear_caches()
+    for name in ("actor_moments", "critic_moments"):
+        apart, together = (getattr(each.trainable, name).first["trunk"] for each in (whole, joint))
+        np.testing.assert_allclose(apart, together, rtol=1e-3, atol=1e-6)
 
 
 def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
@@ -330,3 +392,72 @@ def test_a_norm_is_that_of_all_numbers_in_small_arrays_and_large(sizes):
     tree = {str(n): rng.normal(size=size).astype(np.float32) for n, size in enumerate(sizes)}
     expected = np.linalg.norm(np.concatenate(list(tree.values())))
     assert float(global_norm(tree)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_old_critics_are_held_to_their_stored_values_whatever_the_rewards_say():
+    """The value of an old row neither follows its reward nor its own bootstrapped target."""
+    blueprint = make_blueprint(Recall(batch_size=8, old_batch_size=8))
+    replay = make_replay(1)
+    paid = replay._replace(old=replay.old.at[..., REWARD].set(1e4))
+
+    def old_head(blueprint, replay):
+        state = fleet.init(blueprint, jnp.array([0]))
+        seen = state.trainable.popart["heads"]._replace(updates=jnp.ones((1, TASKS)))
+        state = state._replace(trainable=state.trainable._replace(popart={"heads": seen}))
+        state, _ = run_burst(blueprint, state, replay, 1)
+        return head_of(one(state.trainable.critic["heads"]), 0)
+
+    assert leaves_equal(old_head(blueprint, replay), old_head(blueprint, paid))
+    bootstrapping = make_blueprint(Recall(batch_size=8, old_batch_size=8, distil_critics=False))
+    assert not leaves_equal(old_head(bootstrapping, replay), old_head(bootstrapping, paid))
+
+
+def test_the_average_follows_the_actor_and_is_what_is_evaluated():
+    share = 0.25
+    blueprint = make_blueprint(Recall(batch_size=8, old_batch_size=8, average_actor=share))
+    state = fleet.init(blueprint, jnp.array([0]))
+    before = copied(state.trainable.actor)
+    state, _ = run_burst(blueprint, state, make_replay(1), 1, updates=1)
+    trainable = copied(state.trainable)
+    for part in ("trunk", "heads"):
+        start, now = flat(before[part]), flat(trainable.actor[part])
+        expected = start + share * (now - start)
+        np.testing.assert_allclose(flat(trainable.averaged[part]), expected, rtol=1e-5, atol=1e-7)
+    evaluated = fleet.flat_policies(blueprint, state, jnp.asarray(1))
+    collecting = fleet.flat_policies(blueprint, state, jnp.asarray(1), collecting=True)
+    trunk = trainable.averaged["trunk"].shape[-1]
+    np.testing.assert_array_equal(evaluated[:, :trunk], trainable.averaged["trunk"])
+    np.testing.assert_array_equal(collecting[:, :trunk], trainable.actor["trunk"])
+
+
+def test_rows_of_every_old_task_count_as_much_as_the_new_ones_with_per_task():
+    """The authors' loss: 1 new + k old + lambda KL, with nothing divided by 1 + k."""
+    batch = type("B", (), {"new": jnp.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])})()
+    weights = Recall(old_weight="per_task").row_weights(batch, jnp.asarray(3))
+    np.testing.assert_allclose(weights, [0.5, 0.5, 0.75, 0.75, 0.75, 0.75])
+    equal = Recall().row_weights(batch, jnp.asarray(3))
+    np.testing.assert_allclose(equal, [0.25, 0.25, 0.125, 0.125, 0.125, 0.125])
+
+
+@pytest.mark.parametrize("half", ["float32", "bfloat16"])
+def test_layer_norm_on_every_critic_layer_is_flaxs(half):
+    network = NetworkSettings(hidden=(16, 16, 16), head_layers=1, critic_norm="every")
+    settings = LearnerSettings(network=network, sac=SacSettings(matmul=half))
+    blueprint = Blueprint(Recall(), settings, COLUMNS, 1)
+    params = jax.tree.map(
+        lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape),
+        blueprint.critic.init(jax.random.PRNGKey(0)),
+    )
+    x = jax.random.normal(jax.random.PRNGKey(2), (7, COLUMNS.observation_size + 2))
+    trunk, head = blueprint.critic.trunk_tree(params["trunk"]), head_of(params["heads"], 0)
+    layers = [trunk["hidden_00"], trunk["hidden_01"], head["hidden_00"]]
+    norms = [trunk["norm"], trunk["norm_01"], head["norm_00"]]
+    y = x
+    for number, (layer, norm) in enumerate(zip(layers, norms, strict=True)):
+        normalise = nn.LayerNorm(epsilon=1e-6)
+        y = normalise.apply({"params": norm}, y @ layer["kernel"] + layer["bias"])
+        y = jnp.tanh(y) if number == 0 else nn.leaky_relu(y, 0.2)
+    expected = y @ head["out"]["kernel"] + head["out"]["bias"]
+    found = blueprint.critic.apply_head(params, x, 0)
+    close = {"rtol": 1e-4, "atol": 1e-5} if half == "float32" else {"atol": 0.1}
+    np.testing.assert_allclose(found, expected, **close)

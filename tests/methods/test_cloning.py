@@ -11,9 +11,9 @@ from small_fleets import COLUMNS, SmallFleet, assert_same, blueprint_of, gradien
 from recall import replay as buffers
 from recall.learn import fleet
 from recall.methods import FineTuning, Method
-from recall.methods.cloning import OldCritics, mean_of_old
+from recall.methods.cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
-from recall.nets.heads import Rows, take_heads
+from recall.nets.heads import Rows, summed_trunk, take_heads
 from tests.learn.small import flat
 
 NEW = OLD = 8
@@ -50,7 +50,7 @@ def test_clonex_without_cloning_is_fine_tuning(clonex):
     current = take_heads(state.trainable, jnp.array([1]))
     tuned, _ = gradients(plain, state._replace(trainable=current), alone, weights, KEY)
     for name in ("actor", "critic"):
-        ours, theirs = getattr(cloned, name), getattr(tuned, name)
+        ours, theirs = summed_trunk(getattr(cloned, name)), getattr(tuned, name)
         np.testing.assert_allclose(ours["trunk"], theirs["trunk"], rtol=1e-4, atol=1e-6)
         heads, only_head = flat(ours["heads"]), flat(theirs["heads"])[0]
         np.testing.assert_allclose(heads[1], only_head, rtol=1e-4, atol=1e-6)
@@ -102,14 +102,6 @@ def test_stored_outputs_are_those_at_the_end_of_the_task():
     _, metrics = gradients(run.blueprint, moved, batch, weights, KEY)
     assert metrics["loss_clone_pi"] > 1e-4
     assert metrics["loss_clone_q"] > 1e-6
-
-
-def test_critics_are_copied_only_where_they_are_cloned():
-    assert SmallFleet(small("clonex")).state.method == ()
-    copied = second_task(small("clear")).one_run()[0].method
-    assert isinstance(copied, OldCritics)
-    assert np.any(copied.trunk[0])
-    assert not np.any(copied.trunk[1])
 
 
 def test_recall_without_its_switches_is_plain_experience_replay():

@@ -19,7 +19,7 @@ from small_fleets import (
 
 from recall import replay as buffers
 from recall.nets.gaussian import Gaussian
-from recall.types import Stage
+from recall.types import Stage, Stored
 from tests.learn.small import flat
 
 
@@ -30,12 +30,11 @@ def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
     old = jnp.zeros((1, memory, COLUMNS.old_width))
     stage = Stage(jnp.asarray(0), jnp.asarray(filled), jnp.zeros(TASKS, jnp.int32))
 
-    def policy(observation):
-        zeros = jnp.zeros((*observation.shape[:-1], COLUMNS.action_size))
-        return Gaussian(zeros, zeros)
+    def networks(observation, action):
+        return Stored(Gaussian(jnp.zeros_like(action), jnp.zeros_like(action)), jnp.zeros((2, 1)))
 
     def one(key):
-        after = buffers.retire(buffers.Replay(new, old), stage, policy, COLUMNS, key)
+        after = buffers.retire(buffers.Replay(new, old), stage, networks, COLUMNS, key)
         return after.old[0, :, 0]
 
     found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.PRNGKey(0), keys))

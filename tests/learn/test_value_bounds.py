@@ -1,0 +1,85 @@
+"""Targets stay within the values that a task's rewards allow."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.learn import fleet
+from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
+from recall.methods import Clear, MultiTask, PerfectMemory, Recall
+from tests.learn.small import REWARD, TASKS, make_blueprint, make_replay, run_burst
+
+
+def test_the_range_is_that_of_the_rewards_of_each_head():
+    rewards = widen(init(3), jnp.array([1.0, -2.0, 5.0, 0.5]), jnp.array([0, 0, 2, 2]))
+    np.testing.assert_array_equal(rewards.lowest, [-2.0, np.inf, 0.5])
+    np.testing.assert_array_equal(rewards.highest, [1.0, -np.inf, 5.0])
+    wider = widen(rewards, jnp.array([-3.0, 4.0]), jnp.array([2, 1]))
+    np.testing.assert_array_equal(wider.lowest, [-2.0, 4.0, -3.0])
+    np.testing.assert_array_equal(wider.highest, [1.0, 4.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "low", "high"),
+    [(-1.0, 2.0, -10.0, 20.0), (1.0, 2.0, 1.0, 20.0), (-3.0, -1.0, -30.0, -1.0)],
+)
+def test_values_lie_between_one_step_and_infinitely_many(lowest, highest, low, high):
+    rewards = RewardRange(jnp.array([lowest]), jnp.array([highest]))
+    found = value_bounds(rewards, 0.9, jnp.zeros(1), 4, -4.0)
+    np.testing.assert_allclose([bound[0] for bound in found], [low, high], rtol=1e-5)
+
+
+def test_a_temperature_makes_room_for_the_entropy_of_every_further_step():
+    rewards = RewardRange(jnp.zeros(1), jnp.zeros(1))
+    low, high = value_bounds(rewards, 0.9, jnp.array([0.5]), 4, -4.0)
+    # 0.9 / (1 - 0.9) times alpha times the entropy: of a uniform action, and the target's.
+    np.testing.assert_allclose([low[0], high[0]], [9 * 0.5 * -4.0, 9 * 0.5 * 4 * np.log(2)], 1e-5)
+
+
+def explode(state, size):
+    """Target networks that claim values of this size."""
+    target = state.trainable.target
+    heads = target["heads"] | {"out": jax.tree.map(lambda x: x + size, target["heads"]["out"])}
+    return state._replace(
+        trainable=state.trainable._replace(target={"trunk": target["trunk"], "heads": heads})
+    )
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize(
+    "method",
+    [
+        Recall(batch_size=8, old_batch_size=8),
+        Recall(batch_size=8, old_batch_size=8, distil_critics=False),
+        PerfectMemory(batch_size=32),
+        PerfectMemory(batch_size=32, replay_mode="online"),
+        Clear(batch_size=8, old_batch_size=8),
+        MultiTask(batch_size=32),
+    ],
+    ids=["recall", "bootstrapped", "perfect_memory", "online", "clear", "multi_task"],
+)
+@pytest.mark.parametrize("size", [-1e6, 1e6])
+def test_no_method_learns_values_beyond_them(method, bounded, size):
+    """A critic that claims a million where rewards are below 3 is not believed."""
+    blueprint = make_blueprint(method, bound_targets=bounded)
+    state = explode(fleet.init(blueprint, jnp.array([0])), size)
+    _, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
+    rewards = np.asarray(make_replay(1).new[..., REWARD])
+    assert np.abs(rewards).max() < 3.0
+    # Targets show in the loss where they are raw, and in PopArt's mean where they are normalised.
+    if method.normalise_targets:
+        largest = abs(float(metrics["mu"][0, 1]))
+    else:
+        largest = float(np.sqrt(metrics["loss_q"][0]))
+    assert (largest < 1e3) is bounded
+
+
+def test_bounds_are_recorded_for_tasks_whose_rewards_were_seen():
+    blueprint = make_blueprint()
+    _, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), make_replay(1), 1)
+    low, high = np.asarray(metrics["q_lowest"][0]), np.asarray(metrics["q_highest"][0])
+    np.testing.assert_array_equal(np.isnan(low), [False, False, True, True])
+    assert len(low) == TASKS
+    assert np.all(low[:2] < 0.0)
+    assert np.all(high[:2] > 0.0)

@@ -71,6 +71,7 @@ PRESETS = {
         },
         every_method={"batch_size": 64, "old_batch_size": 64},
         methods={
+            "recall": {"average_actor": 0.01},
             "perfect_memory": {"batch_size": 128},
             "packnet": {"retraining_updates": 600},
         },

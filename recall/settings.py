@@ -45,7 +45,7 @@ class PopArtSettings:
     bias_corrected: bool = True
     """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
     for its first loss too. Not in the paper: without it three of five first tasks did not start
-    (docs/performance.md)."""
+    (docs/learning.md)."""
     follow: Literal["raw", "normalised"] = "raw"
     """What the statistics follow: raw targets (the paper) or normalised ones (its code)."""
     inherit: bool = False

@@ -6,7 +6,8 @@ With rewards between r_min and r_max no discounted return leaves
 
 (the smaller and the larger of one step and of infinitely many: an episode may end at any time).
 Soft values also hold alpha times an entropy of at most log 2 per action dimension; below zero
-they are allowed what the target entropy costs.
+they are allowed what the target entropy costs. Critics follow a falling alpha with a lag, so the
+entropy has e times the room: Adam needs a thousand updates to move alpha that far.
 
 Nothing new is collected for an old task, and the minimum of two critics is biased downwards where
 data do not correct it. PopArt rescales whatever comes, so that bias can grow without limit
@@ -57,6 +58,6 @@ def value_bounds(
     high = jnp.maximum(rewards.highest, rewards.highest * horizon)
     seen = rewards.lowest <= rewards.highest
     low, high = jnp.where(seen, low, -jnp.inf), jnp.where(seen, high, jnp.inf)
-    least = min(target_entropy, 0.0) * horizon
-    most = action_size * math.log(2.0) * horizon
-    return low + discount * alpha * least, high + discount * alpha * most
+    room = discount * horizon * math.e * alpha
+    least, most = min(target_entropy, 0.0), action_size * math.log(2.0)
+    return low + room * least, high + room * most

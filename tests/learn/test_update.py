@@ -461,3 +461,13 @@ def test_layer_norm_on_every_critic_layer_is_flaxs(half):
     found = blueprint.critic.apply_head(params, x, 0)
     close = {"rtol": 1e-4, "atol": 1e-5} if half == "float32" else {"atol": 0.1}
     np.testing.assert_allclose(found, expected, **close)
+
+
+@pytest.mark.parametrize(
+    ("normalised", "chosen", "expected"),
+    [(True, None, -5.0), (False, None, 1.0), (True, 0.5, 0.5), (False, 0.5, 0.5)],
+)
+def test_temperatures_start_where_targets_need_them(normalised, chosen, expected):
+    method = FineTuning(batch_size=8, normalise_targets=normalised)
+    state = fleet.init(make_blueprint(method, initial_log_alpha=chosen), jnp.array([0]))
+    np.testing.assert_array_equal(state.trainable.log_alpha["heads"][0], [expected] * TASKS)

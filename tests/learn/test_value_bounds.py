@@ -33,8 +33,9 @@ def test_values_lie_between_one_step_and_infinitely_many(lowest, highest, low, h
 def test_a_temperature_makes_room_for_the_entropy_of_every_further_step():
     rewards = RewardRange(jnp.zeros(1), jnp.zeros(1))
     low, high = value_bounds(rewards, 0.9, jnp.array([0.5]), 4, -4.0)
-    # 0.9 / (1 - 0.9) times alpha times the entropy: of a uniform action, and the target's.
-    np.testing.assert_allclose([low[0], high[0]], [9 * 0.5 * -4.0, 9 * 0.5 * 4 * np.log(2)], 1e-5)
+    # 0.9 / (1 - 0.9) times e alpha times the entropy: the target's, and a uniform action's.
+    expected = 9 * np.e * 0.5 * np.array([-4.0, 4 * np.log(2)])
+    np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-5)
 
 
 def explode(state, size):

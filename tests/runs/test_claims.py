@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 
+import recall
 from recall.results import metrics
 from recall.results.store import read
 
@@ -40,6 +41,25 @@ def train(method, tasks, steps, folder, flags=SOONER, seeds=3):
     learnt = [metrics.trained_successes(curve, window=1) for curve in curves]
     end = [metrics.final_successes(curve, window=1) for curve in curves]
     return np.array(learnt), np.array(end)
+
+
+def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
+    """The same task twice: from the copy on the second head does what the first has learnt."""
+    results = recall.train(
+        "recall",
+        f"{RICH},{RICH}",
+        seeds=(0, 1, 2),
+        preset="quick",
+        steps_per_task=2_000,
+        evaluate_every=200,
+        out=tmp_path / "twice",
+    )
+    played = [record for record in results.evaluations if record["mode"] == "stochastic"]
+    first = [r["success"] for r in played if r["step"] == 2_000 and r["position"] == 0]
+    second = [r["success"] for r in played if r["step"] > 2_000 and r["position"] == 1]
+    assert len(second) == 30
+    assert np.mean(first) >= 0.9
+    assert min(np.mean(second[nth : nth + 3]) for nth in range(0, 30, 3)) >= 0.9
 
 
 def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):

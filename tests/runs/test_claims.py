@@ -50,13 +50,13 @@ def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
         f"{RICH},{RICH}",
         seeds=(0, 1, 2),
         preset="quick",
-        steps_per_task=2_000,
-        evaluate_every=200,
+        steps_per_task=2_500,
+        evaluate_every=250,
         out=tmp_path / "twice",
     )
     played = [record for record in results.evaluations if record["mode"] == "stochastic"]
-    first = [r["success"] for r in played if r["step"] == 2_000 and r["position"] == 0]
-    second = [r["success"] for r in played if r["step"] > 2_000 and r["position"] == 1]
+    first = [r["success"] for r in played if r["step"] == 2_500 and r["position"] == 0]
+    second = [r["success"] for r in played if r["step"] > 2_500 and r["position"] == 1]
     assert len(second) == 30
     assert np.mean(first) >= 0.9
     assert min(np.mean(second[nth : nth + 3]) for nth in range(0, 30, 3)) >= 0.9
@@ -77,6 +77,6 @@ def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):
 
 
 def test_recall_learns_both_and_keeps_both(tmp_path):
-    learnt, end = train("recall", (RICH, POOR), 2_000, tmp_path / "run", flags="")
+    learnt, end = train("recall", (RICH, POOR), 2_500, tmp_path / "run", flags="")
     assert learnt.mean(axis=0) == pytest.approx(1.0, abs=0.2)
     assert end.mean(axis=0) == pytest.approx(1.0, abs=0.2)

@@ -3,13 +3,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from recall.worlds.register import register_all as _register_all
+from recall.worlds.gym_registration import register_all as _register_all
 
 if TYPE_CHECKING:
     from recall.api import evaluate as evaluate
     from recall.api import resume as resume
     from recall.api import train as train
-    from recall.filming import film as film
+    from recall.filming.film import film as film
     from recall.report.build import make_report as make_report
     from recall.worlds.env import make as make
     from recall.worlds.vector import make_vec as make_vec
@@ -23,7 +23,7 @@ _EXPORTS = {
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
-    "film": "recall.filming",
+    "film": "recall.filming.film",
     "make_report": "recall.report.build",
 }
 __all__ = ["__version__", *_EXPORTS]

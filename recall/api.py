@@ -7,25 +7,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recall.checkpoint import NotWrittenError
-from recall.collect.orders import RunTasks
+from recall.callbacks import Callback
+from recall.callbacks.defaults import default_callbacks
+from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers
-from recall.device import keep_programs
+from recall.config.presets import ARGUMENTS, choose, read_config
+from recall.config.spec import FleetSpec, Sequences, agent_of, file_name, make_spec, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.evaluation import evaluate as play_evaluation
 from recall.learn import fleet
-from recall.machine import surroundings
 from recall.methods import Method
-from recall.presets import ARGUMENTS, choose, read_config
-from recall.results.folder import check_free, check_same, hold, is_finished, summary
+from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
 from recall.settings import Settings
-from recall.spec import FleetSpec, Sequences, blueprint_of, file_name, make_spec, spec_from
-from recall.stopping import stopping
-from recall.trainer import Interrupted, Trainer
-from recall.watch import Watcher
-from recall.watch.choose import chosen_watchers
+from recall.training.checkpoint import NotWrittenError
+from recall.training.compilation_cache import keep_programs
+from recall.training.evaluation import evaluate as play_evaluation
+from recall.training.provenance import surroundings
+from recall.training.signals import stopping
+from recall.training.trainer import Interrupted, Trainer
 from recall.worlds.registry import Task, task_label
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -48,7 +48,7 @@ def train(
     preset: str | None = None,
     settings: Settings | None = None,
     config: Folder | None = None,
-    watcher: Watcher | None = None,
+    callback: Callback | None = None,
     **changes: Any,
 ) -> Results:
     """Train one method on every given sequence with every seed, all at once, and return records.
@@ -60,7 +60,7 @@ def train(
     Settings: the defaults or `settings`, changed by the `preset`, by the file `config` (.json or
     .toml), then by `changes`: any setting of recall.settings or of the method by its name, such
     as `steps_per_task=100_000`. Method, sequence, seeds and preset that are not given are those
-    of the file, or else RECALL on cw3-1 with seed 0 and the defaults. `watcher` sees how it goes;
+    of the file, or else RECALL on cw3-1 with seed 0 and the defaults. `callback` sees how it goes;
     None shows progress on the terminal and writes TensorBoard events.
     """
     in_file, from_file = read_config(config) if config else ({}, {})
@@ -71,10 +71,10 @@ def train(
         given["method"], settings or Settings(), given["preset"], from_file, changes
     )
     spec = make_spec(chosen, given["sequence"], _listed(given["seeds"]), complete)
-    blueprint_of(spec)  # what cannot be trained is refused before a folder is made for it
+    agent_of(spec)  # what cannot be trained is refused before a folder is made for it
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
-        return _start(spec, folder, watcher)
+        return _start(spec, folder, callback)
 
 
 def _listed(seeds: Any) -> list[Any]:
@@ -86,7 +86,7 @@ def _listed(seeds: Any) -> list[Any]:
         ) from None
 
 
-def run_fleet(spec: FleetSpec, folder: Folder, watcher: Watcher | None = None) -> Results:
+def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None) -> Results:
     """The results of a fleet: trained from its start, or on from where it stands in `folder`.
 
     For whoever has many fleets to train and asks for each until it is done: nothing is done twice.
@@ -94,22 +94,22 @@ def run_fleet(spec: FleetSpec, folder: Folder, watcher: Watcher | None = None) -
     folder = Path(folder)
     with hold(folder):
         if not (folder / "run.json").exists():
-            return _start(spec, folder, watcher)
+            return _start(spec, folder, callback)
         check_same(folder, spec.describe())
         if is_finished(folder):
             return read(folder)
-        return _run(spec, folder, Store(folder), watcher, resumed=True)
+        return _run(spec, folder, Store(folder), callback, resumed=True)
 
 
-def _start(spec: FleetSpec, folder: Path, watcher: Watcher | None) -> Results:
+def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
     description = spec.describe()
     check_free(folder, description)
     store = Store.create(folder, description | surroundings())
-    return _run(spec, folder, store, watcher, resumed=False)
+    return _run(spec, folder, store, callback, resumed=False)
 
 
 def resume(
-    folder: Folder, tasks: Mapping[str, Task] | None = None, watcher: Watcher | None = None
+    folder: Folder, tasks: Mapping[str, Task] | None = None, callback: Callback | None = None
 ) -> Results:
     """Go on with the fleet in `folder` to its end, exactly as if it had never stopped.
 
@@ -124,26 +124,26 @@ def resume(
     except BadValueError as error:
         raise BadValueError(f"{folder}: {error}") from error
     with hold(folder):
-        return _run(spec, folder, Store(folder), watcher, resumed=True)
+        return _run(spec, folder, Store(folder), callback, resumed=True)
 
 
 def _run(
-    spec: FleetSpec, folder: Path, store: Store, watcher: Watcher | None, resumed: bool
+    spec: FleetSpec, folder: Path, store: Store, callback: Callback | None, resumed: bool
 ) -> Results:
-    watcher = chosen_watchers() if watcher is None else watcher
+    callback = default_callbacks() if callback is None else callback
 
     def tell() -> None:
-        watcher.on_message("stopping: saving first; once more leaves at once")
+        callback.on_message("stopping: saving first; once more leaves at once")
 
     try:
-        with stopping(tell, watcher.close) as stop:
+        with stopping(tell, callback.close) as stop:
             keep_programs(folder)
             trainer = Trainer(
-                spec, folder, store, watcher, should_stop=lambda: stop.signal_number is not None
+                spec, folder, store, callback, should_stop=lambda: stop.signal_number is not None
             )
             with contextlib.closing(trainer):
                 for complaint in trainer.restore() if resumed else []:
-                    watcher.on_message(f"{complaint}; going back to the one before")
+                    callback.on_message(f"{complaint}; going back to the one before")
                 trainer.run()
     except Interrupted as stopped:
         message = f"{stopped}. `recall resume {folder}` goes on"
@@ -155,7 +155,7 @@ def _run(
             raise
         raise RecallError(f"{folder}: {error.strerror}. {_intact(folder)}") from error
     finally:
-        watcher.close()
+        callback.close()
     return read(folder)
 
 
@@ -196,11 +196,11 @@ def evaluate(
     episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
     if episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
-    blueprint, state_size = blueprint_of(spec)
+    agent, state_size = agent_of(spec)
     pool = Pool(
         [RunTasks(run.seed, run.tasks) for run in spec.runs],
         spec.settings.world,
-        fleet.policy_shape(blueprint),
+        fleet.policy_shape(agent),
         spec.settings.schedule.chunk_steps,
         state_size,
         workers or default_workers(),

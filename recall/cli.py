@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, demo, film, listing, report, study, training
+from recall.commands import bench, demo, film, listing, report, study, train
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -21,9 +21,9 @@ DESCRIPTION = (
 def _commands() -> SubcommandApp:
     app = SubcommandApp()
     app.command(name="demo")(demo.demo)
-    app.command(name="train", help=training.TRAIN_HELP)(_train_is_parsed_apart)
-    app.command(name="resume")(training.resume)
-    app.command(name="evaluate")(training.evaluate)
+    app.command(name="train", help=train.TRAIN_HELP)(_train_is_parsed_apart)
+    app.command(name="resume")(train.resume)
+    app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
     app.command(name="film")(film.film)
     app.command(name="study")(study.study)
@@ -48,7 +48,7 @@ def _train_is_parsed_apart() -> None:
 
 def _run(arguments: Sequence[str]) -> None:
     if arguments and arguments[0] == "train":
-        training.train_command(arguments[1:])
+        train.train_command(arguments[1:])
         return
     _commands().cli(
         prog="recall",

@@ -46,9 +46,9 @@ class PopArtSettings:
     """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
     for its first loss too. Not in the paper: without it three of five first tasks did not start
     (docs/learning.md)."""
-    follow: Literal["raw", "normalised"] = "raw"
+    statistics_of: Literal["raw", "normalised"] = "raw"
     """What the statistics follow: raw targets (the paper) or normalised ones (its code)."""
-    inherit: bool = False
+    copy_statistics: bool = False
     """Whether a best-return start copies the old head's statistics and temperature too."""
 
 
@@ -70,7 +70,7 @@ class SacSettings:
     """Added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True
     """Keep every task's targets within the values that its rewards allow."""
-    matmul: Literal["default", "float32", "bfloat16"] = "default"
+    precision: Literal["default", "float32", "bfloat16"] = "default"
     """Precision of matrix products: the device's default for float32 (tf32 on recent GPUs), exact
     float32, or bfloat16 inputs with float32 sums."""
 
@@ -95,7 +95,7 @@ class ScheduleSettings:
     """Steps that every run collects between two bursts of updates."""
     update_after: int = 1_000
     """Updates start at this step of a task."""
-    uniform_steps: int = 10_000
+    random_steps: int = 10_000
     """Uniformly random actions at the start of the first task, and of every task of methods
     without a best-return start."""
     evaluate_every: int = 20_000

@@ -4,6 +4,8 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 # Tests compile many small programs and run each for a moment: compile quickly, not tightly.
 QUICKLY = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true"]
 if tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 10):  # XLA refuses what it knows not
@@ -15,3 +17,21 @@ os.environ.setdefault("XLA_FLAGS", " ".join(QUICKLY))
 CACHE = Path(__file__).parents[1] / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """The folder of a small fleet that was never interrupted."""
+    from tests.training.small_runs import run, small_spec, start
+
+    folder = tmp_path_factory.mktemp("finished")
+    run(start(small_spec(), folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(finished) -> dict[str, bytes]:
+    """What it left."""
+    from tests.training.small_runs import left_by
+
+    return left_by(finished)

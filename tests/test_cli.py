@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from recall.config.convert import paths
+from recall.config.presets import PRESETS
 from recall.methods import METHODS, PerfectMemory
-from recall.plain import paths
-from recall.presets import PRESETS
 from recall.settings import Settings
 from recall.worlds.registry import task_names
 from recall.worlds.sequences import sequence_names
@@ -106,7 +106,7 @@ def test_a_misspelt_command_is_told_without_a_traceback(arguments):
 
 def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_path):
     config = tmp_path / "settings.json"
-    config.write_text('{"method": "perfect_memory", "uniform_steps": 700, "seeds": [4, 5]}')
+    config.write_text('{"method": "perfect_memory", "random_steps": 700, "seeds": [4, 5]}')
     shown = run(RECALL, "train", "--preset", "quick", "--config", str(config), "--help")
     assert shown.returncode == 0
     text = " ".join(shown.stdout.replace("│", "").split())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recall.commands.training import parse_train
+from recall.commands.train import parse_train
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -1,1 +1,1 @@
-"""Measurements of our speed beside our peers', for `recall bench`."""
+"""Measurements of our speed beside that of others, for `recall bench`."""

@@ -10,15 +10,15 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from recall.collect.pool import Wanted
+from recall.callbacks import Callback
+from recall.collect.pool import ChunkRequest
+from recall.config.spec import make_spec
 from recall.errors import BadValueError
-from recall.learn.devices import place
-from recall.replay import Replay
+from recall.nets.sharding import shard
+from recall.replay.buffer import Replay
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
-from recall.spec import make_spec
-from recall.trainer import Trainer
-from recall.watch import Watcher
+from recall.training.trainer import Trainer
 
 SEQUENCE = ("window-close", "faucet-close", "handle-press-side")
 _WARM_CHUNKS = 4
@@ -32,17 +32,17 @@ def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
     schedule = ScheduleSettings(
         steps_per_task=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
         update_after=50,
-        uniform_steps=50,
+        random_steps=50,
         scoring_episodes=1,
         replay_capacity=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
     )
     settings = Settings(
-        learner=LearnerSettings(sac=SacSettings(matmul=precision)), schedule=schedule
+        learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
     )
     spec = make_spec(method, ",".join(SEQUENCE[-tasks:]), range(runs), settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
-        trainer = Trainer(spec, Path(folder), store, Watcher())
+        trainer = Trainer(spec, Path(folder), store, Callback())
         try:
             _go_to_last_task(trainer)
             return {"runs": runs, "method": method, "tasks": tasks, **_rates(trainer, chunks)}
@@ -52,13 +52,13 @@ def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
 
 def _go_to_last_task(trainer: Trainer) -> None:
     """As if all tasks before had been trained on, with made-up transitions."""
-    replay = trainer.experience.replay
+    replay = trainer.history.replay
     made_up = [
         0.5 * jax.random.normal(jax.random.PRNGKey(number), leaf.shape)
         for number, leaf in enumerate(replay)
     ]
-    trainer.experience.replay = place(Replay(*made_up))
-    trainer.clock.stage = trainer.course.stages - 1
+    trainer.history.replay = shard(Replay(*made_up))
+    trainer.progress.stage = trainer.task_schedule.stages - 1
     trainer.start_stage()
 
 
@@ -81,10 +81,10 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     jax.block_until_ready(trainer.state)
     learning = time.perf_counter() - start
 
-    wanted = [Wanted(trainer.task, trainer.clock.steps, trainer.policies(trainer.task))]
+    requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
     start = time.perf_counter()
     for _ in range(chunks):
-        trainer.pool.order_chunk(wanted)
+        trainer.pool.order_chunk(requests)
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
     return {

@@ -18,15 +18,15 @@ import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
 
-from recall import replay as buffers
-from recall.columns import Columns
+from recall.collect.transition import Columns
 from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
-from recall.learn.build import Blueprint
+from recall.learn.agent import Agent
 from recall.methods import METHODS, method_class
-from recall.nets import matmul
+from recall.nets import half_precision
+from recall.replay import buffer
+from recall.replay.batch import ReplayView
 from recall.settings import LearnerSettings, SacSettings
-from recall.types import Stage
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
@@ -36,13 +36,13 @@ _GROWTH_TASKS = (2, 20)
 Precision = Literal["default", "float32", "bfloat16"]
 
 
-def flops_per_update(blueprint: Blueprint, groups: int) -> float:
+def flops_per_update(agent: Agent, groups: int) -> float:
     """Multiplications and additions of the matrix products in one update of one run."""
-    method = blueprint.method
+    method = agent.method
     rows = method.batch_size
     if groups:
         rows += -(-method.old_batch_size // groups) * groups
-    heads_seen = blueprint.tasks if method.sampling == "everything" else 1
+    heads_seen = agent.tasks if method.sampling == "uniform" else 1
 
     def products(network: Any) -> int:
         sizes = [network.inputs, *network.hidden, network.outputs]
@@ -50,7 +50,7 @@ def flops_per_update(blueprint: Blueprint, groups: int) -> float:
         shared = network.shared_layers
         return sum(layers[:shared]) + heads_seen * sum(layers[shared:])
 
-    actor, critic = products(blueprint.actor), products(blueprint.critic)
+    actor, critic = products(agent.actor), products(agent.critic)
     # The actor: next step forwards, this step forwards and backwards (weights and inputs).
     # Two critics: the target forwards, the stored action forwards and backwards, the policy's
     # action forwards and backwards to the action alone.
@@ -62,8 +62,8 @@ def matmul_rate(precision: Precision) -> float:
     size = 1024 if jax.default_backend() == "cpu" else 4096
     a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
     if precision == "bfloat16":
-        a = a.astype(matmul.HALF)
-        multiply = matmul.product
+        a = a.astype(half_precision.HALF)
+        multiply = half_precision.product
     else:
         multiply = partial(jnp.matmul, precision=None if precision == "default" else precision)
     product = jax.jit(lambda a: multiply(a, a))
@@ -90,24 +90,24 @@ def measure(
 ) -> dict[str, Any]:
     """Bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
     method = method_class(method_name)()
-    settings = LearnerSettings(sac=SacSettings(matmul=precision))
-    blueprint = Blueprint(method, settings, CONTINUAL_WORLD, tasks)
-    kept = tasks - 1 if method.keeps() else 0
+    settings = LearnerSettings(sac=SacSettings(precision=precision))
+    agent = Agent(method, settings, CONTINUAL_WORLD, tasks)
+    kept = tasks - 1 if method.stores_old_data() else 0
     memory = min(stored, method.memory_per_task or stored)
-    replay = buffers.init(CONTINUAL_WORLD, stored, kept, memory if kept else 0, runs)
+    replay = buffer.init(CONTINUAL_WORLD, stored, kept, memory if kept else 0, runs)
     replay = jax.tree.map(
         lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape), replay
     )
-    stage = Stage(jnp.asarray(tasks - 1), jnp.asarray(stored), jnp.full(tasks, memory))
-    groups = fleet.groups_of(blueprint, tasks - 1)
+    view = ReplayView(jnp.asarray(tasks - 1), jnp.asarray(stored), jnp.full(tasks, memory))
+    groups = fleet.groups_of(agent, tasks - 1)
     updates = settings.updates_per_burst
     first = jnp.asarray(0)
-    holder = {"state": fleet.init(blueprint, jnp.arange(runs))}
+    holder = {"state": fleet.init(agent, jnp.arange(runs))}
 
     def burst() -> Any:
         # Metrics are let go at once, as a fleet does between two records.
         holder["state"], _ = fleet.burst(
-            blueprint, holder["state"], replay, stage, first, groups, updates
+            agent, holder["state"], replay, view, first, groups, updates
         )
         return holder["state"]
 
@@ -118,7 +118,7 @@ def measure(
         "tasks": tasks,
         "ms_per_update": 1e3 * seconds,
         "run_updates_per_s": runs / seconds,
-        "flops_per_s": runs * flops_per_update(blueprint, groups) / seconds,
+        "flops_per_s": runs * flops_per_update(agent, groups) / seconds,
         "matmul_flops_per_s": matmul_rate(precision),  # last: it compiles a program, too
     }
 

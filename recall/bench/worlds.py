@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.bench import peers
+from recall.bench import baselines
 from recall.errors import BadValueError
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
@@ -32,7 +32,7 @@ _MEASURES = (
 STEPS_PER_TASK = 4000
 
 
-def ours(task: str, slots: int) -> peers.Driver:
+def ours(task: str, slots: int) -> baselines.Driver:
     """The in-process simulator with endless episodes."""
     simulator = make_simulator(task, slots, reward="v1", observation="classic")
     episodes = Episodes(simulator, HORIZON_STEPS, [(0, slot) for slot in range(slots)])
@@ -66,7 +66,7 @@ class _Crew:
             pipe.send(order)
         return sum(pipe.recv() for pipe in self._pipes)
 
-    def driver(self, task: str) -> peers.Driver:
+    def driver(self, task: str) -> baselines.Driver:
         """All workers at `task`."""
         self._ask(task)
         return self._ask
@@ -91,7 +91,7 @@ def _work(pipe: Connection, slots: int) -> None:
             pipe.send(drive(order))
 
 
-def _timed(drive: peers.Driver, steps: int) -> tuple[int, float]:
+def _timed(drive: baselines.Driver, steps: int) -> tuple[int, float]:
     begin = time.perf_counter()
     taken = drive(steps)
     return taken, time.perf_counter() - begin
@@ -191,15 +191,15 @@ def _bench_task(task: str, episodes: int, slots: int, cores: int, crew: _Crew) -
     """Steps and seconds of everybody at one task."""
     steps = episodes * HORIZON_STEPS
     row: _Row = dict.fromkeys(_MEASURES)
-    row["metaworld_1"] = _timed(peers.metaworld(task), steps * slots)
+    row["metaworld_1"] = _timed(baselines.metaworld(task), steps * slots)
     row["ours_1"] = _timed(ours(task, slots), steps)
-    if peers.has_envpool():
+    if baselines.has_envpool():
         # The others have one thread; envpool's one works beside the caller's.
         with _one_core():
-            row["envpool_1"] = _timed(peers.envpool(task, slots, 1), steps)
-        row["envpool_all"] = _timed(peers.envpool(task, slots * cores, cores), steps)
+            row["envpool_1"] = _timed(baselines.envpool(task, slots, 1), steps)
+        row["envpool_all"] = _timed(baselines.envpool(task, slots * cores, cores), steps)
     row["ours_all"] = _timed(crew.driver(task), steps)
-    drive, close = peers.metaworld_async(task, cores)
+    drive, close = baselines.metaworld_async(task, cores)
     row["metaworld_async"] = _timed(drive, steps * slots // cores)
     close()
     return row

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from recall.collect.pool import Pool, Wanted
-from recall.worlds.base import Array
+from recall.collect.pool import ChunkRequest, Pool
 from recall.worlds.episodes import Outcome
+from recall.worlds.simulator import Array
 
 Ended = list[tuple[int, int, Outcome]]  # the episodes that ended, with run and position
 
@@ -25,9 +25,9 @@ class Chunks:
         """Whether there is one on its way."""
         return self._rolling or self._waiting is not None
 
-    def order(self, wanted: Sequence[Wanted]) -> None:
+    def order(self, requests: Sequence[ChunkRequest]) -> None:
         """Let the workers roll the next chunk."""
-        self._pool.order_chunk(wanted)
+        self._pool.order_chunk(requests)
         self._rolling = True
 
     def settle(self) -> None:

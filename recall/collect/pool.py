@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.orders import (
+from recall.collect.messages import (
     Begin,
     Chunk,
     Episode,
@@ -28,12 +28,12 @@ from recall.collect.orders import (
     Setup,
 )
 from recall.collect.policy import PolicyShape
-from recall.collect.process import TaskFailedError, WorkerDiedError, WorkerProcess
+from recall.collect.transition import Columns
 from recall.collect.worker import map_arrays
-from recall.columns import Columns
+from recall.collect.worker_process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.settings import WorldSettings
-from recall.worlds.base import Array
 from recall.worlds.episodes import Outcome
+from recall.worlds.simulator import Array
 
 _RESTARTS_PER_ORDER = 3
 _POLL_SECONDS = 0.2
@@ -44,8 +44,8 @@ class Abandoned(Exception):  # noqa: N818  (nothing is wrong)
     """Episodes were left in the middle because the pool's owner wants to stop."""
 
 
-class Wanted(NamedTuple):
-    """What is wanted of one task in a chunk."""
+class ChunkRequest(NamedTuple):
+    """What is requested of one task in a chunk."""
 
     position: int
     first_step: int  # steps of each run on this task that came before
@@ -80,7 +80,7 @@ class Pool:
         count = len(runs)
         shapes = {
             "policy": ((count, most_at_once, policy.size), "float32"),
-            "judged_policy": ((count, policy.size), "float32"),
+            "eval_policy": ((count, policy.size), "float32"),
             "rows": ((count, most_at_once, chunk_steps, self.columns.width), "float32"),
             "state": ((count, most_played, state_size), "float64"),
             "next_state": ((count, most_played, state_size), "float64"),
@@ -113,13 +113,13 @@ class Pool:
         self._positions = tuple(positions)
         self._commit()
 
-    def order_chunk(self, wanted: Sequence[Wanted]) -> None:
+    def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
         """Start a chunk of every wanted task in every run."""
-        for number, each in enumerate(wanted):
+        for number, each in enumerate(requests):
             if each.policies is not None:
                 self.shared["policy"][:, number] = each.policies
         parts = tuple(
-            Part(each.position, each.first_step, each.policies is None) for each in wanted
+            Part(each.position, each.first_step, each.policies is None) for each in requests
         )
         for process in self._with_runs():
             process.send(Chunk(parts))
@@ -145,7 +145,7 @@ class Pool:
 
     def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
         """Play episodes with flat `policies` [run, size], spread over all workers."""
-        self.shared["judged_policy"][:] = policies
+        self.shared["eval_policy"][:] = policies
         parts = np.array_split(np.arange(len(episodes)), len(self._processes))
         busy = []
         for process, part in zip(self._processes, parts, strict=True):
@@ -231,4 +231,4 @@ def _memory_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-__all__ = ["Abandoned", "Pool", "TaskFailedError", "Wanted", "WorkerDiedError"]
+__all__ = ["Abandoned", "ChunkRequest", "Pool", "TaskFailedError", "WorkerDiedError"]

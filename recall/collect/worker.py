@@ -15,7 +15,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from recall.collect.orders import (
+from recall.collect.messages import (
     ACTIONS,
     TRAINING,
     Begin,
@@ -28,10 +28,10 @@ from recall.collect.orders import (
     Setup,
 )
 from recall.collect.policy import NumpyPolicy
-from recall.columns import Columns
-from recall.worlds.base import Array
+from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import default_horizon_steps, make_simulator
+from recall.worlds.simulator import Array
 
 _STEPS_BETWEEN_LOOKS = 25  # at whether the pool is still there, while playing
 
@@ -63,7 +63,7 @@ class Worker:
         self.policies = [
             [NumpyPolicy(setup.policy, row) for row in rows] for rows in self.shared["policy"]
         ]  # [run][part]
-        self.judged = [NumpyPolicy(setup.policy, row) for row in self.shared["judged_policy"]]
+        self.eval_policies = [NumpyPolicy(setup.policy, row) for row in self.shared["eval_policy"]]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
         # By position: its place in the shared states, and the runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
@@ -197,7 +197,7 @@ class Worker:
                 raise EOFError
             for i, episode in enumerate(chosen):
                 drawn = None if episode.deterministic else noise[i][step]
-                actions[i] = self.judged[episode.run].act(observation[i], drawn)
+                actions[i] = self.eval_policies[episode.run].act(observation[i], drawn)
             played = episodes.advance(_finite(actions))
             observation = played.observation
             for outcome in played.outcomes:

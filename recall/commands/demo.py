@@ -27,10 +27,10 @@ def demo(
     """Train fine-tuning, perfect memory and RECALL on pointworld and compare them."""
     from rich.console import Console
 
-    from recall import demo as demonstration
     from recall.api import Stopped
+    from recall.callbacks.defaults import on_screen
     from recall.methods import METHODS, method_class
-    from recall.watch.choose import on_screen
+    from recall.studies import demo as demonstration
 
     console = Console()
     plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))

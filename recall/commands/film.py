@@ -10,7 +10,7 @@ from recall.commands.show import print_rows
 from recall.errors import BadValueError
 
 if TYPE_CHECKING:
-    from recall.filming import Film
+    from recall.filming.film import Film
 
 _SHEET = "sheet.png"
 
@@ -40,11 +40,11 @@ def film(
     ] = False,
 ) -> None:
     """Film trained policies on their tasks: as each was just learnt, and at the end."""
-    from recall.filming import film as make_film
-    from recall.report.film import FOLDER
+    from recall.filming.film import film as make_film
+    from recall.results.fleet_folder import FILMS
 
     if sheet and out is None:
-        out = folder / FOLDER / _SHEET
+        out = folder / FILMS / _SHEET
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(f"{out}: a contact sheet is a .png; without --sheet it is a film")
     made = make_film(

@@ -52,7 +52,7 @@ def list_methods(as_json: AsJson = False) -> None:
 
 def list_presets(as_json: AsJson = False) -> None:
     """The presets, and what each is for."""
-    from recall.presets import PRESETS
+    from recall.config.presets import PRESETS
 
     rows = [{"preset": name, "summary": preset.summary} for name, preset in PRESETS.items()]
     (print_json if as_json else print_rows)(rows)

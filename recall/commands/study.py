@@ -66,14 +66,14 @@ def study(
     as_json: AsJson = False,
 ) -> None:
     """Run a study, or what is left of it: the same command again goes on until all is done."""
-    from recall.launch.devices import stay_off
-    from recall.launch.places import Where, place_of
-    from recall.presets import read_config
+    from recall.config.presets import read_config
+    from recall.launch.accelerators import use_cpu_only
+    from recall.launch.resources import Where, place_of
     from recall.studies import study_named
-    from recall.studies.choose import Choices, groups_of
-    from recall.studies.expected import read_speeds
+    from recall.studies.estimates import read_speeds
+    from recall.studies.selection import Choices, groups_of
 
-    stay_off()
+    use_cpu_only()
     chosen = study_named(name)
     changes = read_config(config)[1] if config else {}
     choices = Choices(scale, seeds, tasks, sequences, methods, preset, changes)
@@ -111,8 +111,8 @@ def _run(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    from recall.launch.board import on_screen
-    from recall.studies.run import run_study
+    from recall.launch.display import on_screen
+    from recall.studies.runner import run_study
 
     launch = run_study(
         study,
@@ -174,12 +174,12 @@ def _tell_report(study: Any, folder: Path, scale: float) -> None:
 def _tell_plan(
     study: Any, choices: Any, folder: Path, place: Any, speeds: Any, as_json: bool
 ) -> None:
-    from recall.studies.outlook import Outlook
+    from recall.studies.dry_run import DryRun
 
-    outlook = Outlook.of(study, choices, folder, place, speeds)
+    preview = DryRun.of(study, choices, folder, place, speeds)
     if as_json:
-        print_json(outlook.plain())
+        print_json(preview.plain())
         return
-    print_rows(outlook.rows())
-    for line in outlook.summary():
+    print_rows(preview.rows())
+    for line in preview.summary():
         print(line, file=sys.stderr)

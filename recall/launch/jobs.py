@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from recall.spec import FleetSpec, spec_from
+from recall.config.spec import FleetSpec, spec_from
 
 Kind = Literal[
     "started",  # at `steps`

@@ -3,7 +3,8 @@
 Storage has no locks. The holder writes who it is, and again every few seconds; a file that stays
 as it is for a while belongs to a process that is gone. Nobody's clock is compared with another's.
 Two who come within the same moment are told apart by reading again what they wrote. Should both
-get past that, no fleet is harmed: of two attempts at one the later counts (recall.launch.mirror).
+get past that, no fleet is harmed: of two attempts at one the later counts
+(recall.launch.remote_folder).
 """
 
 import contextlib
@@ -19,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from recall.errors import RecallError
-from recall.launch.mirror import filesystem
-from recall.results.folder import FolderHeldError
+from recall.launch.remote_folder import filesystem
+from recall.results.fleet_folder import FolderHeldError
 
 HOLDER = "launch.json"
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.launch.devices import memory_share
+from recall.launch.accelerators import memory_share
 from recall.launch.jobs import ENDS, Event, Job, Kind
 
 _PATIENCE_SECONDS = 5.0
@@ -37,7 +37,7 @@ class LocalLauncher:
         self._logs.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "recall.launch.process"],
+                [sys.executable, "-m", "recall.launch.fleet_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

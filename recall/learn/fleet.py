@@ -1,8 +1,8 @@
-"""The only place that jits: the learner of many runs in lockstep, stacked on the run axis.
+"""The learner of many runs in lockstep, jitted here alone, stacked on the run axis.
 
-Every function takes and returns whole fleets. The blueprint is static, so equal blueprints share
+Every function takes and returns whole fleets. The agent is static, so equal agents share
 one compilation; the number of old-task groups is static too, and settles at the method's
-`old_groups` after a few tasks. Buffers are donated: what goes in is gone.
+`max_old_tasks` after a few tasks. Buffers are donated: what goes in is gone.
 """
 
 from collections.abc import Callable
@@ -14,16 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from recall import replay as buffers
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
-from recall.learn.apply import statistics_of
-from recall.learn.build import Blueprint
-from recall.learn.update import Chance, chance, describe, update
+from recall.learn.agent import Agent
+from recall.learn.optimise import statistics_of
+from recall.learn.state import LearnerState
+from recall.learn.update import UpdateNoise, describe, update, update_noise
 from recall.nets import adam
+from recall.nets.arrays import Array, Metrics
 from recall.nets.heads import Rows, head_of, is_head, take_heads
-from recall.replay import Replay
-from recall.types import Array, Batch, LearnerState, Metrics, Stage, Stored
+from recall.replay import buffer
+from recall.replay.batch import Batch, ReplayView, Stored
+from recall.replay.buffer import Replay
 
 # On a CPU, XLA's newer kernels for matrix products are slower at these sizes than those before
 # them (docs/performance.md). The option that chooses is known to JAX 0.10.
@@ -35,42 +37,30 @@ _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
 _PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
 
 
-def groups_of(blueprint: Blueprint, task: int) -> int:
+def groups_of(agent: Agent, task: int) -> int:
     """How many old tasks take part in one update of the task at this position."""
-    if blueprint.method.sampling != "halves" or not blueprint.method.keeps():
+    if agent.method.sampling != "balanced" or not agent.method.stores_old_data():
         return 0
-    return min(task, blueprint.method.old_groups)
+    return min(task, agent.method.max_old_tasks)
 
 
-@partial(jax.jit, static_argnames=("blueprint",))
-def init(blueprint: Blueprint, seeds: Array) -> LearnerState:
+@partial(jax.jit, static_argnames=("agent",))
+def init(agent: Agent, seeds: Array) -> LearnerState:
     """The first states of the runs with these seeds [run]."""
-    return jax.vmap(blueprint.init)(seeds)
-
-
-@partial(jax.jit, donate_argnames=("replay",))
-def append(replay: Replay, rows: Array, position: Array) -> Replay:
-    """Write each run's chunk, rows [run, chunk, columns], at `position`."""
-    return jax.vmap(buffers.append, in_axes=(0, 0, None))(replay, rows, position)
-
-
-@partial(jax.jit, donate_argnames=("replay",))
-def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
-    """Write each run's chunk of another task than the current one, at `position` of its ring."""
-    return jax.vmap(buffers.append_old, in_axes=(0, 0, None, None))(replay, rows, task, position)
+    return jax.vmap(agent.init)(seeds)
 
 
 @partial(
     jax.jit,
-    static_argnames=("blueprint", "groups", "updates"),
+    static_argnames=("agent", "groups", "updates"),
     donate_argnames=("state",),
     compiler_options=_COMPILER_OPTIONS,
 )
 def burst(
-    blueprint: Blueprint,
+    agent: Agent,
     state: LearnerState,
     replay: Replay,
-    stage: Stage,
+    view: ReplayView,
     first_update: Array,
     groups: int,
     updates: int,
@@ -79,12 +69,12 @@ def burst(
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
         numbers = first_update + jnp.arange(updates)
-        drawn = jax.vmap(partial(chance, blueprint, groups, state.key))(numbers)
+        drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
 
         named: list[Callable[[Array], Metrics]] = []
 
-        def body(state: LearnerState, one: tuple[Array, Chance]) -> tuple[LearnerState, Array]:
-            state, metrics = update(blueprint, state, replay, stage, groups, *one)
+        def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
+            state, metrics = update(agent, state, replay, view, groups, *one)
             # One array to store instead of a dozen; of numbers that have a mean.
             row, back = ravel_pytree(jax.tree.map(lambda value: 1.0 * value, metrics))
             named.append(back)
@@ -92,9 +82,9 @@ def burst(
 
         state, rows = jax.lax.scan(body, state, (numbers, drawn))
         means = named[0](jnp.nanmean(rows, axis=0))
-        return state, means | describe(blueprint, state)
+        return state, means | describe(agent, state)
 
-    with jax.default_matmul_precision(_PRECISION[blueprint.settings.sac.matmul]):
+    with jax.default_matmul_precision(_PRECISION[agent.settings.sac.precision]):
         return _over_runs(one_run, state, replay)
 
 
@@ -106,54 +96,44 @@ def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay)
     return jax.tree.map(lambda leaf: leaf[None], one_run(*first))
 
 
-@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("replay",))
-def retire(blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage) -> Replay:
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("replay",))
+def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> Replay:
     """End of a task: D_new, with what policies and critics say of it, becomes part of D_old."""
 
     def one_run(state: LearnerState, replay: Replay) -> Replay:
-        key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), stage.task)
-        trainable, task = state.trainable, stage.task
-        actor = blueprint.method.actor_for_task(state.method, evaluated_actor(state), task)
-        statistics, sigma = statistics_of(blueprint, trainable)
+        key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
+        trainable, task = state.trainable, view.task
+        actor = agent.method.actor_for_task(state.method_state, evaluated_actor(state), task)
+        statistics, sigma = statistics_of(agent, trainable)
         critic = take_heads(trainable.critic, task[None])
 
         def networks(observation: Array, action: Array) -> Stored:
-            policy = blueprint.policy_of_task(actor, observation, task)
-            q = blueprint.q(critic, observation, action, Rows(observation.shape[0]))
+            policy = agent.policy_of_task(actor, observation, task)
+            q = agent.q(critic, observation, action, Rows(observation.shape[0]))
             return Stored(policy, sigma[task] * q + statistics.mean[task])
 
-        return buffers.retire(replay, stage, networks, blueprint.columns, key)
+        return buffer.archive(replay, view, networks, agent.columns, key)
 
     return jax.vmap(one_run)(state, replay)
 
 
-@partial(jax.jit, donate_argnames=("replay",))
-def set_aside(replay: Replay, task: Array) -> Replay:
-    """End of a task that is collected for again: D_new, slot by slot, becomes its ring in D_old."""
-    return jax.vmap(lambda one: buffers.append_old(one, one.new, task, jnp.asarray(0)))(replay)
-
-
-@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
-def start_task(
-    blueprint: Blueprint, state: LearnerState, task: Array, best_heads: Array
-) -> LearnerState:
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
     """Start of a task: copy head `best_heads` [run] (-1: none) into `task`, ask the method."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
-        state = copy_head(blueprint, state, best, task)
-        if blueprint.method.reset_optimiser:
+        state = copy_head(agent, state, best, task)
+        if agent.method.reset_optimiser:
             state = reset_optimisers(state)
-        return blueprint.method.on_task_start(state, task)
+        return agent.method.on_task_start(state, task)
 
     return jax.vmap(one_run)(state, best_heads)
 
 
-def copy_head(
-    blueprint: Blueprint, state: LearnerState, source: Array, target: Array
-) -> LearnerState:
+def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -> LearnerState:
     """Best-return start: actor, critics and their targets of one head into another.
 
-    Statistics and temperature go along only if `inherit` says so; optimisers never do.
+    Statistics and temperature go along only if `copy_statistics` says so; optimisers never do.
     """
 
     def copy(tree: Any) -> Any:
@@ -171,7 +151,7 @@ def copy_head(
         target=copy(old.target),
         averaged=copy(old.averaged),
     )
-    if blueprint.settings.popart.inherit:
+    if agent.settings.popart.copy_statistics:
         new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
     return state._replace(trainable=new)
 
@@ -194,58 +174,56 @@ def reset_optimisers(state: LearnerState) -> LearnerState:
     )
 
 
-@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
-def end_task(
-    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage
-) -> LearnerState:
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> LearnerState:
     """End of a task: ask the method, which may draw from the task's transitions."""
 
     def one_run(state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
             bits = jax.random.bits(key, (size,))
-            return buffers.sample_new(replay, stage, blueprint.columns, bits)
+            return buffer.sample_new(replay, view, agent.columns, bits)
 
-        key = jax.random.fold_in(jax.random.fold_in(state.key, _ENDING), stage.task)
-        method = blueprint.method
-        state = method.on_task_end(blueprint, state, stage.task, draw, key)
+        key = jax.random.fold_in(jax.random.fold_in(state.key, _ENDING), view.task)
+        method = agent.method
+        state = method.on_task_end(agent, state, view.task, draw, key)
         resets = method.reset_optimiser and method.retraining_updates
         return reset_optimisers(state) if resets else state
 
     return jax.vmap(one_run)(state, replay)
 
 
-@partial(jax.jit, static_argnames=("blueprint",), donate_argnames=("state",))
-def end_retraining(blueprint: Blueprint, state: LearnerState, task: Array) -> LearnerState:
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+def end_retraining(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
     """After the retraining updates: ask the method."""
-    return jax.vmap(blueprint.method.on_retraining_end, in_axes=(0, None))(state, task)
+    return jax.vmap(agent.method.on_retraining_end, in_axes=(0, None))(state, task)
 
 
 def plasticity(
-    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
+    agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
 ) -> dict[str, Any]:
     """How well the networks of now can still learn, [run] each; training goes on untouched."""
-    measured, features = _plasticity(blueprint, state, replay, stage, step)
+    measured, features = _plasticity(agent, state, replay, view, step)
     ranks = {name: plasticity_of.effective_rank(np.asarray(f)) for name, f in features.items()}
     return measured | ranks
 
 
-@partial(jax.jit, static_argnames=("blueprint",))
+@partial(jax.jit, static_argnames=("agent",))
 def _plasticity(
-    blueprint: Blueprint, state: LearnerState, replay: Replay, stage: Stage, step: Array
+    agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
 ) -> Any:
     def one_run(state: LearnerState, replay: Replay) -> Any:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
-        batch = buffers.sample_new(replay, stage, blueprint.columns, bits)
-        return plasticity_of.measure(blueprint, state, batch, stage.task)
+        batch = buffer.sample_new(replay, view, agent.columns, bits)
+        return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):
         return jax.vmap(one_run)(state, replay)
 
 
-@partial(jax.jit, static_argnames=("blueprint", "collecting"))
+@partial(jax.jit, static_argnames=("agent", "collecting"))
 def flat_policies(
-    blueprint: Blueprint, state: LearnerState, task: Array, collecting: bool = False
+    agent: Agent, state: LearnerState, task: Array, collecting: bool = False
 ) -> Array:
     """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out.
 
@@ -254,7 +232,7 @@ def flat_policies(
 
     def one_run(state: LearnerState) -> Array:
         params = state.trainable.actor if collecting else evaluated_actor(state)
-        actor = blueprint.method.actor_for_task(state.method, params, task)
+        actor = agent.method.actor_for_task(state.method_state, params, task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])
         return jnp.nan_to_num(flat, posinf=0.0, neginf=0.0)
@@ -262,15 +240,15 @@ def flat_policies(
     return jax.vmap(one_run)(state)
 
 
-def policy_shape(blueprint: Blueprint) -> PolicyShape:
+def policy_shape(agent: Agent) -> PolicyShape:
     """The shape that workers act with."""
-    columns, network = blueprint.columns, blueprint.settings.network
+    columns, network = agent.columns, agent.settings.network
     return PolicyShape(
         columns.observation_size,
         columns.action_size,
         network.hidden,
         network.activation,
-        blueprint.actor.shared_layers,
+        agent.actor.shared_layers,
     )
 
 

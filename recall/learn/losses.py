@@ -6,8 +6,8 @@
 import jax
 import jax.numpy as jnp
 
+from recall.nets.arrays import Array
 from recall.nets.popart import Statistics
-from recall.types import Array
 
 
 def target(

@@ -23,11 +23,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.learn.apply import global_norm
-from recall.learn.build import Blueprint
+from recall.learn.agent import Agent
+from recall.learn.optimise import global_norm
+from recall.learn.state import LearnerState
+from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import head_of
 from recall.nets.multihead import MultiHead
-from recall.types import Array, Batch, LearnerState, Metrics, Params
+from recall.replay.batch import Batch
 
 DORMANT_BELOW = 0.025  # tau
 SHARE_OF_RANK = 0.99
@@ -61,17 +63,17 @@ def effective_rank(features: np.ndarray) -> np.ndarray:
 
 
 def measure(
-    blueprint: Blueprint, state: LearnerState, batch: Batch, task: Array
+    agent: Agent, state: LearnerState, batch: Batch, task: Array
 ) -> tuple[Metrics, dict[str, Array]]:
     """All of it, for actor (pi) and critics (q) on a batch of `task`; of the ranks the features."""
-    trainable, method = state.trainable, blueprint.method
-    actor = method.actor_for_task(state.method, trainable.actor, task)
+    trainable, method = state.trainable, agent.method
+    actor = method.actor_for_task(state.method_state, trainable.actor, task)
     actor = {"trunk": actor["trunk"], "heads": head_of(actor["heads"], task)}
     critic = trainable.critic
     critics = {"trunk": critic["trunk"], "heads": head_of(critic["heads"], task)}
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
-    pi = _hidden(blueprint.actor, actor, batch.observation)
-    q = jax.vmap(lambda critic: _hidden(blueprint.critic, critic, state_action))(critics)
+    pi = _hidden(agent.actor, actor, batch.observation)
+    q = jax.vmap(lambda critic: _hidden(agent.critic, critic, state_action))(critics)
     measured = {
         "dormant_pi": dormant_share(pi),
         "dormant_q": jnp.mean(jax.vmap(dormant_share)(q)),

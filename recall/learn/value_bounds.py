@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
-from recall.types import Array
+from recall.nets.arrays import Array
 
 
 class RewardRange(NamedTuple):

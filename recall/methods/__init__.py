@@ -1,8 +1,8 @@
 """The methods, one file each, and their registry: a new method is one file and one line here."""
 
 from recall.errors import UnknownNameError
+from recall.learn.method import Method
 from recall.methods.agem import AGem
-from recall.methods.base import Method
 from recall.methods.clear import Clear
 from recall.methods.clonex import ClonEx
 from recall.methods.ewc import Ewc

@@ -16,9 +16,11 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.methods.base import Method, Sampling
+from recall.learn.method import Method, Sampling
+from recall.learn.state import Gradients
+from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import summed_trunk
-from recall.types import Array, Batch, Gradients, Metrics, Params
+from recall.replay.batch import Batch
 
 
 def inner(left: Params, right: Params) -> Array:
@@ -46,7 +48,7 @@ class AGem(Method):
     reference: ClassVar[str] = "Chaudhry et al., Efficient Lifelong Learning with A-GEM, 2019"
     colour: ClassVar[str] = "#ddcc77"
 
-    sampling: Sampling = "halves"
+    sampling: Sampling = "balanced"
     rehearse: bool = False
     """The memory only vetoes; its rows are not learnt from."""
     memory_per_task: int | None = 10_000
@@ -54,14 +56,14 @@ class AGem(Method):
     def __post_init__(self) -> None:
         """Refuse values that no run could use."""
         super().__post_init__()
-        if self.sampling != "halves":
+        if self.sampling != "balanced":
             raise BadValueError(
-                f"agem with sampling {self.sampling!r}: its reference is the old half of 'halves'"
+                f"agem with sampling {self.sampling!r}: its reference is the old half of 'balanced'"
             )
 
     def edit_gradients(
         self,
-        method: Any,
+        method_state: Any,
         gradients: Gradients,
         batch: Batch,
         gradients_for: Callable[[Array], Gradients],

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from recall.methods.cloning import Cloning
+from recall.methods._cloning import Cloning
 from recall.nets import gaussian
+from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
-from recall.types import Array
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.methods.anchored import Anchored, mean_of_rows, trunk_slopes
-from recall.types import Array, Batch, Model, Params
+from recall.learn.agent import Agent
+from recall.methods._anchored import Anchored, mean_of_rows, trunk_slopes
+from recall.nets.arrays import Array, Params
+from recall.replay.batch import Batch
 
 # Keeps a collapsed policy's information finite: log std may fall to -20.
 _SMALLEST_VARIANCE = 1e-6
@@ -43,12 +45,12 @@ class Ewc(Anchored):
         if self.importance_floor < 0:
             raise BadValueError(f"importance_floor {self.importance_floor} is negative")
 
-    def actor_importance(self, model: Model, actor: Params, task: Array, batch: Batch) -> Array:
+    def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """F, floored state by state."""
 
         def of_state(observation: Array) -> Array:
             def outputs(trunk: Array) -> tuple[Array, Array]:
-                policy = model.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
+                policy = agent.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
                 mean_and_std = jnp.stack([policy.mean[0], jnp.exp(policy.log_std[0])])
                 return mean_and_std, mean_and_std[1]
 
@@ -59,10 +61,10 @@ class Ewc(Anchored):
 
         return mean_of_rows(of_state, batch.observation)
 
-    def critic_importance(self, model: Model, critic: Params, task: Array, batch: Batch) -> Array:
+    def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
         """(d Q / d theta)^2."""
 
         def of_row(observation: Array, action: Array) -> Array:
-            return trunk_slopes(model, critic, task, observation, action)[1] ** 2
+            return trunk_slopes(agent, critic, task, observation, action)[1] ** 2
 
         return mean_of_rows(of_row, batch.observation, batch.action)

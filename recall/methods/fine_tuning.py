@@ -1,5 +1,5 @@
 """Fine-tuning: SAC on one task after the other. The defaults of a method, nothing else."""
 
-from recall.methods.base import Method as FineTuning
+from recall.learn.method import Method as FineTuning
 
 __all__ = ["FineTuning"]

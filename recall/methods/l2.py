@@ -10,8 +10,10 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from recall.methods.anchored import Anchored
-from recall.types import Array, Batch, Model, Params
+from recall.learn.agent import Agent
+from recall.methods._anchored import Anchored
+from recall.nets.arrays import Array, Params
+from recall.replay.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,10 @@ class L2(Anchored):
     """Importance needs no data here."""
     importance_batch_size: int = 1
 
-    def actor_importance(self, model: Model, actor: Params, task: Array, batch: Batch) -> Array:
+    def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """1 everywhere."""
         return jnp.ones_like(actor["trunk"])
 
-    def critic_importance(self, model: Model, critic: Params, task: Array, batch: Batch) -> Array:
+    def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
         """1 everywhere."""
         return jnp.ones_like(critic["trunk"])

@@ -11,8 +11,10 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from recall.methods.anchored import Anchored, mean_of_rows, trunk_slopes
-from recall.types import Array, Batch, Model, Params
+from recall.learn.agent import Agent
+from recall.methods._anchored import Anchored, mean_of_rows, trunk_slopes
+from recall.nets.arrays import Array, Params
+from recall.replay.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -27,23 +29,23 @@ class Mas(Anchored):
 
     weight: float = 1e4
 
-    def actor_importance(self, model: Model, actor: Params, task: Array, batch: Batch) -> Array:
+    def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Of mean and log std together."""
 
         def of_state(observation: Array) -> Array:
             def length(trunk: Array) -> Array:
-                policy = model.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
+                policy = agent.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
                 return jnp.sum(policy.mean**2) + jnp.sum(policy.log_std**2)
 
             return jnp.abs(jax.grad(length)(actor["trunk"]))
 
         return mean_of_rows(of_state, batch.observation)
 
-    def critic_importance(self, model: Model, critic: Params, task: Array, batch: Batch) -> Array:
+    def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
         """Of each critic by itself."""
 
         def of_row(observation: Array, action: Array) -> Array:
-            q, slopes = trunk_slopes(model, critic, task, observation, action)
+            q, slopes = trunk_slopes(agent, critic, task, observation, action)
             return jnp.abs(2.0 * q[:, None] * slopes)
 
         return mean_of_rows(of_row, batch.observation, batch.action)

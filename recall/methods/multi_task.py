@@ -8,9 +8,9 @@ continual learner: it plays every task whenever it likes, so nothing can be forg
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recall.course import Collects
+from recall.collect.task_schedule import Collects
 from recall.errors import BadValueError
-from recall.methods.base import Method, Sampling
+from recall.learn.method import Method, Sampling
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class MultiTask(Method):
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (MTL)"
     colour: ClassVar[str] = "#17becf"
 
-    sampling: Sampling = "everything"
+    sampling: Sampling = "uniform"
     memory_per_task: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no run could use."""
         super().__post_init__()
-        if self.sampling != "everything":
+        if self.sampling != "uniform":
             raise BadValueError(
                 f"multi_task with sampling {self.sampling!r}: no task is new or old, all are "
-                "drawn from by 'everything'"
+                "drawn from by 'uniform'"
             )
 
     @property

@@ -21,8 +21,11 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.methods.base import Method
-from recall.types import Array, Batch, Gradients, LearnerState, Metrics, Model, Params
+from recall.learn.agent import Agent
+from recall.learn.method import Method
+from recall.learn.state import Gradients, LearnerState
+from recall.nets.arrays import Array, Metrics, Params
+from recall.replay.batch import Batch
 
 FROZEN = -1
 
@@ -33,9 +36,9 @@ class Owners(NamedTuple):
     trunk: Array
 
 
-def layout(model: Model) -> list[tuple[bool, int, int]]:
+def layout(agent: Agent) -> list[tuple[bool, int, int]]:
     """(whether it is a kernel, start, end) of every array in the actor's flat trunk."""
-    network = model.actor
+    network = agent.actor
     size = jax.eval_shape(network.init, jax.random.PRNGKey(0))["trunk"]
     tree = jax.eval_shape(network.trunk_tree, size)
     parts, start = [], 0
@@ -87,41 +90,41 @@ class PackNet(Method):
                 "it packs a shared trunk, one task at a time ('new' and 'shallow')"
             )
 
-    def init(self, model: Model, state: LearnerState) -> Owners:
+    def init(self, agent: Agent, state: LearnerState) -> Owners:
         """Everything belongs to the first task."""
         return Owners(jnp.zeros(state.trainable.actor["trunk"].shape, jnp.int32))
 
-    def actor_for_task(self, method: Any, actor: Params, task: Array) -> Params:
+    def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
         """The weights of tasks 0 to `task`, zeros elsewhere."""
-        trunk = jnp.where(method.trunk <= task, actor["trunk"], 0.0)
+        trunk = jnp.where(method_state.trunk <= task, actor["trunk"], 0.0)
         return {"trunk": trunk, "heads": actor["heads"]}
 
     def edit_gradients(
         self,
-        method: Any,
+        method_state: Any,
         gradients: Gradients,
         batch: Batch,
         gradients_for: Callable[[Array], Gradients],
     ) -> tuple[Gradients, Metrics]:
         """Only the current task's weights move."""
-        mine = method.trunk == batch.heads[-1]
+        mine = method_state.trunk == batch.heads[-1]
         trunk = jnp.where(mine, gradients.actor["trunk"], 0.0)
         share = jnp.mean(mine.astype(trunk.dtype))
         return gradients._replace(actor=gradients.actor | {"trunk": trunk}), {"own_share": share}
 
     def on_task_end(
         self,
-        model: Model,
+        agent: Agent,
         state: LearnerState,
         task: Array,
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
         """Prune every kernel, freeze everything else. Nothing is pruned for after the last."""
-        actor, owners = state.trainable.actor, state.method.trunk
-        tasks_left = model.actor.tasks - task - 1
+        actor, owners = state.trainable.actor, state.method_state.trunk
+        tasks_left = agent.actor.tasks - task - 1
         weights_after, owners_after = [], []
-        for kernel, start, end in layout(model):
+        for kernel, start, end in layout(agent):
             weights, owned = actor["trunk"][start:end], owners[start:end]
             if kernel:
                 released = release(weights, owned, task, tasks_left)
@@ -133,5 +136,5 @@ class PackNet(Method):
         packed = actor | {"trunk": jnp.concatenate(weights_after)}
         return state._replace(
             trainable=state.trainable._replace(actor=packed),
-            method=Owners(jnp.concatenate(owners_after)),
+            method_state=Owners(jnp.concatenate(owners_after)),
         )

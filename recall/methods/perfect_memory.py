@@ -9,8 +9,8 @@ forgets, it forgets because nobody collects for old tasks any more.
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from recall.course import Collects
-from recall.methods.base import Method, Sampling
+from recall.collect.task_schedule import Collects
+from recall.learn.method import Method, Sampling
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class PerfectMemory(Method):
     reference: ClassVar[str] = "Wolczyk et al., Disentangling Transfer, 2022"
     colour: ClassVar[str] = "#9467bd"
 
-    sampling: Sampling = "everything"
+    sampling: Sampling = "uniform"
     batch_size: int = 512
     memory_per_task: int | None = None
     replay_mode: Literal["offline", "online"] = "offline"

@@ -22,10 +22,12 @@ from typing import Any, ClassVar, Literal
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.methods.base import Method, Sampling, Sharing
-from recall.methods.cloning import mean_of_old
+from recall.learn.agent import Agent
+from recall.learn.method import Method, Sampling, Sharing
+from recall.learn.state import Forward
+from recall.methods._cloning import mean_of_old
 from recall.nets import gaussian
-from recall.types import Array, Forward, Metrics, Model, Params
+from recall.nets.arrays import Array, Metrics, Params
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Recall(Method):
     reference: ClassVar[str] = "Zhang et al., Replay-enhanced Continual RL, 2023"
     colour: ClassVar[str] = "#d62728"
 
-    sampling: Sampling = "halves"
+    sampling: Sampling = "balanced"
     memory_per_task: int | None = None
     critic_heads: Sharing = "deep"
     normalise_targets: bool = True
@@ -67,10 +69,10 @@ class Recall(Method):
     @property
     def distils_critics(self) -> bool:
         """Critics go with the policies: without distillation this is plain replay."""
-        return self.distil and self.distil_critics and self.sampling == "halves"
+        return self.distil and self.distil_critics and self.sampling == "balanced"
 
     def actor_loss(
-        self, model: Model, method: Any, actor: Params, forward: Forward
+        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """Lambda L_pi,distill over the old rows."""
         stored = forward.batch.stored

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recall.errors import BadValueError
-from recall.methods.base import Method, Sharing
+from recall.learn.method import Method, Sharing
 
 
 @dataclass(frozen=True)

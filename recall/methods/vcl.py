@@ -17,8 +17,11 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.methods.base import Method
-from recall.types import Array, Batch, Forward, LearnerState, Metrics, Model, Params
+from recall.learn.agent import Agent
+from recall.learn.method import Method
+from recall.learn.state import Forward, LearnerState
+from recall.nets.arrays import Array, Metrics, Params
+from recall.replay.batch import Batch
 
 SPREAD = "trunk_log_std"
 
@@ -70,7 +73,7 @@ class Vcl(Method):
         """The means are the network's own start; the spread stands beside them."""
         return actor | {SPREAD: jnp.full_like(actor["trunk"], self.initial_log_std)}
 
-    def init(self, model: Model, state: LearnerState) -> Prior:
+    def init(self, agent: Agent, state: LearnerState) -> Prior:
         """A standard normal, which counts only where the first task has a prior."""
         zeros = jnp.zeros_like(state.trainable.actor["trunk"])
         weight = self.weight if self.first_task_kl else 0.0
@@ -82,22 +85,24 @@ class Vcl(Method):
         drawn = actor["trunk"] + jnp.exp(actor[SPREAD]) * noise
         return {"trunk": drawn, "heads": actor["heads"]}
 
-    def actor_for_task(self, method: Any, actor: Params, task: Array) -> Params:
+    def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
         """The means."""
         return {"trunk": actor["trunk"], "heads": actor["heads"]}
 
     def actor_loss(
-        self, model: Model, method: Any, actor: Params, forward: Forward
+        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
         """L_KL."""
         if not self.weight:
             return 0.0, {}
-        loss = divergence(actor["trunk"], actor[SPREAD], method)
-        return method.weight * loss, {"loss_kl": jnp.where(method.weight > 0, loss, 0.0)}
+        loss = divergence(actor["trunk"], actor[SPREAD], method_state)
+        return method_state.weight * loss, {
+            "loss_kl": jnp.where(method_state.weight > 0, loss, 0.0)
+        }
 
     def on_task_end(
         self,
-        model: Model,
+        agent: Agent,
         state: LearnerState,
         task: Array,
         draw: Callable[[int, Array], Batch],
@@ -106,6 +111,6 @@ class Vcl(Method):
         """The posterior becomes the prior."""
         actor = state.trainable.actor
         prior = Prior(
-            actor["trunk"], actor[SPREAD], jnp.full_like(state.method.weight, self.weight)
+            actor["trunk"], actor[SPREAD], jnp.full_like(state.method_state.weight, self.weight)
         )
-        return state._replace(method=prior)
+        return state._replace(method_state=prior)

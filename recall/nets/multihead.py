@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.nets import matmul
+from recall.nets import half_precision
 from recall.nets.heads import Blocks, Rows, head_of, in_blocks, take_heads
 from recall.nets.norm import layer_norm, norm_tanh
 
@@ -79,25 +79,25 @@ class _Layers(nn.Module):
             if layer == 0 and self.normalise_first:
                 norm = _Norm(width, name="norm")()
                 if self.half_inputs:
-                    x = matmul.half_norm_layer(x, *linear, *norm)
+                    x = half_precision.half_norm_layer(x, *linear, *norm)
                 else:
                     x = norm_tanh(_dense(x, *linear), *norm)
             elif self.normalise_others:
                 norm = _Norm(width, name=f"norm_{layer:02}")()
                 if self.half_inputs:
-                    before = matmul.half_layer(x, *linear, None)
+                    before = half_precision.half_layer(x, *linear, None)
                 else:
                     before = _dense(x, *linear)
                 x = _activate(layer_norm(before, *norm), slope)
             elif self.half_inputs:
-                x = matmul.half_layer(x, *linear, slope)
+                x = half_precision.half_layer(x, *linear, slope)
             else:
                 x = _activate(_dense(x, *linear), slope)
             self.sow(HIDDEN, HIDDEN, x)  # kept only for those who ask
         if self.outputs is None:
             return x
         last = _Linear(self.outputs, name=LAST_LAYER)(x.shape[-1])
-        return matmul.half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
+        return half_precision.half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
 
 
 @dataclass(frozen=True)

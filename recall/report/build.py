@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.report.cost import read_benches
 from recall.report.figures import Gallery, draw_all
-from recall.report.health import health_problems
+from recall.report.health_notes import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
-from recall.report.table import Table
 from recall.report.tables import all_tables
-from recall.report.writers import markdown, print_table, write_tables
+from recall.report.tables.cost import read_benches
+from recall.report.tables.table import Table
+from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.collection import Collection, gather
-from recall.results.evaluations import FIELDS, MODES
+from recall.results.curves import FIELDS, MODES
 from recall.results.scores import Measure, ScoreBoard
 
 Folder = str | Path

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.cells import LOWER_IS_BETTER, main_labels, with_best_bold
-from recall.report.families import FAMILIES
-from recall.report.sequences import PAIR, spelt
-from recall.report.table import Cell, estimate_text
-from recall.results.intervals import Sampled, mean_of
+from recall.report.tables.cells import LOWER_IS_BETTER, main_labels, with_best_bold
+from recall.report.tables.families import FAMILIES
+from recall.report.tables.per_sequence import PAIR, display_name
+from recall.report.tables.table import Cell, estimate_text
+from recall.results.bootstrap import Sampled, mean_of
 from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, ScoreBoard
 
 _VERBS = {
@@ -93,7 +93,7 @@ def _title(board: ScoreBoard, members: Sequence[str]) -> str:
         family = "Pairs of tasks" if pairs else first.rpartition("-")[0].upper()
         return f"{family}, {len(members)} sequences"
     tasks = next(each.tasks for each in board.scores.values() if each.sequence == first)
-    return spelt(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
+    return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
 
 
 def _nobody(members: Sequence[str]) -> str:

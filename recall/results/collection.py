@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recall.results import imported
-from recall.results.run import RunResult
+from recall.results import continual_world_logs
+from recall.results.labels import identity, in_words, label_of, order_of, variants
+from recall.results.run_result import RunResult
 from recall.results.search import read_all
-from recall.results.variants import in_words, label_of, order_of, variants, what_matters
 
 __all__ = ["Collection", "RunResult", "gather"]
 
@@ -131,7 +131,7 @@ def _progress(run: RunResult) -> tuple[bool, int]:
 
 
 def _frozen(settings: Any) -> str:
-    return str(sorted(what_matters(settings).items()))
+    return str(sorted(identity(settings).items()))
 
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
@@ -161,7 +161,9 @@ def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     ).items():
         found = variants(method, [run.settings for run in group])
         for run, changes in zip(group, found, strict=True):
-            words = [IMPORTED] * (source == imported.SOURCE) + [in_words(changes)] * bool(changes)
+            words = [IMPORTED] * (source == continual_world_logs.SOURCE) + [
+                in_words(changes)
+            ] * bool(changes)
             variant = ", ".join(words)
             label = label_of(method, variant)
             named.append(dataclasses.replace(run, variant=variant, changes=changes, label=label))

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
-from recall.results.evaluations import RunCurves, read_curves
-from recall.results.run import RunResult
+from recall.results.curves import RunCurves, read_curves
+from recall.results.labels import settings_of
+from recall.results.run_result import RunResult
 from recall.results.store import read_description
-from recall.results.training import read_warnings
-from recall.results.variants import settings_of
+from recall.results.training_records import read_warnings
 
 
 def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:

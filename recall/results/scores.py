@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from recall.methods import METHODS
-from recall.results import intervals, metrics
+from recall.results import bootstrap, metrics
+from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
-from recall.results.intervals import Estimate, Sampled
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 
 Array = np.ndarray
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
@@ -89,12 +89,12 @@ class Scores:
     def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
         if self.missing_references or learnt_together(self.method):
             return None
-        return intervals.forward_transfer(self.areas, self.tasks, self.references, self.name)
+        return bootstrap.forward_transfer(self.areas, self.tasks, self.references, self.name)
 
     @cached_property
     def interquartile_mean(self) -> Sampled:
         """Of the final successes of all runs and tasks."""
-        return intervals.sampled_interquartile_mean(self.final, self.name)
+        return bootstrap.sampled_interquartile_mean(self.final, self.name)
 
     def at_end(self, task: int) -> Sampled:
         """p_task(N D)."""
@@ -111,7 +111,7 @@ class Scores:
         return self.forgetting if name == FORGETTING else self.forward_transfer
 
     def _mean(self, values: Array) -> Sampled:
-        return intervals.mean(values, self.name)
+        return bootstrap.mean(values, self.name)
 
 
 class ScoreBoard:

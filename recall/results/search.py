@@ -5,12 +5,12 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from recall.results import imported
+from recall.results import continual_world_logs
 from recall.results.fleets import read_fleet
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 from recall.results.times import Times
 
-_OURS, _THEIRS = "run.json", imported.PROGRESS
+_OURS, _THEIRS = "run.json", continual_world_logs.PROGRESS
 # A folder with one of these was begun as a fleet's.
 _TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
 
@@ -29,7 +29,7 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
             found, wrong = read_fleet(folder)
             found = _timed(found, times.of(folder))
         else:
-            found, wrong = imported.read_log(folder)
+            found, wrong = continual_world_logs.read_log(folder)
         runs += found
         problems += wrong
     return runs, problems + times.problems

@@ -1,10 +1,10 @@
 """The studies, declared as data, and their registry: a new one is an entry in one of the files."""
 
 from recall.errors import UnknownNameError
-from recall.studies.analyses import ABLATION, LAMBDA, REPLAY_MODE, SHARING
-from recall.studies.base import Study, Variant
-from recall.studies.comparisons import CW3, CW6, CW10, CW20, PAIRS, REFERENCE
-from recall.studies.ours import COST, FIDELITY, MEMORY, SCALING
+from recall.studies.declared.analyses import ABLATION, LAMBDA, REPLAY_MODE, SHARING
+from recall.studies.declared.comparisons import CW3, CW6, CW10, CW20, PAIRS, REFERENCE
+from recall.studies.declared.extra import COST, FIDELITY, MEMORY, SCALING
+from recall.studies.study import Study, Variant
 
 STUDIES: dict[str, Study] = {
     study.name: study

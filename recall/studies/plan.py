@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from recall.config.spec import FleetSpec, RunSpec, file_name, spec_from
 from recall.errors import BadValueError
-from recall.launch.places import Room
-from recall.results.folder import is_finished, what_matters
+from recall.launch.resources import Room
+from recall.results.fleet_folder import identity, is_finished
 from recall.results.store import read_description
-from recall.spec import FleetSpec, RunSpec, file_name, spec_from
-from recall.studies.base import Variant
-from recall.studies.choose import Group
+from recall.studies.selection import Group
 from recall.studies.sizes import check_fits, gibibytes, run_bytes
+from recall.studies.study import Variant
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,6 @@ def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
 def _keys(spec: FleetSpec) -> list[str]:
     """What decides each run's results, as text."""
     plain: Any = json.loads(json.dumps(spec.describe()))
-    kept = what_matters(plain)
+    kept = identity(plain)
     common = json.dumps([kept["method"], kept["settings"]], sort_keys=True)
     return [f"{common} {run['sequence']} {run['tasks']} {run['seed']}" for run in plain["runs"]]

@@ -5,9 +5,9 @@ import math
 import jax
 import jax.numpy as jnp
 
+from recall.config.spec import FleetSpec, agent_of
 from recall.errors import BadValueError
-from recall.learn.build import Blueprint
-from recall.spec import FleetSpec, blueprint_of
+from recall.learn.agent import Agent
 
 _FLOAT_BYTES = 4
 # The state itself, the one that an update writes beside it, and gradients.
@@ -20,31 +20,31 @@ _PASSES = 16
 _SPARE = 1.1
 
 
-def replay_bytes(spec: FleetSpec, blueprint: Blueprint) -> int:
+def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
     """D_new and D_old of one run, and what copying the one into the other takes."""
-    columns, schedule = blueprint.columns, spec.settings.schedule
+    columns, schedule = agent.columns, spec.settings.schedule
     capacity = min(schedule.replay_capacity, spec.steps_per_task)
     wanted = spec.method.memory_per_task
     memory = capacity if wanted is None else min(wanted, capacity)
-    kept = spec.tasks - 1 if spec.method.keeps() else 0
+    kept = spec.tasks - 1 if spec.method.stores_old_data() else 0
     copied = _COPIES * memory if kept else 0
     numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width
     return _FLOAT_BYTES * numbers
 
 
-def learner_bytes(blueprint: Blueprint) -> int:
+def learner_bytes(agent: Agent) -> int:
     """Networks, optimisers, the method's own state, and what an update computes with."""
-    state = jax.eval_shape(blueprint.init, jax.ShapeDtypeStruct((), jnp.int32))
+    state = jax.eval_shape(agent.init, jax.ShapeDtypeStruct((), jnp.int32))
     numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state))
-    method, hidden = blueprint.method, blueprint.settings.network.hidden
-    rows = method.batch_size + (method.old_batch_size if method.sampling == "halves" else 0)
+    method, hidden = agent.method, agent.settings.network.hidden
+    rows = method.batch_size + (method.old_batch_size if method.sampling == "balanced" else 0)
     return _FLOAT_BYTES * (_STATES * numbers + _PASSES * rows * sum(hidden))
 
 
 def run_bytes(spec: FleetSpec) -> int:
     """Device memory for each run of the fleet."""
-    blueprint, _ = blueprint_of(spec)
-    return math.ceil(_SPARE * (replay_bytes(spec, blueprint) + learner_bytes(blueprint)))
+    agent, _ = agent_of(spec)
+    return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent)))
 
 
 def gibibytes(size: float) -> str:

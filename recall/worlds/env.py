@@ -10,10 +10,10 @@ from gymnasium.error import ResetNeeded
 
 from recall.errors import UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.base import Array
 from recall.worlds.episodes import check_actions
-from recall.worlds.register import environment_id
+from recall.worlds.gym_registration import environment_id
 from recall.worlds.registry import Task, horizon_steps, make_simulator
+from recall.worlds.simulator import Array
 
 RenderMode = Literal["rgb_array"]
 RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms to a step

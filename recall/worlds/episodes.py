@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recall.errors import BadValueError
-from recall.worlds.base import Array, Simulator
+from recall.worlds.simulator import Array, Simulator
 
 
 class Outcome(NamedTuple):
@@ -20,7 +20,7 @@ class Outcome(NamedTuple):
     diverged: bool
 
 
-class Played(NamedTuple):
+class EpisodeStep(NamedTuple):
     """One step of every slot. Where an episode ended, `observation` already starts the next."""
 
     next_observation: Array  # [slots, obs] where the action led, the last one of an episode too
@@ -80,12 +80,12 @@ class Episodes:
             self.start(slot)
         return self.observation.copy()
 
-    def step(self, actions: Array) -> Played:
+    def step(self, actions: Array) -> EpisodeStep:
         """Act in every slot; an episode that ends is counted and followed by the next."""
         check_actions(actions, self.simulator)
         return self.advance(actions)
 
-    def advance(self, actions: Array) -> Played:
+    def advance(self, actions: Array) -> EpisodeStep:
         """As `step`, with actions that are known to be right."""
         result = self.simulator.step(actions)
         self._steps += 1
@@ -99,7 +99,7 @@ class Episodes:
         for slot in (cut | result.terminated).nonzero()[0].tolist():
             outcomes.append(self._outcome(slot, result.success, result.diverged))
             self.start(slot)
-        return Played(
+        return EpisodeStep(
             next_observation=result.observation,
             observation=self.observation.copy(),
             reward=result.reward,

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from recall.errors import BadValueError, RecallError
 from recall.settings import WorldSettings
-from recall.worlds.base import Array
 from recall.worlds.registry import Task, check_same_shapes, task_label
+from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Spaces, Stream, board_bytes, joint_spaces, lay_board
 
 _CLOSE_SECONDS = 5.0

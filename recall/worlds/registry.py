@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # listing names must stay quick
     import gymnasium
     from gymnasium.spaces import Box
 
-    from recall.worlds.base import Simulator
+    from recall.worlds.simulator import Simulator
 
 # A registered name, "gym:<id>", or a function that makes a Gymnasium environment.
 Task = str | Callable[[], "gymnasium.Env[Any, Any]"]
@@ -98,7 +98,7 @@ def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulato
         raise BadValueError(f"{slots} slots of {task_label(task)}: at least one is needed")
     world = world_of(task)
     if world == GYMNASIUM:
-        from recall.worlds.gymnasium import GymnasiumSimulator
+        from recall.worlds.gym_world import GymnasiumSimulator
 
         return GymnasiumSimulator(task, slots, settings.horizon_steps)
     entry = _WORLDS[world]
@@ -112,7 +112,7 @@ def default_horizon_steps(task: Task) -> int:
     world = world_of(task)
     if world != GYMNASIUM:
         return int(_WORLDS[world].load().HORIZON_STEPS)
-    from recall.worlds.gymnasium import time_limit
+    from recall.worlds.gym_world import time_limit
 
     return time_limit(task)
 

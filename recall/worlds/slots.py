@@ -11,9 +11,9 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from recall.settings import WorldSettings
-from recall.worlds.base import Array
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import Task, check_same_shapes, horizon_steps, make_simulator
+from recall.worlds.simulator import Array
 
 Stream = tuple[int, ...]
 

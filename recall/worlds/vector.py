@@ -11,10 +11,10 @@ from gymnasium.vector.utils import batch_space
 
 from recall.errors import BadValueError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.base import Array
 from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode
 from recall.worlds.processes import ProcessSlots
 from recall.worlds.registry import Task, check_settings, task_label, world_of
+from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]

@@ -1,8 +1,8 @@
 import pytest
 
 from recall.api import run_fleet
-from recall.studies.run import plan_study
-from recall.watch import Watcher
+from recall.callbacks import Callback
+from recall.studies.runner import plan_study
 from tests.studies.small_studies import CHOICES, ROOM, STUDY, left_by
 
 
@@ -11,5 +11,5 @@ def uninterrupted(tmp_path_factory) -> dict[str, bytes]:
     """What the small study leaves when nothing happens to it."""
     folder = tmp_path_factory.mktemp("uninterrupted")
     for fleet in plan_study(STUDY, CHOICES, folder, ROOM):
-        run_fleet(fleet.spec, folder / fleet.name, Watcher())
+        run_fleet(fleet.spec, folder / fleet.name, Callback())
     return left_by(folder)

@@ -10,7 +10,7 @@ import pytest
 
 from recall.errors import RecallError
 from recall.launch.lease import HOLDER, Times, lease
-from recall.results.folder import FolderHeldError
+from recall.results.fleet_folder import FolderHeldError
 
 QUICK = Times(between_beats=0.05, until_gone=1.0, to_settle=0.02)
 

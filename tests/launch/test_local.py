@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 
-from recall.launch.board import Lines
+from recall.launch.display import Lines
 from recall.launch.local import LocalLauncher
 from recall.results.store import write_json
-from recall.studies.folder import write_study
-from recall.studies.run import plan_study
+from recall.studies.runner import plan_study
+from recall.studies.study_folder import write_study
 from tests.studies.small_studies import (
     CHOICES,
     FLEETS,
@@ -71,7 +71,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     (folder / bad / "replay").write_text("no folder")
     told, launcher = io.StringIO(), LocalLauncher(folder / "logs")
     result = launch(
-        folder, launcher, board=lambda jobs, before: KillOnce(jobs, before, launcher, told)
+        folder, launcher, display=lambda jobs, before: KillOnce(jobs, before, launcher, told)
     )
     assert result.exit_status == 1
     assert result.outcome.attempts == {bad: 2, good: 2}

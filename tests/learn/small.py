@@ -4,14 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall import replay as buffers
-from recall.columns import Columns
+from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.build import Blueprint
-from recall.learn.devices import sent
+from recall.learn.agent import Agent
 from recall.methods import Method, Recall
+from recall.nets.sharding import as_argument
+from recall.replay import buffer
+from recall.replay.batch import ReplayView
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
-from recall.types import Stage
 
 COLUMNS = Columns(observation_size=3, action_size=2)
 REWARD = COLUMNS.observation_size + COLUMNS.action_size  # its column
@@ -20,27 +20,27 @@ TASKS = 4
 NETWORK = NetworkSettings(hidden=(16, 16), head_layers=1)
 
 
-def make_blueprint(method: Method | None = None, **sac) -> Blueprint:
+def make_agent(method: Method | None = None, **sac) -> Agent:
     method = method or Recall(batch_size=8, old_batch_size=8)
     settings = LearnerSettings(
-        network=NETWORK, sac=SacSettings(matmul="float32", **sac), updates_per_burst=3
+        network=NETWORK, sac=SacSettings(precision="float32", **sac), updates_per_burst=3
     )
-    return Blueprint(method, settings, COLUMNS, TASKS)
+    return Agent(method, settings, COLUMNS, TASKS)
 
 
-def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffers.Replay:
-    replay = buffers.init(COLUMNS, STORED, kept, STORED, runs)
+def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffer.Replay:
+    replay = buffer.init(COLUMNS, STORED, kept, STORED, runs)
     keys = iter(jax.random.split(jax.random.PRNGKey(seed), 2))
     return jax.tree.map(lambda leaf: 0.5 * jax.random.normal(next(keys), leaf.shape), replay)
 
 
-def make_stage(task: int) -> Stage:
-    return Stage(sent(task), sent(STORED), sent([STORED] * TASKS))
+def make_view(task: int) -> ReplayView:
+    return ReplayView(as_argument(task), as_argument(STORED), as_argument([STORED] * TASKS))
 
 
-def run_burst(blueprint, state, replay, task, updates=3, first=0):
-    groups = fleet.groups_of(blueprint, task)
-    return fleet.burst(blueprint, state, replay, make_stage(task), sent(first), groups, updates)
+def run_burst(agent, state, replay, task, updates=3, first=0):
+    groups = fleet.groups_of(agent, task)
+    return fleet.burst(agent, state, replay, make_view(task), as_argument(first), groups, updates)
 
 
 def one(tree):

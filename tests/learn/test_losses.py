@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet, value_bounds
-from recall.learn.update import chance, joint_loss, sample
+from recall.learn.state import Networks, TrainedParams
+from recall.learn.update import joint_loss, sample, update_noise
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.heads import head_of, take_heads
-from recall.types import Gradients, Networks
-from tests.learn.small import NETWORK, make_blueprint, make_replay, make_stage, one
+from tests.learn.small import NETWORK, make_agent, make_replay, make_view, one
 
 optax = pytest.importorskip("optax")
 
@@ -50,8 +50,8 @@ def draw(mean, log_std, noise):
 class Transcription:
     """The losses of one row at a time, as the paper writes them."""
 
-    def __init__(self, blueprint, trainable, batch):
-        self.blueprint, self.trainable, self.batch = blueprint, trainable, batch
+    def __init__(self, agent, trainable, batch):
+        self.agent, self.trainable, self.batch = agent, trainable, batch
         self.heads = np.asarray(batch.heads)[np.asarray(batch.head_of_row())]
 
     def scale(self, row):
@@ -61,7 +61,7 @@ class Transcription:
         return float(statistics.mean[head]), np.sqrt(float(statistics.variance[head])), alpha
 
     def policy(self, row, s):
-        actor, network = self.trainable.actor, self.blueprint.actor
+        actor, network = self.trainable.actor, self.agent.actor
         head = head_of(actor["heads"], self.heads[row])
         return gaussian(forward(network, actor["trunk"], head, np.asarray(s, float)))
 
@@ -70,7 +70,7 @@ class Transcription:
         x = np.concatenate([np.asarray(s, float), np.asarray(a, float)])
         heads = head_of(critic["heads"], self.heads[row])
         parts = [(critic["trunk"][i], head_of(heads, i)) for i in (0, 1)]
-        return np.array([forward(self.blueprint.critic, *part, x)[0] for part in parts])
+        return np.array([forward(self.agent.critic, *part, x)[0] for part in parts])
 
     def loss_q(self, row, noise):
         batch, (mu, sigma, alpha) = self.batch, self.scale(row)
@@ -78,9 +78,9 @@ class Transcription:
         action, log_pi = draw(*self.policy(row, following), noise)
         future = self.q(row, self.trainable.target, following, action).min()
         value = sigma * future + mu - alpha * log_pi
-        discount = self.blueprint.settings.sac.discount * (1 - float(batch.terminated[row]))
+        discount = self.agent.settings.sac.discount * (1 - float(batch.terminated[row]))
         y = float(batch.reward[row]) + discount * value
-        if self.blueprint.method.distils_critics and not batch.new[row]:
+        if self.agent.method.distils_critics and not batch.new[row]:
             y = np.asarray(batch.stored.q[:, row], float)
         q = self.q(row, self.trainable.critic, batch.observation[row], batch.action[row])
         return np.sum(0.5 * (q - (y - mu) / sigma) ** 2)
@@ -89,7 +89,7 @@ class Transcription:
         s, (_, _, alpha) = self.batch.observation[row], self.scale(row)
         action, log_pi = draw(*self.policy(row, s), noise)
         best = self.q(row, self.trainable.critic, s, action).min()
-        entropy = self.blueprint.target_entropy
+        entropy = self.agent.target_entropy
         return alpha * log_pi - best, -np.log(alpha) * (log_pi + entropy)
 
     def loss_distill(self, row):
@@ -98,23 +98,23 @@ class Transcription:
         kept_mean, kept_log_std = (np.asarray(part[row], float) for part in stored)
         kl = kept_log_std - log_std - 0.5
         kl += (np.exp(2 * log_std) + (mean - kept_mean) ** 2) / (2 * np.exp(2 * kept_log_std))
-        return kl.mean() if self.blueprint.method.distillation_kl == "mean" else kl.sum()
+        return kl.mean() if self.agent.method.distillation_kl == "mean" else kl.sum()
 
 
-def expected_losses(blueprint, trainable, batch, weights, noise):
+def expected_losses(agent, trainable, batch, weights, noise):
     """The means over a batch, by the names of the metrics."""
-    paper = Transcription(blueprint, trainable, batch)
+    paper = Transcription(agent, trainable, batch)
     weights, new = np.asarray(weights, float), np.asarray(batch.new, float)
     rows = range(len(weights))
     noise_next, noise = np.asarray(noise, float)
     pi_and_alpha = np.array([paper.loss_pi_and_alpha(row, noise[row]) for row in rows])
-    alpha_weights = weights if blueprint.method.sampling == "everything" else new / new.sum()
+    alpha_weights = weights if agent.method.sampling == "uniform" else new / new.sum()
     losses = {
         "loss_q": weights @ [paper.loss_q(row, noise_next[row]) for row in rows],
         "loss_pi": weights @ pi_and_alpha[:, 0],
         "loss_alpha": alpha_weights @ pi_and_alpha[:, 1],
     }
-    if isinstance(blueprint.method, Recall):
+    if isinstance(agent.method, Recall):
         losses["loss_distill"] = np.mean([paper.loss_distill(row) for row in rows if not new[row]])
     return losses
 
@@ -138,8 +138,8 @@ def networks_of(trainable, batch):
     ids=["fine_tuning", "perfect_memory", "recall", "bootstrapped", "per_task_sum"],
 )
 def test_losses_are_the_papers(method):
-    blueprint, task = make_blueprint(method), 2
-    trainable = one(fleet.init(blueprint, jnp.array([3])).trainable)
+    agent, task = make_agent(method), 2
+    trainable = one(fleet.init(agent, jnp.array([3])).trainable)
     statistics = trainable.popart["heads"]
     if method.normalise_targets:
         statistics = statistics._replace(
@@ -150,17 +150,17 @@ def test_losses_are_the_papers(method):
     trainable = trainable._replace(
         popart={"heads": statistics}, log_alpha={"heads": jnp.array([0.1, -0.3, 0.4, 1.0])}
     )
-    groups = fleet.groups_of(blueprint, task)
-    drawn = chance(blueprint, groups, jax.random.PRNGKey(9), jnp.asarray(0))
-    replay, stage = one(make_replay(1)), make_stage(task)
-    batch = sample(blueprint, replay, stage, groups, jnp.asarray(0), drawn.rows)
+    groups = fleet.groups_of(agent, task)
+    drawn = update_noise(agent, groups, jax.random.PRNGKey(9), jnp.asarray(0))
+    replay, view = one(make_replay(1)), make_view(task)
+    batch = sample(agent, replay, view, groups, jnp.asarray(0), drawn.rows)
     part = networks_of(trainable, batch)
     weights = method.row_weights(batch, jnp.asarray(task))
     total, (made, metrics) = jax.jit(
-        lambda trained: joint_loss(blueprint, trained, part, (), batch, weights, drawn)
-    )(Gradients(part.actor, part.critic, part.log_alpha))
+        lambda trained: joint_loss(agent, trained, part, (), batch, weights, drawn)
+    )(TrainedParams(part.actor, part.critic, part.log_alpha))
 
-    expected = expected_losses(blueprint, trainable, batch, weights, drawn.noise)
+    expected = expected_losses(agent, trainable, batch, weights, drawn.noise)
     for name, loss in expected.items():
         np.testing.assert_allclose(metrics[name], loss, rtol=2e-4, atol=1e-5, err_msg=name)
     factors = {"loss_distill": getattr(method, "distillation_weight", None)}
@@ -174,19 +174,19 @@ WEIGHTS = np.array([1.0, 1.0, 1.0, Recall().distillation_weight], np.float32)
 
 
 def test_each_loss_reaches_its_own_parameters_alone():
-    blueprint = make_blueprint()
-    state = one(fleet.init(blueprint, jnp.array([0])))
+    agent = make_agent()
+    state = one(fleet.init(agent, jnp.array([0])))
     replay = one(make_replay(1))
-    drawn = chance(blueprint, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = sample(blueprint, replay, make_stage(1), 1, jnp.asarray(0), drawn.rows)
+    drawn = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
+    batch = sample(agent, replay, make_view(1), 1, jnp.asarray(0), drawn.rows)
     part = networks_of(state.trainable, batch)
-    weights = blueprint.method.row_weights(batch, jnp.asarray(1))
+    weights = agent.method.row_weights(batch, jnp.asarray(1))
 
     def each_loss(trained):
-        total, (_, metrics) = joint_loss(blueprint, trained, part, (), batch, weights, drawn)
+        total, (_, metrics) = joint_loss(agent, trained, part, (), batch, weights, drawn)
         return jnp.stack([total, *(metrics[name] for name in LOSSES)])
 
-    trained = Gradients(part.actor, part.critic, part.log_alpha)
+    trained = TrainedParams(part.actor, part.critic, part.log_alpha)
     by_loss = jax.jit(jax.jacrev(each_loss))(trained)
     sizes = {
         (loss, part): max(np.abs(leaf[1 + i]).max() for leaf in jax.tree.leaves(gradients))
@@ -251,4 +251,4 @@ def test_every_head_counts_its_own_adam_steps():
 
 
 def test_network_settings_are_used():
-    assert make_blueprint().critic.hidden == NETWORK.hidden
+    assert make_agent().critic.hidden == NETWORK.hidden

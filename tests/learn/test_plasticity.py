@@ -12,9 +12,9 @@ from tests.learn.small import (
     TASKS,
     flat,
     leaves_equal,
-    make_blueprint,
+    make_agent,
     make_replay,
-    make_stage,
+    make_view,
     run_burst,
 )
 
@@ -22,10 +22,10 @@ KEYS = {"dormant_pi", "dormant_q", "rank_pi", "rank_q", "weight_norm_pi", "weigh
 WIDTH = 16  # of both hidden layers of the small networks
 
 
-def measured(blueprint, state, task=1, step=7, replay=None):
+def measured(agent, state, task=1, step=7, replay=None):
     runs = state.key.shape[0]
     replay = replay or make_replay(runs)
-    found = fleet.plasticity(blueprint, state, replay, make_stage(task), jnp.asarray(step))
+    found = fleet.plasticity(agent, state, replay, make_view(task), jnp.asarray(step))
     return jax.tree.map(np.asarray, found)
 
 
@@ -91,14 +91,14 @@ def test_hidden_outputs_lead_to_the_networks_answer(shared):
 
 @pytest.mark.parametrize("sharing", ["shallow", "separate"])
 def test_silenced_units_are_counted_and_take_their_rank_away(sharing):
-    blueprint = make_blueprint(None if sharing == "shallow" else FineTuning(actor_heads=sharing))
-    state = fleet.init(blueprint, jnp.arange(2))
+    agent = make_agent(None if sharing == "shallow" else FineTuning(actor_heads=sharing))
+    state = fleet.init(agent, jnp.arange(2))
     task, units = 1, [0, 3, 4, 7, 9]
-    before = measured(blueprint, state, task)
+    before = measured(agent, state, task)
     place = (0,) if sharing == "shallow" else (0, task)
-    actor = silenced(blueprint.actor, state.trainable.actor, place, "hidden_01", units)
+    actor = silenced(agent.actor, state.trainable.actor, place, "hidden_01", units)
     changed = state._replace(trainable=state.trainable._replace(actor=actor))
-    after = measured(blueprint, changed, task)
+    after = measured(agent, changed, task)
     assert before["dormant_pi"][0] == 0
     assert after["dormant_pi"][0] == pytest.approx(len(units) / (2 * WIDTH))
     assert after["rank_pi"][0] <= WIDTH - len(units) < before["rank_pi"][0]
@@ -107,14 +107,14 @@ def test_silenced_units_are_counted_and_take_their_rank_away(sharing):
     assert all(np.array_equal(after[name], before[name]) for name in unchanged)
     assert all(after[name][1] == before[name][1] for name in KEYS)  # the other run
     if sharing == "separate":  # another task has another network
-        other = measured(blueprint, changed, task + 1)
+        other = measured(agent, changed, task + 1)
         assert other["dormant_pi"][0] == 0
 
 
 def test_weight_norm_is_of_the_shared_layers_and_the_current_head():
-    blueprint = make_blueprint()
-    state = fleet.init(blueprint, jnp.array([3, 4]))
-    found = measured(blueprint, state, task=2)
+    agent = make_agent()
+    state = fleet.init(agent, jnp.array([3, 4]))
+    found = measured(agent, state, task=2)
     for run in range(2):
         actor = state.trainable.actor
         parts = [actor["trunk"][run], flat(actor["heads"], 2)[run, 2]]
@@ -127,11 +127,11 @@ def test_weight_norm_is_of_the_shared_layers_and_the_current_head():
 
 
 def test_a_method_that_masks_weights_is_measured_with_its_mask():
-    blueprint = make_blueprint(PackNet())
-    state = fleet.init(blueprint, jnp.array([0]))
+    agent = make_agent(PackNet())
+    state = fleet.init(agent, jnp.array([0]))
     # No weight is the first tasks' own: nothing gets through.
-    owners = state.method._replace(trunk=jnp.full_like(state.method.trunk, TASKS))
-    found = measured(blueprint, state._replace(method=owners))
+    owners = state.method_state._replace(trunk=jnp.full_like(state.method_state.trunk, TASKS))
+    found = measured(agent, state._replace(method_state=owners))
     assert found["dormant_pi"] == 1
     assert found["rank_pi"] == 0
     head = np.linalg.norm(flat(state.trainable.actor["heads"], 2)[0, 1])
@@ -139,10 +139,10 @@ def test_a_method_that_masks_weights_is_measured_with_its_mask():
 
 
 def test_training_does_not_notice():
-    blueprint, replay = make_blueprint(), make_replay(2)
-    undisturbed, _ = run_burst(blueprint, fleet.init(blueprint, jnp.arange(2)), replay, 1)
-    state = fleet.init(blueprint, jnp.arange(2))
-    first, again = (measured(blueprint, state, replay=replay) for _ in range(2))
+    agent, replay = make_agent(), make_replay(2)
+    undisturbed, _ = run_burst(agent, fleet.init(agent, jnp.arange(2)), replay, 1)
+    state = fleet.init(agent, jnp.arange(2))
+    first, again = (measured(agent, state, replay=replay) for _ in range(2))
     assert leaves_equal(first, again)
-    state, _ = run_burst(blueprint, state, replay, 1)
+    state, _ = run_burst(agent, state, replay, 1)
     assert leaves_equal(state, undisturbed)

@@ -10,19 +10,19 @@ from recall.learn.losses import moments_by_head, q_loss
 from recall.methods import Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
-from tests.learn.small import REWARD, copied, make_blueprint, make_replay, one, run_burst
+from tests.learn.small import REWARD, copied, make_agent, make_replay, one, run_burst
 
 BOUNDS = (1e-4, 1e6)
 
 
-def unnormalised(blueprint, trainable, observation, action, task):
+def unnormalised(agent, trainable, observation, action, task):
     """Sigma q + mu of both critics and both targets for one task, [4, batch]."""
     statistics = trainable.popart["heads"]
     scale = popart.sigma(statistics, BOUNDS)[task]
     values = []
     for critic in (trainable.critic, trainable.target):
         one = take_heads(critic, jnp.array([task]))
-        q = blueprint.q(one, observation, action, Rows(len(observation)))
+        q = agent.q(one, observation, action, Rows(len(observation)))
         values.append(scale * q + statistics.mean[task])
     return np.concatenate(values)
 
@@ -32,8 +32,8 @@ def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
     # With a learning rate of zero and no smoothing, only PopArt touches the critics; without a
     # discount the targets are the rewards, of all tasks.
     method = Recall(batch_size=8, old_batch_size=8, distil_critics=False)
-    blueprint = make_blueprint(method, learning_rate=0.0, target_smoothing=0.0, discount=0.0)
-    state = fleet.init(blueprint, jnp.array([1]))
+    agent = make_agent(method, learning_rate=0.0, target_smoothing=0.0, discount=0.0)
+    state = fleet.init(agent, jnp.array([1]))
     observation = jax.random.normal(jax.random.PRNGKey(5), (6, 3))
     action = jnp.tanh(jax.random.normal(jax.random.PRNGKey(6), (6, 2)))
 
@@ -42,11 +42,11 @@ def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
         replay = jax.tree.map(lambda leaf: leaf.at[..., REWARD].multiply(rewards_times),
                               make_replay(1))  # fmt: skip
         first, before = (copied(each) for each in (state.trainable, state.trainable.popart))
-        state, _ = run_burst(blueprint, state, replay, task=2, updates=updates)
+        state, _ = run_burst(agent, state, replay, task=2, updates=updates)
         scales = popart.sigma(state.trainable.popart["heads"], BOUNDS)[0]
         for task in range(3):
             values = [
-                unnormalised(blueprint, one(each), observation, action, task)
+                unnormalised(agent, one(each), observation, action, task)
                 for each in (first, state.trainable)
             ]
             largest = max(scales[task], np.sqrt(before["heads"].variance[0, task]))
@@ -54,7 +54,7 @@ def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
         return state, scales[:3]
 
     first = jax.tree.map(lambda leaf: leaf.at[..., REWARD].multiply(scale), make_replay(1))
-    state, _ = run_burst(blueprint, state, first, task=2, updates=1)  # sets the first scale
+    state, _ = run_burst(agent, state, first, task=2, updates=1)  # sets the first scale
     scales = popart.sigma(state.trainable.popart["heads"], BOUNDS)[0, :3]
     assert np.all((0.1 * scale < scales) & (scales < scale))
     state, again = moved(state, 30.0 * scale, 3)
@@ -99,10 +99,10 @@ def test_the_variance_keeps_its_digits_where_nu_minus_mu_squared_has_none(
 
 @pytest.mark.parametrize("reward", [1e5, -1e3])
 def test_a_task_that_always_pays_the_same_is_learnt_from(reward):
-    blueprint = make_blueprint()
+    agent = make_agent()
     replay = make_replay(2)
     replay = replay._replace(new=replay.new.at[..., REWARD].set(reward))
-    state, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), replay, 1)
+    state, metrics = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), replay, 1)
     assert fleet.failures(state, ["first", "second"]) == {}
     # Three updates: from one reward's worth to what two of them are worth.
     assert np.all(np.abs(metrics["mu"][:, 1] / reward - 1.5) < 0.5)
@@ -151,12 +151,12 @@ def test_bias_corrected_steps_give_a_weighted_mean_of_what_was_seen():
 def test_a_heads_first_loss_is_normalised_by_its_own_batch(scale):
     """So the first gradient is the same whatever the rewards' scale, clipped or not."""
     method = Recall(batch_size=8, old_batch_size=8, clip_norm=None)
-    blueprint = make_blueprint(method, discount=0.0)
+    agent = make_agent(method, discount=0.0)
     replay = make_replay(1)
     replay = replay._replace(new=replay.new.at[..., REWARD].multiply(scale))
-    state = fleet.init(blueprint, jnp.array([0]))
+    state = fleet.init(agent, jnp.array([0]))
     before = copied(state.trainable.critic["heads"])
-    state, metrics = run_burst(blueprint, state, replay, 0, updates=1)
+    state, metrics = run_burst(agent, state, replay, 0, updates=1)
     assert 0.1 < float(metrics["loss_q"][0]) < 10.0
     assert 0.1 < float(metrics["grad_norm_q"][0]) < 50.0
     # Nothing was learnt at the scale (0, 1), so the last layer is not rewritten to it.
@@ -168,12 +168,12 @@ def test_a_heads_first_loss_is_normalised_by_its_own_batch(scale):
 
 def test_the_papers_first_loss_is_as_large_as_the_rewards():
     """Without the correction: what the test above would not pass with."""
-    blueprint = make_blueprint(Recall(batch_size=8, old_batch_size=8), discount=0.0)
-    popart_settings = dataclasses.replace(blueprint.settings.popart, bias_corrected=False)
-    settings = dataclasses.replace(blueprint.settings, popart=popart_settings)
-    blueprint = dataclasses.replace(blueprint, settings=settings)
+    agent = make_agent(Recall(batch_size=8, old_batch_size=8), discount=0.0)
+    popart_settings = dataclasses.replace(agent.settings.popart, bias_corrected=False)
+    settings = dataclasses.replace(agent.settings, popart=popart_settings)
+    agent = dataclasses.replace(agent, settings=settings)
     replay = make_replay(1)
     replay = replay._replace(new=replay.new.at[..., REWARD].multiply(1e5))
-    state = fleet.init(blueprint, jnp.array([0]))
-    _, metrics = run_burst(blueprint, state, replay, 0, updates=1)
+    state = fleet.init(agent, jnp.array([0]))
+    _, metrics = run_burst(agent, state, replay, 0, updates=1)
     assert float(metrics["loss_q"][0]) > 1e8

@@ -8,13 +8,14 @@ import pytest
 from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
-from recall.learn.apply import global_norm
-from recall.learn.build import Blueprint
+from recall.learn.agent import Agent
+from recall.learn.optimise import global_norm
+from recall.learn.state import Forward
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
 from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads, take_heads
+from recall.replay.batch import Stored
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
-from recall.types import Forward, Stored
 from tests.learn.small import (
     COLUMNS,
     REWARD,
@@ -22,9 +23,9 @@ from tests.learn.small import (
     copied,
     flat,
     leaves_equal,
-    make_blueprint,
+    make_agent,
     make_replay,
-    make_stage,
+    make_view,
     one,
     run_burst,
 )
@@ -46,13 +47,13 @@ def heads_in(alphas):
         (Recall(batch_size=8, old_batch_size=8), 2, {0, 1, 2}),
         (Recall(batch_size=8, old_batch_size=8, distil_critics=False), 2, {0, 1, 2}),
         # Two groups at task 3: one update has the turn of two old tasks.
-        (Recall(batch_size=8, old_batch_size=8, old_groups=2), 3, {0, 1, 3}),
+        (Recall(batch_size=8, old_batch_size=8, max_old_tasks=2), 3, {0, 1, 3}),
         (PerfectMemory(batch_size=64), 1, {0, 1}),
     ],
 )
 def test_only_heads_in_the_batch_change(method, task, moved):
-    blueprint = make_blueprint(method)
-    state = fleet.init(blueprint, jnp.array([0]))
+    agent = make_agent(method)
+    state = fleet.init(agent, jnp.array([0]))
     # Moments that would carry a head on even without a gradient.
     trainable = state.trainable
     trainable = trainable._replace(
@@ -60,7 +61,7 @@ def test_only_heads_in_the_batch_change(method, task, moved):
     )
     state = state._replace(trainable=trainable)
     before = copied(state.trainable)
-    state, _ = run_burst(blueprint, state, make_replay(1), task, updates=1)
+    state, _ = run_burst(agent, state, make_replay(1), task, updates=1)
     after = copied(state.trainable)
 
     def changed(heads_of):
@@ -71,7 +72,7 @@ def test_only_heads_in_the_batch_change(method, task, moved):
         assert changed(lambda each, name=name: getattr(each, name)["heads"]) == moved, name
     for name in ("actor_moments", "critic_moments"):
         assert changed(lambda each, name=name: getattr(each, name).first["heads"]) == moved, name
-    learns = moved if method.sampling == "everything" else {task}
+    learns = moved if method.sampling == "uniform" else {task}
     for name in ("log_alpha", "alpha_moments"):
         assert changed(lambda each, name=name: heads_in(getattr(each, name))) == learns, name
     followed = moved if method.normalise_targets else set()
@@ -81,32 +82,28 @@ def test_only_heads_in_the_batch_change(method, task, moved):
 
 
 def test_old_tasks_take_turns_evenly():
-    method = Recall(batch_size=8, old_batch_size=8, old_groups=2)
-    blueprint = make_blueprint(method)
-    stage, seen = make_stage(3), []
-    from recall.replay import heads_of_update
+    method = Recall(batch_size=8, old_batch_size=8, max_old_tasks=2)
+    agent = make_agent(method)
+    view, seen = make_view(3), []
+    from recall.replay.buffer import heads_of_update
 
     for number in range(6):
-        heads = np.asarray(heads_of_update(stage, 2, 2, jnp.asarray(number)))
+        heads = np.asarray(heads_of_update(view, 2, 2, jnp.asarray(number)))
         assert heads[-1] == 3
         seen += heads[:-1].tolist()
     assert [seen.count(task) for task in range(3)] == [4, 4, 4]
-    assert fleet.groups_of(blueprint, 3) == 2
-    assert fleet.groups_of(blueprint, 1) == 1
+    assert fleet.groups_of(agent, 3) == 2
+    assert fleet.groups_of(agent, 1) == 1
 
 
 def test_vmapped_runs_equal_single_runs():
-    blueprint = make_blueprint()
+    agent = make_agent()
     seeds = [4, 5, 6]
     replay = make_replay(3)
-    together, metrics = run_burst(
-        blueprint, fleet.init(blueprint, jnp.array(seeds)), replay, task=2
-    )
+    together, metrics = run_burst(agent, fleet.init(agent, jnp.array(seeds)), replay, task=2)
     for run, seed in enumerate(seeds):
         mine = jax.tree.map(lambda leaf, run=run: leaf[run : run + 1], replay)
-        alone, alone_metrics = run_burst(
-            blueprint, fleet.init(blueprint, jnp.array([seed])), mine, task=2
-        )
+        alone, alone_metrics = run_burst(agent, fleet.init(agent, jnp.array([seed])), mine, task=2)
         for a, b in zip(
             jax.tree.leaves(together.trainable), jax.tree.leaves(alone.trainable), strict=True
         ):
@@ -115,9 +112,9 @@ def test_vmapped_runs_equal_single_runs():
 
 
 def test_equal_seeds_give_equal_bits_and_other_seeds_others():
-    blueprint = make_blueprint()
+    agent = make_agent()
     states = [
-        run_burst(blueprint, fleet.init(blueprint, jnp.array([seed])), make_replay(1), 1)[0]
+        run_burst(agent, fleet.init(agent, jnp.array([seed])), make_replay(1), 1)[0]
         for seed in (0, 0, 1)
     ]
     assert leaves_equal(states[0], states[1])
@@ -125,40 +122,40 @@ def test_equal_seeds_give_equal_bits_and_other_seeds_others():
 
 
 def test_nothing_compiles_inside_a_stage():
-    blueprint = make_blueprint()
-    state = fleet.init(blueprint, jnp.array([0]))
+    agent = make_agent()
+    state = fleet.init(agent, jnp.array([0]))
     replay = make_replay(1)
-    state, _ = run_burst(blueprint, state, replay, 2)
+    state, _ = run_burst(agent, state, replay, 2)
     compiled = fleet.burst._cache_size()
     for first in (3, 6):
-        state, _ = run_burst(blueprint, state, replay, 2, first=first)
+        state, _ = run_burst(agent, state, replay, 2, first=first)
     assert fleet.burst._cache_size() == compiled
 
 
 def test_bursts_count_as_one_long_burst():
     """Updates are numbered: three and three are the same as six."""
-    blueprint = make_blueprint()
+    agent = make_agent()
     replay = make_replay(1)
-    state = fleet.init(blueprint, jnp.array([0]))
+    state = fleet.init(agent, jnp.array([0]))
     for first in (0, 3):
-        state, _ = run_burst(blueprint, state, replay, 2, updates=3, first=first)
-    long, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), replay, 2, updates=6)
+        state, _ = run_burst(agent, state, replay, 2, updates=3, first=first)
+    long, _ = run_burst(agent, fleet.init(agent, jnp.array([0])), replay, 2, updates=6)
     for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(long), strict=True):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-4, atol=1e-6)
 
 
 def test_distillation_alone_brings_a_policy_back():
-    blueprint = make_blueprint()
-    method = blueprint.method
-    actor = blueprint.actor.init(jax.random.PRNGKey(0))
+    agent = make_agent()
+    method = agent.method
+    actor = agent.actor.init(jax.random.PRNGKey(0))
     states = jax.random.normal(jax.random.PRNGKey(1), (64, 3))
-    stored = blueprint.policy_of_task(actor, states, 0)
+    stored = agent.policy_of_task(actor, states, 0)
     batch_like = type("B", (), {"stored": Stored(stored, None), "new": jnp.zeros(64)})
 
     def loss(params):
-        policy = blueprint.policy_of_task(params, states, 0)
+        policy = agent.policy_of_task(params, states, 0)
         forward = Forward(batch_like, policy, jnp.zeros((2, 64)), jnp.zeros(64))
-        return method.actor_loss(blueprint, (), params, forward)[0]
+        return method.actor_loss(agent, (), params, forward)[0]
 
     noise = jax.random.PRNGKey(2)
     vector, back = ravel_pytree(actor)
@@ -175,21 +172,19 @@ def test_distillation_alone_brings_a_policy_back():
 
     params = descend(params)
     assert float(loss(params)) < 0.02 * start
-    policy = blueprint.policy_of_task(params, states, 0)
+    policy = agent.policy_of_task(params, states, 0)
     np.testing.assert_allclose(policy.mean, stored.mean, atol=0.1)
 
 
-@pytest.mark.parametrize("inherit", [False, True])
-def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
-    blueprint = make_blueprint(dataclasses.replace(make_blueprint().method, reset_optimiser=False))
-    popart = dataclasses.replace(blueprint.settings.popart, inherit=inherit)
-    blueprint = dataclasses.replace(
-        blueprint, settings=dataclasses.replace(blueprint.settings, popart=popart)
-    )
-    state = fleet.init(blueprint, jnp.array([0, 1]))
-    state, _ = run_burst(blueprint, state, make_replay(2), 1)
+@pytest.mark.parametrize("copy_statistics", [False, True])
+def test_best_return_start_copies_the_best_head_and_nothing_else(copy_statistics):
+    agent = make_agent(dataclasses.replace(make_agent().method, reset_optimiser=False))
+    popart = dataclasses.replace(agent.settings.popart, copy_statistics=copy_statistics)
+    agent = dataclasses.replace(agent, settings=dataclasses.replace(agent.settings, popart=popart))
+    state = fleet.init(agent, jnp.array([0, 1]))
+    state, _ = run_burst(agent, state, make_replay(2), 1)
     before = copied(state.trainable)
-    state = fleet.start_task(blueprint, state, jnp.asarray(2), jnp.array([1, -1]))
+    state = fleet.start_task(agent, state, jnp.asarray(2), jnp.array([1, -1]))
     after = copied(state.trainable)
     for name in PER_TASK:
         old, new = getattr(before, name), getattr(after, name)
@@ -203,8 +198,8 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
     for name in ("actor_moments", "critic_moments", "alpha_moments"):
         assert leaves_equal(getattr(before, name), getattr(after, name))
     same = leaves_equal(before.popart, after.popart)
-    assert same is (not inherit)
-    if inherit:
+    assert same is (not copy_statistics)
+    if copy_statistics:
         np.testing.assert_array_equal(
             after.log_alpha["heads"][0, 2], before.log_alpha["heads"][0, 1]
         )
@@ -213,11 +208,11 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(inherit):
 @pytest.mark.parametrize("column", [0, REWARD])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_number_that_is_none_fails_its_run_alone(column, value):
-    blueprint = make_blueprint()
+    agent = make_agent()
     replay = make_replay(2)
-    clean, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), replay, 1)
+    clean, _ = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), replay, 1)
     dirty = replay._replace(new=replay.new.at[0, :, column].set(value))
-    state, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0, 1])), dirty, 1)
+    state, _ = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), dirty, 1)
     assert fleet.failures(state, ["first", "second"]) == {"first": 0}
     for a, b in zip(jax.tree.leaves(clean), jax.tree.leaves(state), strict=True):
         np.testing.assert_array_equal(np.asarray(a)[1], np.asarray(b)[1])
@@ -227,14 +222,14 @@ def test_a_number_that_is_none_fails_its_run_alone(column, value):
 class Breaking(FineTuning):
     """Its own term is 0, with a slope that is no number."""
 
-    def actor_loss(self, model, method, actor, forward):
+    def actor_loss(self, agent, method_state, actor, forward):
         return jnp.sqrt(jnp.sum(0.0 * actor["trunk"])), {}
 
 
 def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
-    blueprint = make_blueprint(Breaking(batch_size=8))
-    state = fleet.init(blueprint, jnp.array([0]))
-    state, metrics = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    agent = make_agent(Breaking(batch_size=8))
+    state = fleet.init(agent, jnp.array([0]))
+    state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
     assert np.isfinite(metrics["loss_pi"][0])
     assert fleet.failures(state, ["only"]) == {"only": 0}
 
@@ -247,9 +242,9 @@ def norm_of(tree):
 def test_clipping_bounds_the_gradient(clip_critics):
     """Adam's first moments show the gradient that it got: a tenth of it after one update."""
     method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3, clip_critics=clip_critics)
-    blueprint = make_blueprint(method)
-    state = fleet.init(blueprint, jnp.array([0]))
-    state, metrics = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    agent = make_agent(method)
+    state = fleet.init(agent, jnp.array([0]))
+    state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
     seen = {
         "pi": norm_of(state.trainable.actor_moments.first) / 0.1,
         "q": norm_of(state.trainable.critic_moments.first) / 0.1,
@@ -263,7 +258,7 @@ def test_clipping_bounds_the_gradient(clip_critics):
 def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
     """Whatever the old task's gradient, the new head gets its own, clipped by its own norm."""
     method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-2)
-    blueprint = make_blueprint(method)
+    agent = make_agent(method)
     replay = make_replay(1)
     means = np.arange(COLUMNS.width, COLUMNS.width + COLUMNS.action_size)
     values = np.arange(COLUMNS.old_width - 2, COLUMNS.old_width)
@@ -271,9 +266,7 @@ def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
     far = replay._replace(old=replay.old.at[..., stored].multiply(1e3))
     new_heads, norms = [], []
     for each in (replay, far):
-        state, metrics = run_burst(
-            blueprint, fleet.init(blueprint, jnp.array([0])), each, 1, updates=1
-        )
+        state, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), each, 1, updates=1)
         trainable = copied(state.trainable)
         new_heads.append([
             flat(getattr(trainable, name).first["heads"], 2)[0, 1]
@@ -293,12 +286,12 @@ def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
 def test_the_trunk_gets_the_sum_of_both_gradients():
     """Without a bound, taking new and old rows apart changes nothing but the order of sums."""
     method = Recall(batch_size=8, old_batch_size=8, clip_norm=None)
-    blueprint = make_blueprint(method)
+    agent = make_agent(method)
     replay = make_replay(1)
-    whole, _ = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), replay, 1, updates=1)
+    whole, _ = run_burst(agent, fleet.init(agent, jnp.array([0])), replay, 1, updates=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recall.types.twice_trunk", lambda trunk, rows: trunk)
-        other = dataclasses.replace(blueprint, tasks=TASKS)
+        patch.setattr("recall.learn.state.twice_trunk", lambda trunk, rows: trunk)
+        other = dataclasses.replace(agent, tasks=TASKS)
         jax.clear_caches()
         joint, metrics = run_burst(other, fleet.init(other, jnp.array([0])), replay, 1, updates=1)
         assert "old_grad_norm_pi" not in metrics
@@ -309,10 +302,10 @@ def test_the_trunk_gets_the_sum_of_both_gradients():
 
 
 def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
-    blueprint = make_blueprint(FineTuning(batch_size=8))
-    state = fleet.init(blueprint, jnp.array([0]))
+    agent = make_agent(FineTuning(batch_size=8))
+    state = fleet.init(agent, jnp.array([0]))
     before = copied(state.trainable)
-    state, _ = run_burst(blueprint, state, make_replay(1), 0, updates=1)
+    state, _ = run_burst(agent, state, make_replay(1), 0, updates=1)
     after = copied(state.trainable)
     for part in ("trunk", "heads"):
         moved = {name: flat(getattr(after, name)[part]) - flat(getattr(before, name)[part])
@@ -323,8 +316,8 @@ def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
 
 
 def test_metrics_are_there_and_by_task():
-    blueprint = make_blueprint()
-    _, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), make_replay(1), 2)
+    agent = make_agent()
+    _, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 2)
     for name in ("loss_q", "loss_pi", "loss_alpha", "loss_distill", "grad_norm_pi", "grad_norm_q"):
         assert metrics[name].shape == (1,)
     for name in ("q_value", "entropy"):
@@ -334,7 +327,7 @@ def test_metrics_are_there_and_by_task():
 
 
 def test_a_replay_row_is_at_most_160_bytes_in_continual_world():
-    from recall.columns import Columns
+    from recall.collect.transition import Columns
 
     assert Columns(12, 4).old_width * 4 <= 160
 
@@ -354,7 +347,7 @@ def test_squashed_gaussian_log_probability_is_the_change_of_variables():
 
 def test_networks_start_as_flax_would_start_them():
     """Kernels uniform within Glorot's limit, biases 0, the norm's scales 1; heads differ."""
-    network = make_blueprint().critic
+    network = make_agent().critic
     params = network.init(jax.random.PRNGKey(0))
     for tree in (network.trunk_tree(params["trunk"]), head_of(params["heads"], 1)):
         for name, layer in tree.items():
@@ -369,7 +362,7 @@ def test_networks_start_as_flax_would_start_them():
 
 
 def test_heads_taken_apart_and_joined_are_the_same():
-    heads = make_blueprint().critic.init(jax.random.PRNGKey(0))["heads"]
+    heads = make_agent().critic.init(jax.random.PRNGKey(0))["heads"]
     rows = Rows(4, TASKS - 1, 2)
     blocks = in_blocks(heads, rows)
     assert isinstance(blocks, Blocks)
@@ -396,35 +389,35 @@ def test_a_norm_is_that_of_all_numbers_in_small_arrays_and_large(sizes):
 
 def test_old_critics_are_held_to_their_stored_values_whatever_the_rewards_say():
     """The value of an old row neither follows its reward nor its own bootstrapped target."""
-    blueprint = make_blueprint(Recall(batch_size=8, old_batch_size=8))
+    agent = make_agent(Recall(batch_size=8, old_batch_size=8))
     replay = make_replay(1)
     paid = replay._replace(old=replay.old.at[..., REWARD].set(1e4))
 
-    def old_head(blueprint, replay):
-        state = fleet.init(blueprint, jnp.array([0]))
+    def old_head(agent, replay):
+        state = fleet.init(agent, jnp.array([0]))
         seen = state.trainable.popart["heads"]._replace(updates=jnp.ones((1, TASKS)))
         state = state._replace(trainable=state.trainable._replace(popart={"heads": seen}))
-        state, _ = run_burst(blueprint, state, replay, 1)
+        state, _ = run_burst(agent, state, replay, 1)
         return head_of(one(state.trainable.critic["heads"]), 0)
 
-    assert leaves_equal(old_head(blueprint, replay), old_head(blueprint, paid))
-    bootstrapping = make_blueprint(Recall(batch_size=8, old_batch_size=8, distil_critics=False))
+    assert leaves_equal(old_head(agent, replay), old_head(agent, paid))
+    bootstrapping = make_agent(Recall(batch_size=8, old_batch_size=8, distil_critics=False))
     assert not leaves_equal(old_head(bootstrapping, replay), old_head(bootstrapping, paid))
 
 
 def test_the_average_follows_the_actor_and_is_what_is_evaluated():
     share = 0.25
-    blueprint = make_blueprint(Recall(batch_size=8, old_batch_size=8, average_actor=share))
-    state = fleet.init(blueprint, jnp.array([0]))
+    agent = make_agent(Recall(batch_size=8, old_batch_size=8, average_actor=share))
+    state = fleet.init(agent, jnp.array([0]))
     before = copied(state.trainable.actor)
-    state, _ = run_burst(blueprint, state, make_replay(1), 1, updates=1)
+    state, _ = run_burst(agent, state, make_replay(1), 1, updates=1)
     trainable = copied(state.trainable)
     for part in ("trunk", "heads"):
         start, now = flat(before[part]), flat(trainable.actor[part])
         expected = start + share * (now - start)
         np.testing.assert_allclose(flat(trainable.averaged[part]), expected, rtol=1e-5, atol=1e-7)
-    evaluated = fleet.flat_policies(blueprint, state, jnp.asarray(1))
-    collecting = fleet.flat_policies(blueprint, state, jnp.asarray(1), collecting=True)
+    evaluated = fleet.flat_policies(agent, state, jnp.asarray(1))
+    collecting = fleet.flat_policies(agent, state, jnp.asarray(1), collecting=True)
     trunk = trainable.averaged["trunk"].shape[-1]
     np.testing.assert_array_equal(evaluated[:, :trunk], trainable.averaged["trunk"])
     np.testing.assert_array_equal(collecting[:, :trunk], trainable.actor["trunk"])
@@ -442,14 +435,14 @@ def test_rows_of_every_old_task_count_as_much_as_the_new_ones_with_per_task():
 @pytest.mark.parametrize("half", ["float32", "bfloat16"])
 def test_layer_norm_on_every_critic_layer_is_flaxs(half):
     network = NetworkSettings(hidden=(16, 16, 16), head_layers=1, critic_norm="every")
-    settings = LearnerSettings(network=network, sac=SacSettings(matmul=half))
-    blueprint = Blueprint(Recall(), settings, COLUMNS, 1)
+    settings = LearnerSettings(network=network, sac=SacSettings(precision=half))
+    agent = Agent(Recall(), settings, COLUMNS, 1)
     params = jax.tree.map(
         lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape),
-        blueprint.critic.init(jax.random.PRNGKey(0)),
+        agent.critic.init(jax.random.PRNGKey(0)),
     )
     x = jax.random.normal(jax.random.PRNGKey(2), (7, COLUMNS.observation_size + 2))
-    trunk, head = blueprint.critic.trunk_tree(params["trunk"]), head_of(params["heads"], 0)
+    trunk, head = agent.critic.trunk_tree(params["trunk"]), head_of(params["heads"], 0)
     layers = [trunk["hidden_00"], trunk["hidden_01"], head["hidden_00"]]
     norms = [trunk["norm"], trunk["norm_01"], head["norm_00"]]
     y = x
@@ -458,7 +451,7 @@ def test_layer_norm_on_every_critic_layer_is_flaxs(half):
         y = normalise.apply({"params": norm}, y @ layer["kernel"] + layer["bias"])
         y = jnp.tanh(y) if number == 0 else nn.leaky_relu(y, 0.2)
     expected = y @ head["out"]["kernel"] + head["out"]["bias"]
-    found = blueprint.critic.apply_head(params, x, 0)
+    found = agent.critic.apply_head(params, x, 0)
     close = {"rtol": 1e-4, "atol": 1e-5} if half == "float32" else {"atol": 0.1}
     np.testing.assert_allclose(found, expected, **close)
 
@@ -469,5 +462,5 @@ def test_layer_norm_on_every_critic_layer_is_flaxs(half):
 )
 def test_temperatures_start_where_targets_need_them(normalised, chosen, expected):
     method = FineTuning(batch_size=8, normalise_targets=normalised)
-    state = fleet.init(make_blueprint(method, initial_log_alpha=chosen), jnp.array([0]))
+    state = fleet.init(make_agent(method, initial_log_alpha=chosen), jnp.array([0]))
     np.testing.assert_array_equal(state.trainable.log_alpha["heads"][0], [expected] * TASKS)

@@ -8,7 +8,7 @@ import pytest
 from recall.learn import fleet
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
 from recall.methods import Clear, MultiTask, PerfectMemory, Recall
-from tests.learn.small import REWARD, TASKS, make_blueprint, make_replay, run_burst
+from tests.learn.small import REWARD, TASKS, make_agent, make_replay, run_burst
 
 
 def test_the_range_is_that_of_the_rewards_of_each_head():
@@ -63,9 +63,9 @@ def explode(state, size):
 @pytest.mark.parametrize("size", [-1e6, 1e6])
 def test_no_method_learns_values_beyond_them(method, bounded, size):
     """A critic that claims a million where rewards are below 3 is not believed."""
-    blueprint = make_blueprint(method, bound_targets=bounded)
-    state = explode(fleet.init(blueprint, jnp.array([0])), size)
-    _, metrics = run_burst(blueprint, state, make_replay(1), 1, updates=1)
+    agent = make_agent(method, bound_targets=bounded)
+    state = explode(fleet.init(agent, jnp.array([0])), size)
+    _, metrics = run_burst(agent, state, make_replay(1), 1, updates=1)
     rewards = np.asarray(make_replay(1).new[..., REWARD])
     assert np.abs(rewards).max() < 3.0
     # Targets show in the loss where they are raw, and in PopArt's mean where they are normalised.
@@ -77,8 +77,8 @@ def test_no_method_learns_values_beyond_them(method, bounded, size):
 
 
 def test_bounds_are_recorded_for_tasks_whose_rewards_were_seen():
-    blueprint = make_blueprint()
-    _, metrics = run_burst(blueprint, fleet.init(blueprint, jnp.array([0])), make_replay(1), 1)
+    agent = make_agent()
+    _, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 1)
     low, high = np.asarray(metrics["q_lowest"][0]), np.asarray(metrics["q_highest"][0])
     np.testing.assert_array_equal(np.isnan(low), [False, False, True, True])
     assert len(low) == TASKS

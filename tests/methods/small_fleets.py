@@ -1,4 +1,4 @@
-"""Small fleets that live through three tasks on made-up transitions, led as by recall.trainer."""
+"""Small fleets that live through three tasks on made-up transitions, led as by the trainer."""
 
 import dataclasses
 from functools import cache, partial
@@ -8,16 +8,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall import replay as buffers
-from recall.columns import Columns
-from recall.course import Course
+from recall.collect.task_schedule import TaskSchedule
+from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.build import Blueprint
-from recall.learn.update import Chance, joint_loss
+from recall.learn.agent import Agent
+from recall.learn.state import Gradients, LearnerState, Networks, TrainedParams
+from recall.learn.update import UpdateNoise, joint_loss
 from recall.methods import METHODS, Method
+from recall.nets.arrays import Metrics
 from recall.nets.heads import Rows, take_heads
+from recall.replay import buffer, fleet_buffer
+from recall.replay.batch import Batch, ReplayView
 from recall.settings import LearnerSettings, NetworkSettings
-from recall.types import Batch, Gradients, LearnerState, Metrics, Networks, Stage
 
 COLUMNS = Columns(observation_size=3, action_size=2)
 TASKS, CAPACITY, MEMORY, UPDATES = 3, 32, 16, 2
@@ -27,7 +29,7 @@ SETTINGS = LearnerSettings(network=NetworkSettings(hidden=(16, 16), head_layers=
 SMALL: dict[str, Any] = {
     "batch_size": 8,
     "old_batch_size": 8,
-    "old_groups": 1,
+    "max_old_tasks": 1,
     "importance_batches": 2,
     "importance_batch_size": 8,
 }
@@ -43,8 +45,8 @@ def small(method: str | type[Method], **changes: Any) -> Method:
     return kind(**{name: SMALL[name] for name in SMALL if name in fields} | changes)
 
 
-def blueprint_of(method: Method) -> Blueprint:
-    return Blueprint(method, SETTINGS, COLUMNS, TASKS)
+def agent_of(method: Method) -> Agent:
+    return Agent(method, SETTINGS, COLUMNS, TASKS)
 
 
 @cache
@@ -62,40 +64,40 @@ def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
 
 
 class SmallFleet:
-    """The calls that recall.trainer makes, in its order."""
+    """The calls that recall.training.trainer makes, in its order."""
 
     def __init__(self, method: Method, seeds: tuple[int, ...] = SEEDS):
-        self.method, self.blueprint, self.runs = method, blueprint_of(method), len(seeds)
-        self.state: LearnerState = fleet.init(self.blueprint, jnp.asarray(seeds))
-        kept = TASKS - 1 if method.keeps() else 0
+        self.method, self.agent, self.runs = method, agent_of(method), len(seeds)
+        self.state: LearnerState = fleet.init(self.agent, jnp.asarray(seeds))
+        kept = TASKS - 1 if method.stores_old_data() else 0
         memory = method.memory_per_task
         self.memory = CAPACITY if memory is None else memory
-        self.replay = buffers.init(COLUMNS, CAPACITY, kept, self.memory, self.runs)
-        self.course = Course(method.collects, TASKS, CAPACITY, CAPACITY)
+        self.replay = buffer.init(COLUMNS, CAPACITY, kept, self.memory, self.runs)
+        self.task_schedule = TaskSchedule(method.collects, TASKS, CAPACITY, CAPACITY)
         self.number, self.updates = 0, 0
 
     @property
     def task(self) -> int:
-        return self.course.current(self.number)
+        return self.task_schedule.current(self.number)
 
-    def stage(self) -> Stage:
+    def view(self) -> ReplayView:
         sizes = np.where(np.arange(TASKS) < self.task, self.memory, 0).astype(np.int32)
-        return Stage(jnp.asarray(self.task), jnp.asarray(CAPACITY), jnp.asarray(sizes))
+        return ReplayView(jnp.asarray(self.task), jnp.asarray(CAPACITY), jnp.asarray(sizes))
 
     def start(self) -> None:
         none = jnp.full(self.runs, -1)
-        self.state = fleet.start_task(self.blueprint, self.state, jnp.asarray(self.task), none)
-        for task in self.course.played(self.number):
+        self.state = fleet.start_task(self.agent, self.state, jnp.asarray(self.task), none)
+        for task in self.task_schedule.played(self.number):
             rows, slot = jnp.asarray(transitions(task, self.runs)), jnp.asarray(0)
             if task == self.task:
-                self.replay = fleet.append(self.replay, rows, slot)
+                self.replay = fleet_buffer.append(self.replay, rows, slot)
             else:
-                self.replay = fleet.append_old(self.replay, rows, jnp.asarray(task), slot)
+                self.replay = fleet_buffer.append_old(self.replay, rows, jnp.asarray(task), slot)
 
     def next_burst(self) -> tuple[Any, ...]:
         """What fleet.burst is called with."""
-        groups, number = fleet.groups_of(self.blueprint, self.task), jnp.asarray(self.updates)
-        return self.blueprint, self.state, self.replay, self.stage(), number, groups, UPDATES
+        groups, number = fleet.groups_of(self.agent, self.task), jnp.asarray(self.updates)
+        return self.agent, self.state, self.replay, self.view(), number, groups, UPDATES
 
     def burst(self) -> Metrics:
         self.state, metrics = fleet.burst(*self.next_burst())
@@ -103,15 +105,15 @@ class SmallFleet:
         return metrics
 
     def end(self) -> None:
-        self.state = fleet.end_task(self.blueprint, self.state, self.replay, self.stage())
+        self.state = fleet.end_task(self.agent, self.state, self.replay, self.view())
         if self.method.retraining_updates and self.task < TASKS - 1:
             self.burst()
-            self.state = fleet.end_retraining(self.blueprint, self.state, jnp.asarray(self.task))
-        if self.method.keeps() and self.task < TASKS - 1:
+            self.state = fleet.end_retraining(self.agent, self.state, jnp.asarray(self.task))
+        if self.method.stores_old_data() and self.task < TASKS - 1:
             if self.method.collects == "current":
-                self.replay = fleet.retire(self.blueprint, self.state, self.replay, self.stage())
+                self.replay = fleet.archive(self.agent, self.state, self.replay, self.view())
             else:
-                self.replay = fleet.set_aside(self.replay, jnp.asarray(self.task))
+                self.replay = fleet_buffer.set_aside(self.replay, jnp.asarray(self.task))
         self.number += 1
 
     def train(self) -> None:
@@ -125,9 +127,9 @@ class SmallFleet:
         self.end()
 
     def policies(self, task: int) -> np.ndarray:
-        return np.asarray(fleet.flat_policies(self.blueprint, self.state, jnp.asarray(task)))
+        return np.asarray(fleet.flat_policies(self.agent, self.state, jnp.asarray(task)))
 
-    def one_run(self, run: int = 0) -> tuple[LearnerState, buffers.Replay]:
+    def one_run(self, run: int = 0) -> tuple[LearnerState, buffer.Replay]:
         """A run's state and replay without the run axis; NumPy slices them and compiles nothing."""
         return jax.tree.map(
             lambda leaf: jnp.asarray(np.asarray(leaf)[run]), (self.state, self.replay)
@@ -135,16 +137,16 @@ class SmallFleet:
 
 
 def gradients(
-    blueprint: Blueprint, state: LearnerState, batch: Batch, weights: jax.Array, key: jax.Array
+    agent: Agent, state: LearnerState, batch: Batch, weights: jax.Array, key: jax.Array
 ) -> tuple[Gradients, Metrics]:
     """Of the joint loss on a batch that uses the first heads, in order."""
     arrays = batch._replace(rows=None, heads=None)
-    return _gradients(blueprint, batch.rows, len(batch.heads), state, arrays, weights, key)
+    return _gradients(agent, batch.rows, len(batch.heads), state, arrays, weights, key)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _gradients(
-    blueprint: Blueprint,
+    agent: Agent,
     rows: Rows,
     heads: int,
     state: LearnerState,
@@ -154,13 +156,13 @@ def _gradients(
 ) -> tuple[Gradients, Metrics]:
     batch = arrays._replace(rows=rows, heads=np.arange(heads))
     part = take_heads(Networks.of(state.trainable), batch.heads)
-    drawn = Chance(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
+    drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
 
-    def loss(trained: Gradients) -> Any:
-        return joint_loss(blueprint, trained, part, state.method, batch, weights, drawn)
+    def loss(trained: TrainedParams) -> Any:
+        return joint_loss(agent, trained, part, state.method_state, batch, weights, drawn)
 
     found, (_, metrics) = jax.grad(loss, has_aux=True)(
-        Gradients(part.actor, part.critic, part.log_alpha)
+        TrainedParams(part.actor, part.critic, part.log_alpha)
     )
     return found, metrics
 

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import COLUMNS, SmallFleet, gradients, leaves, small
 
-from recall import replay as buffers
 from recall.methods.agem import inner, project
+from recall.replay import buffer
+from tests.methods.small_fleets import COLUMNS, SmallFleet, gradients, leaves, small
 
 
 def trees(seed: int):
@@ -47,11 +47,11 @@ def test_in_an_update_the_new_halfs_gradient_is_projected_against_the_old_halfs(
     run.start()
     state, replay = run.one_run()
     bits = jax.random.bits(jax.random.PRNGKey(1), (16,))
-    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, 8, np.arange(2), bits)
+    batch = buffer.sample_balanced(replay, run.view(), COLUMNS, 8, np.arange(2), bits)
     key = jax.random.PRNGKey(2)
 
     def gradients_for(weights):
-        return gradients(run.blueprint, state, batch, weights, key)[0]
+        return gradients(run.agent, state, batch, weights, key)[0]
 
     weights = run.method.row_weights(batch, jnp.asarray(1))
     assert (np.asarray(weights)[8:] == 0).all(), "the memory is not learnt from"

@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import SmallFleet, small
 
 from recall.methods import L2, Ewc, Mas
-from recall.methods.anchored import Anchor, mean_of_rows, penalty
+from recall.methods._anchored import Anchor, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows
-from recall.types import Batch
+from recall.replay.batch import Batch
+from tests.methods.small_fleets import SmallFleet, small
 
 A, B = 0.7, -0.4
 STATES = np.array([0.0, 0.5, -1.0, 2.0], np.float32)
@@ -38,10 +38,10 @@ def batch_of(states: np.ndarray) -> Batch:
 def importances(method):
     actor = {"trunk": jnp.array([A, B]), "heads": jnp.zeros((1, 0))}
     critic = {"trunk": jnp.array([[A], [B]]), "heads": jnp.zeros((1, 2, 0))}
-    model, task, batch = TwoParameters(), jnp.asarray(0), batch_of(STATES)
+    agent, task, batch = TwoParameters(), jnp.asarray(0), batch_of(STATES)
     return (
-        np.asarray(method.actor_importance(model, actor, task, batch)),
-        np.asarray(method.critic_importance(model, critic, task, batch)),
+        np.asarray(method.actor_importance(agent, actor, task, batch)),
+        np.asarray(method.critic_importance(agent, critic, task, batch)),
     )
 
 
@@ -99,13 +99,13 @@ def test_a_mean_of_rows_is_one_whatever_their_number(rows):
 
 def test_importance_adds_up_and_the_anchor_moves_on():
     run = SmallFleet(small("ewc", critic_weight=1.0))
-    assert not np.any(run.state.method.actor.importance)
-    assert not np.any(run.state.method.critic.importance)
+    assert not np.any(run.state.method_state.actor.importance)
+    assert not np.any(run.state.method_state.critic.importance)
     last = None
     for _ in range(2):
         run.pass_by()
         state, _ = run.one_run()
-        anchors = state.method
+        anchors = state.method_state
         for anchor, params in ((anchors.actor, "actor"), (anchors.critic, "critic")):
             trunk = getattr(state.trainable, params)["trunk"]
             np.testing.assert_array_equal(anchor.trunk, trunk)

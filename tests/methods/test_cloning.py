@@ -6,15 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import COLUMNS, SmallFleet, assert_same, blueprint_of, gradients, small
 
-from recall import replay as buffers
 from recall.learn import fleet
 from recall.methods import FineTuning, Method
-from recall.methods.cloning import mean_of_old
+from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
+from recall.replay import buffer
 from tests.learn.small import flat
+from tests.methods.small_fleets import COLUMNS, SmallFleet, agent_of, assert_same, gradients, small
 
 NEW = OLD = 8
 KEY = jax.random.PRNGKey(5)
@@ -30,7 +30,7 @@ def second_task(method: Method) -> SmallFleet:
 def halves(run: SmallFleet):
     state, replay = run.one_run()
     bits = jax.random.bits(KEY, (NEW + OLD,))
-    batch = buffers.sample_halves(replay, run.stage(), COLUMNS, NEW, np.arange(2), bits)
+    batch = buffer.sample_balanced(replay, run.view(), COLUMNS, NEW, np.arange(2), bits)
     return state, batch
 
 
@@ -43,8 +43,8 @@ def test_clonex_without_cloning_is_fine_tuning(clonex):
     """Gradients of the same rows, with the same noise: the old half's rows count for nothing."""
     state, batch = halves(clonex)
     weights = clonex.method.row_weights(batch, jnp.asarray(1))
-    cloned, _ = gradients(clonex.blueprint, state, batch, weights, KEY)
-    plain = blueprint_of(small(FineTuning, clip_norm=0.1))
+    cloned, _ = gradients(clonex.agent, state, batch, weights, KEY)
+    plain = agent_of(small(FineTuning, clip_norm=0.1))
     alone = batch._replace(rows=Rows(NEW + OLD, 0, 0), heads=np.arange(1))
     # Fine-tuning sees the current head only: put it in the first place.
     current = take_heads(state.trainable, jnp.array([1]))
@@ -61,12 +61,12 @@ def test_clonex_without_cloning_is_fine_tuning(clonex):
 def test_clonex_without_cloning_does_not_read_old_rows(clonex):
     state, batch = halves(clonex)
     weights = clonex.method.row_weights(batch, jnp.asarray(1))
-    found, _ = gradients(clonex.blueprint, state, batch, weights, KEY)
+    found, _ = gradients(clonex.agent, state, batch, weights, KEY)
     other = batch._replace(
         reward=jnp.where(batch.new > 0, batch.reward, 1e3),
         observation=jnp.where(batch.new[:, None] > 0, batch.observation, -batch.observation),
     )
-    again, _ = gradients(clonex.blueprint, state, other, weights, KEY)
+    again, _ = gradients(clonex.agent, state, other, weights, KEY)
     assert_same(found, again)
 
 
@@ -91,7 +91,7 @@ def test_stored_outputs_are_those_at_the_end_of_the_task():
     run = second_task(small("clear", weight=1.0, critic_weight=1.0))
     state, batch = halves(run)
     weights = run.method.row_weights(batch, jnp.asarray(1))
-    _, metrics = gradients(run.blueprint, state, batch, weights, KEY)
+    _, metrics = gradients(run.agent, state, batch, weights, KEY)
     assert abs(metrics["loss_clone_pi"]) < 1e-6
     assert metrics["loss_clone_q"] < 1e-8
     actor, critic = (
@@ -99,7 +99,7 @@ def test_stored_outputs_are_those_at_the_end_of_the_task():
         for params in (state.trainable.actor, state.trainable.critic)
     )
     moved = state._replace(trainable=state.trainable._replace(actor=actor, critic=critic))
-    _, metrics = gradients(run.blueprint, moved, batch, weights, KEY)
+    _, metrics = gradients(run.agent, moved, batch, weights, KEY)
     assert metrics["loss_clone_pi"] > 1e-4
     assert metrics["loss_clone_q"] > 1e-6
 

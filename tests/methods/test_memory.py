@@ -6,21 +6,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import (
+
+from recall.nets.gaussian import Gaussian
+from recall.replay import buffer
+from recall.replay.batch import ReplayView, Stored
+from tests.learn.small import flat
+from tests.methods.small_fleets import (
     CAPACITY,
     COLUMNS,
     MEMORY,
     TASKS,
     SmallFleet,
-    blueprint_of,
+    agent_of,
     leaves,
     small,
 )
-
-from recall import replay as buffers
-from recall.nets.gaussian import Gaussian
-from recall.types import Stage, Stored
-from tests.learn.small import flat
 
 
 def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
@@ -28,13 +28,13 @@ def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
     numbers = jnp.arange(CAPACITY, dtype=jnp.float32)[:, None]
     new = jnp.broadcast_to(numbers, (CAPACITY, COLUMNS.width))
     old = jnp.zeros((1, memory, COLUMNS.old_width))
-    stage = Stage(jnp.asarray(0), jnp.asarray(filled), jnp.zeros(TASKS, jnp.int32))
+    view = ReplayView(jnp.asarray(0), jnp.asarray(filled), jnp.zeros(TASKS, jnp.int32))
 
     def networks(observation, action):
         return Stored(Gaussian(jnp.zeros_like(action), jnp.zeros_like(action)), jnp.zeros((2, 1)))
 
     def one(key):
-        after = buffers.retire(buffers.Replay(new, old), stage, networks, COLUMNS, key)
+        after = buffer.archive(buffer.Replay(new, old), view, networks, COLUMNS, key)
         return after.old[0, :, 0]
 
     found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.PRNGKey(0), keys))
@@ -83,7 +83,7 @@ def test_reset_gives_each_task_a_network_that_no_other_task_touches():
 @pytest.mark.parametrize("shared", ["actor", "critic"])
 def test_perfect_memory_with_one_network_shared(shared):
     own = {"critic_heads" if shared == "actor" else "actor_heads": "separate"}
-    state = jax.eval_shape(blueprint_of(small("perfect_memory", **own)).init, 0)
+    state = jax.eval_shape(agent_of(small("perfect_memory", **own)).init, 0)
     for name in ("actor", "critic"):
         assert (getattr(state.trainable, name)["trunk"].size > 0) == (name == shared)
 

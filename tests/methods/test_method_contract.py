@@ -1,4 +1,4 @@
-"""What `recall.methods.base.Method` promises, for every registered method."""
+"""What `recall.learn.method.Method` promises, for every registered method."""
 
 import dataclasses
 import re
@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from small_fleets import TASKS, SmallFleet, assert_same, leaves, small
 
-from recall.checkpoint import Checkpoints
 from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
+from recall.learn.state import LearnerState
 from recall.methods import METHODS, Method, method_class
-from recall.types import LearnerState
+from recall.training.checkpoint import Checkpoints
+from tests.methods.small_fleets import TASKS, SmallFleet, assert_same, leaves, small
 
 
 def shapes(tree: Any) -> Any:
@@ -25,7 +25,7 @@ def shapes(tree: Any) -> Any:
 def saved_and_restored(state: LearnerState, folder: Path) -> LearnerState:
     checkpoints = Checkpoints(folder)
     checkpoints.save(state, {})
-    found = checkpoints.restore(state, lambda facts: None)
+    found = checkpoints.restore(state, lambda metadata: None)
     checkpoints.close()
     return jax.tree.map(jnp.asarray, found[0])
 
@@ -42,9 +42,9 @@ def test_a_life(life, tmp_path):
     """Three tasks, twice: once plainly, once with evaluations and a stop in the middle of each."""
     name, changes = LIVES[life]
     plain = SmallFleet(small(name, **changes))
-    stages = plain.course.stages
+    stages = plain.task_schedule.stages
     before, compiled = shapes(plain.state), fleet.burst._cache_size()
-    groups = {fleet.groups_of(plain.blueprint, task) for task in range(TASKS)}
+    groups = {fleet.groups_of(plain.agent, task) for task in range(TASKS)}
     for _ in range(stages):
         plain.start()
         plain.burst()
@@ -85,7 +85,7 @@ def test_what_reports_say_of_it(method):
     assert len(method.summary) <= 80
     assert re.fullmatch("#[0-9a-f]{6}", method.colour)
     assert len(method.__doc__) < 200
-    hash(method())  # blueprints are keys of compilations
+    hash(method())  # agents are keys of compilations
 
 
 @pytest.mark.parametrize("what", ["name", "label", "summary", "colour"])
@@ -104,7 +104,7 @@ def test_an_unknown_method_is_refused_with_the_nearest_name():
     "bad",
     [
         {"batch_size": 0},
-        {"old_groups": 0},
+        {"max_old_tasks": 0},
         {"memory_per_task": -1},
         {"clip_norm": 0.0},
         {"retraining_updates": -5},
@@ -126,7 +126,7 @@ def test_values_that_no_run_could_use_are_refused(method, bad):
         ("packnet", {"reset_optimiser": False}),
         ("packnet", {"actor_heads": "separate"}),
         ("clonex", {"weight": -1.0}),
-        ("clonex", {"sampling": "everything"}),
+        ("clonex", {"sampling": "uniform"}),
         ("clear", {"normalise_targets": True}),
         ("agem", {"sampling": "new"}),
         ("recall", {"memory_per_task": 0}),

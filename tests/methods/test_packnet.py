@@ -3,17 +3,17 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from small_fleets import SETTINGS, TASKS, SmallFleet, blueprint_of, small
 
 from recall.methods.packnet import FROZEN, layout, release
+from tests.methods.small_fleets import SETTINGS, TASKS, SmallFleet, agent_of, small
 
 
 def test_the_layout_is_that_of_the_flat_trunk():
-    blueprint = blueprint_of(small("packnet"))
-    parts = layout(blueprint)
-    size = jax.eval_shape(blueprint.actor.init, jax.random.PRNGKey(0))["trunk"].size
+    agent = agent_of(small("packnet"))
+    parts = layout(agent)
+    size = jax.eval_shape(agent.actor.init, jax.random.PRNGKey(0))["trunk"].size
     trunk = jnp.arange(size)
-    tree = blueprint.actor.trunk_tree(trunk)
+    tree = agent.actor.trunk_tree(trunk)
     assert parts[-1][2] == trunk.size
     assert [end for _, _, end in parts[:-1]] == [start for _, start, _ in parts[1:]]
     assert sum(kernel for kernel, _, _ in parts) == len(SETTINGS.network.hidden)
@@ -46,8 +46,8 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone():
     """Bit for bit, through training, pruning and retraining of every later task."""
     method = small("packnet")
     run = SmallFleet(method)
-    kernel_parts = [(start, end) for kernel, start, end in layout(run.blueprint) if kernel]
-    is_kernel = np.zeros(run.state.method.trunk.shape[1], bool)
+    kernel_parts = [(start, end) for kernel, start, end in layout(run.agent) if kernel]
+    is_kernel = np.zeros(run.state.method_state.trunk.shape[1], bool)
     for start, end in kernel_parts:
         is_kernel[start:end] = True
     policies, frozen = {}, {}
@@ -57,7 +57,7 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone():
         run.burst()
         trained = np.asarray(run.state.trainable.actor["trunk"])
         run.end()
-        trunk, owners = np.asarray(run.state.trainable.actor["trunk"]), run.state.method.trunk
+        trunk, owners = np.asarray(run.state.trainable.actor["trunk"]), run.state.method_state.trunk
         owners = np.asarray(owners)
         moved = before != trained
         assert moved[:, is_kernel].any(), "the task's own weights learn"

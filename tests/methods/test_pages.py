@@ -7,10 +7,10 @@ from pathlib import Path
 import jax
 import pytest
 
-from recall.columns import Columns
-from recall.learn.build import Blueprint
+from recall.collect.transition import Columns
+from recall.config.convert import paths
+from recall.learn.agent import Agent
 from recall.methods import METHODS, Method
-from recall.plain import paths
 from recall.settings import LearnerSettings, ScheduleSettings, Settings
 
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
@@ -57,11 +57,11 @@ def megabytes(tree: object) -> float:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_table_of_memory_is_what_the_shapes_say(name):
     method = METHODS[name]()
-    state = jax.eval_shape(Blueprint(method, LearnerSettings(), CONTINUAL_WORLD, 10).init, 0)
+    state = jax.eval_shape(Agent(method, LearnerSettings(), CONTINUAL_WORLD, 10).init, 0)
     kept = method.memory_per_task
     rows = ScheduleSettings().replay_capacity if kept is None else kept
     old = 4 * CONTINUAL_WORLD.old_width * rows / 1e6
-    sizes = megabytes(state.trainable), megabytes(state.method), old
+    sizes = megabytes(state.trainable), megabytes(state.method_state), old
     row = f"| `{name}` | " + " | ".join(f"{size:.1f}" for size in sizes) + " |"
     assert row in (PAGES / "README.md").read_text()
 
@@ -71,7 +71,7 @@ def test_every_hook_and_setting_of_the_contract_is_told():
     hooks = [
         name
         for name, value in vars(Method).items()
-        if callable(value) and not name.startswith("_") and name != "keeps"
+        if callable(value) and not name.startswith("_") and name != "stores_old_data"
     ]
     assert len(hooks) >= 10
     for name in hooks:

@@ -3,10 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from small_fleets import COLUMNS, SmallFleet, assert_same, gradients, leaves, small
 
-from recall import replay as buffers
 from recall.methods.vcl import SPREAD, Prior, Vcl, divergence
+from recall.replay import buffer
+from tests.methods.small_fleets import COLUMNS, SmallFleet, assert_same, gradients, leaves, small
 
 KEY = jax.random.PRNGKey(7)
 
@@ -41,10 +41,10 @@ def test_without_divergence_and_spread_it_is_sac():
         run = SmallFleet(method)
         run.start()
         state, replay = run.one_run()
-        batch = buffers.sample_new(replay, run.stage(), COLUMNS, jax.random.bits(KEY, (8,)))
+        batch = buffer.sample_new(replay, run.view(), COLUMNS, jax.random.bits(KEY, (8,)))
         weights = method.row_weights(batch, jnp.asarray(0))
         batch = batch._replace(heads=np.arange(1))
-        found.append(gradients(run.blueprint, state, batch, weights, KEY)[0])
+        found.append(gradients(run.agent, state, batch, weights, KEY)[0])
     vcl, plain = found
     assert not np.any(vcl.actor.pop(SPREAD)), "a spread of 0 stays"
     for ours, theirs in zip(leaves(vcl), leaves(plain), strict=True):
@@ -53,8 +53,8 @@ def test_without_divergence_and_spread_it_is_sac():
 
 def test_the_posterior_becomes_the_prior_and_counts_from_then_on():
     run = SmallFleet(small("vcl"))
-    assert (np.asarray(run.state.method.weight) == 0.0).all()
+    assert (np.asarray(run.state.method_state.weight) == 0.0).all()
     run.pass_by()
-    actor, prior = run.state.trainable.actor, run.state.method
+    actor, prior = run.state.trainable.actor, run.state.method_state
     assert_same((actor["trunk"], actor[SPREAD]), (prior.mean, prior.log_std))
     assert (np.asarray(prior.weight) == 1.0).all()

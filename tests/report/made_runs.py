@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from recall.results.collection import Collection
-from recall.results.run import RunResult
-from recall.results.variants import label_of
+from recall.results.labels import label_of
+from recall.results.run_result import RunResult
 from recall.worlds.sequences import parse_sequence
 
 FIELDS = [(m, f) for m in ("stochastic", "deterministic") for f in ("success", "last_success")]

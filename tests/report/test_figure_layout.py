@@ -1,6 +1,6 @@
 """Long sequences and many methods still fit: nothing is cut off, nothing overlaps."""
 
-from recall.report.figures import Scene, sketch_all
+from recall.report.figures import Scene, all_figures
 from tests.report.made_runs import made_collection
 
 
@@ -14,7 +14,7 @@ def test_nothing_is_cut_off_or_overlaps_with_twenty_tasks_and_six_methods():
     six = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
     scene = Scene(made_collection(six, ["cw20"], seeds=1))
     for kind in ("average_success", "task_curves"):
-        figure = next(iter(sketch_all(scene, [kind]))).figure
+        figure = next(iter(all_figures(scene, [kind]))).figure
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()
         texts = [t for axes in figure.axes for t in (axes.xaxis.label, *axes.texts)]

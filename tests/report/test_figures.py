@@ -9,7 +9,7 @@ from PIL import Image
 
 from recall.errors import UnknownNameError
 from recall.methods import METHODS
-from recall.report.figures import FIGURES, FORMATS, Scene, Sketch, Skipped, draw_all, sketch_all
+from recall.report.figures import FIGURES, FORMATS, Figure, Scene, Skipped, all_figures, draw_all
 from recall.report.figures.layout import BOUNDARY
 from recall.report.figures.pair_matrices import matrices
 from recall.report.figures.seeds import MEAN, RUNS
@@ -29,13 +29,13 @@ def scene():
     return Scene(made_collection(METHODS_SHOWN, ["cw3-1", "cw3-2"], seeds=3, records=True))
 
 
-def one(scene, kind, name=None) -> Sketch:
-    found = [s for s in sketch_all(scene, [kind]) if isinstance(s, Sketch)]
+def one(scene, kind, name=None) -> Figure:
+    found = [s for s in all_figures(scene, [kind]) if isinstance(s, Figure)]
     return next(s for s in found if name is None or s.name == name)
 
 
 def reason(scene, kind) -> str:
-    (found,) = sketch_all(scene, [kind])
+    (found,) = all_figures(scene, [kind])
     assert isinstance(found, Skipped)
     return found.reason
 
@@ -54,9 +54,9 @@ def runs_of(scene, method, sequence):
 
 
 def test_the_average_is_p_of_t_in_the_registrys_colour(scene):
-    sketch = one(scene, "average_success")
-    assert [panel.title for panel in sketch.panels] == ["cw3-1", "cw3-2"]
-    for axes, sequence in zip(sketch.figure.axes, ("cw3-1", "cw3-2"), strict=True):
+    figure = one(scene, "average_success")
+    assert [panel.title for panel in figure.panels] == ["cw3-1", "cw3-2"]
+    for axes, sequence in zip(figure.figure.axes, ("cw3-1", "cw3-2"), strict=True):
         for method in METHODS_SHOWN:
             runs = runs_of(scene, method, sequence)
             expected = np.mean([metrics.performance_over_time(run.curve()) for run in runs], axis=0)
@@ -93,10 +93,10 @@ def test_the_current_tasks_curve_is_broken_at_the_boundaries(scene):
 
 
 def test_every_task_has_a_panel_with_its_own_stage_shaded(scene):
-    sketch = one(scene, "task_curves", "task_curves-cw3-2")
+    figure = one(scene, "task_curves", "task_curves-cw3-2")
     tasks = ["1 hammer", "2 window-close", "3 faucet-close"]
-    assert [axes.get_title(loc="left") for axes in sketch.figure.axes] == tasks
-    for position, axes in enumerate(sketch.figure.axes):
+    assert [axes.get_title(loc="left") for axes in figure.figure.axes] == tasks
+    for position, axes in enumerate(figure.figure.axes):
         (shade,) = marked(axes, OWN_STAGE)
         assert shade.get_x() == position * PER_TASK
         assert shade.get_width() == PER_TASK
@@ -146,7 +146,7 @@ def test_gains_and_losses_are_the_areas_between_the_curves():
 
 def test_transfer_without_references_says_what_to_run(scene):
     lonely = Scene(dataclasses.replace(scene.collection, reference_runs=()))
-    found = [s for s in sketch_all(lonely, ["transfer_areas"]) if isinstance(s, Skipped)]
+    found = [s for s in all_figures(lonely, ["transfer_areas"]) if isinstance(s, Skipped)]
     assert "fine_tuning" in found[0].reason
     assert "push, window-close, hammer" in found[0].reason
 
@@ -168,8 +168,8 @@ def test_a_matrix_cell_holds_its_pair(pairs):
     assert second[5, 0] == pytest.approx(final[1])
     assert forgotten[5, 0] == pytest.approx(trained[0] - final[0])
 
-    sketch = one(pairs, "pair_matrices", "pair_matrices-recall")
-    images = [axes.get_images()[0] for axes in sketch.figure.axes]
+    figure = one(pairs, "pair_matrices", "pair_matrices-recall")
+    images = [axes.get_images()[0] for axes in figure.figure.axes]
     np.testing.assert_array_equal(images[1].get_array().filled(np.nan), second)
     bad, good = (images[0].cmap(images[0].norm(value)) for value in (0.0, 1.0))
     assert bad[0] > 0.5 > bad[2]  # red
@@ -177,7 +177,7 @@ def test_a_matrix_cell_holds_its_pair(pairs):
     # Forgetting has the colours reversed: much of it is as red as no success.
     worst = images[2].cmap(images[2].norm(images[2].get_clim()[1]))
     assert worst == bad
-    text = next(t for t in sketch.figure.axes[1].texts if t.get_position() == (0, 5))
+    text = next(t for t in figure.figure.axes[1].texts if t.get_position() == (0, 5))
     assert float(text.get_text()) == pytest.approx(second[5, 0], abs=0.005)
 
 
@@ -199,21 +199,21 @@ def test_variants_stand_in_the_ablation_and_the_plain_one_elsewhere():
     scene = Scene(Collection(tuple(runs)))
     shown = one(scene, "average_success").panels[0].series
     assert [each.label for each in shown] == ["PM", "RECALL"]
-    sketch = one(scene, "ablation")
-    assert sketch.name == "ablation-recall-cw3"
-    variants = [each.label for each in sketch.panels[0].series]
+    figure = one(scene, "ablation")
+    assert figure.name == "ablation-recall-cw3"
+    variants = [each.label for each in figure.panels[0].series]
     assert variants == ["RECALL", "RECALL, no distillation", "RECALL, no normalisation"]
-    colours = [each.colour for each in sketch.panels[0].series]
+    colours = [each.colour for each in figure.panels[0].series]
     assert colours[0] == METHODS["recall"].colour
     assert len(set(colours)) == 3
-    said = [text.get_text() for text in sketch.figure.texts]
+    said = [text.get_text() for text in figure.figure.texts]
     assert said == ["RECALL", "no distillation", "no normalisation"]
 
 
 def test_a_task_switch_shows_the_first_two_tasks_on_scales_that_fit(scene):
-    sketch = one(scene, "task_switch")
-    policy, loss, value = sketch.figure.axes
-    assert all(axes.get_xlim() == (0, 2 * PER_TASK) for axes in sketch.figure.axes)
+    figure = one(scene, "task_switch")
+    policy, loss, value = figure.figure.axes
+    assert all(axes.get_xlim() == (0, 2 * PER_TASK) for axes in figure.figure.axes)
     assert (policy.get_yscale(), loss.get_yscale(), value.get_yscale()) == ("symlog", "log", "log")
     drawn = line(value, "PM")
     assert np.median(drawn.get_ydata()[drawn.get_xdata() <= PER_TASK]) == pytest.approx(
@@ -223,9 +223,9 @@ def test_a_task_switch_shows_the_first_two_tasks_on_scales_that_fit(scene):
 
 
 def test_plasticity_shows_what_the_records_say(scene):
-    sketch = one(scene, "plasticity")
-    assert len(sketch.figure.axes) == 8
-    axes = sketch.figure.axes[4]
+    figure = one(scene, "plasticity")
+    assert len(figure.figure.axes) == 8
+    axes = figure.figure.axes[4]
     assert axes.get_title(loc="left") == "critic: dormant units"
     run = runs_of(scene, "recall", "cw3-1")[0]
     there = np.isfinite(run.training["dormant_q"])
@@ -240,8 +240,8 @@ def test_q_scale_has_a_curve_for_each_task_from_its_first_step(scene):
 
 
 def test_every_run_is_a_dot_beside_the_mean(scene):
-    sketch = one(scene, "seeds")
-    performance, forgetting = sketch.figure.axes[:2]
+    figure = one(scene, "seeds")
+    performance, forgetting = figure.figure.axes[:2]
     labels = [text.get_text() for text in performance.get_yticklabels()]
     assert labels == ["Fine-tuning", "PM", "RECALL"]
     for axes, metric in ((performance, PERFORMANCE), (forgetting, FORGETTING)):
@@ -268,13 +268,13 @@ def test_scaling_goes_by_the_number_of_tasks():
 def test_many_evaluations_are_drawn_as_means_of_neighbours():
     sequence = "cw20"
     one_run = made_run("recall", sequence, 0, evaluations=50)
-    sketch = one(Scene(Collection((one_run,))), "task_curves")
-    (series,) = sketch.panels[0].series
+    figure = one(Scene(Collection((one_run,))), "task_curves")
+    (series,) = figure.panels[0].series
     assert len(series.x) == 20 * 5
     success = one_run.curves["stochastic", "success"]
     np.testing.assert_allclose(series.y[0], success[:10, 0].mean())
     np.testing.assert_allclose(series.x[-1], 20 * PER_TASK)
-    assert "means of neighbouring evaluations" in sketch.caption
+    assert "means of neighbouring evaluations" in figure.caption
     few = Scene(Collection((made_run("recall", sequence, 0, evaluations=5),)))
     assert "neighbouring" not in one(few, "task_curves").caption
 
@@ -288,8 +288,8 @@ def test_unfinished_runs_and_missing_numbers_are_drawn_as_far_as_they_go():
     other = dataclasses.replace(other, curves=blank)
     vars(other)["training"] = {}
     scene = Scene(Collection((half, other)))
-    found = list(sketch_all(scene))
-    assert {s.kind for s in found if isinstance(s, Sketch)} >= {"average_success", "plasticity"}
+    found = list(all_figures(scene))
+    assert {s.kind for s in found if isinstance(s, Figure)} >= {"average_success", "plasticity"}
     drawn = line(one(scene, "average_success").figure.axes[0], "RECALL")
     assert len(drawn.get_xdata()) == 30
     assert np.isfinite(drawn.get_ydata()).all()
@@ -297,16 +297,16 @@ def test_unfinished_runs_and_missing_numbers_are_drawn_as_far_as_they_go():
 
 def test_nothing_to_draw_is_told_for_every_kind():
     for collection in (Collection(()), Collection((made_run("fine_tuning", "push", 0),))):
-        found = list(sketch_all(Scene(collection)))
+        found = list(all_figures(Scene(collection)))
         assert [skipped.kind for skipped in found] == list(FIGURES)
         assert all(isinstance(skipped, Skipped) and skipped.reason for skipped in found)
 
 
 def test_only_the_first_sequences_of_a_family_have_figures_of_their_own(scene):
-    found = list(sketch_all(dataclasses.replace(scene, detailed=1), ["task_curves"]))
+    found = list(all_figures(dataclasses.replace(scene, detailed=1), ["task_curves"]))
     assert found[0].name == "task_curves-cw3-1"
     assert "cw3-2" in found[1].reason
-    assert len(list(sketch_all(dataclasses.replace(scene, detailed=None), ["task_curves"]))) == 2
+    assert len(list(all_figures(dataclasses.replace(scene, detailed=None), ["task_curves"]))) == 2
 
 
 def test_what_learns_all_tasks_at_once_has_no_current_task(scene):
@@ -321,7 +321,7 @@ def test_what_learns_all_tasks_at_once_has_no_current_task(scene):
 
 def test_unknown_kinds_are_refused(scene):
     with pytest.raises(UnknownNameError, match="seeds"):
-        list(sketch_all(scene, ["seed"]))
+        list(all_figures(scene, ["seed"]))
 
 
 def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):
@@ -340,8 +340,8 @@ def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):
 
 
 def test_panels_know_their_place_on_the_picture(scene):
-    sketch = one(scene, "average_success")
-    first, second = sketch.panels
+    figure = one(scene, "average_success")
+    first, second = figure.panels
     assert 0 < first.box[0] < first.box[2] < second.box[0] < second.box[2] < 1
     assert 0 < first.box[1] < first.box[3] < 1
     assert first.x_range == (0, 3 * PER_TASK)

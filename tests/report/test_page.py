@@ -10,25 +10,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from made_runs import made_collection
 from PIL import Image
 
-from recall.commands.training import parse_train
-from recall.presets import choose
-from recall.report.command import train_command
+from recall.commands.train import parse_train
+from recall.config.presets import choose
+from recall.config.spec import make_spec
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.page.films import Film, films_of
 from recall.report.page.runs import runs_section
 from recall.report.summary import scope, verdicts
-from recall.report.table import Cell, Row, Table
 from recall.report.tables import all_tables
+from recall.report.tables.table import Cell, Row, Table
+from recall.report.train_command import train_command
+from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
-from recall.results.intervals import Estimate
+from recall.results.labels import settings_of
 from recall.results.scores import ScoreBoard
-from recall.results.variants import settings_of
 from recall.settings import Settings
-from recall.spec import make_spec
+from tests.report.made_runs import made_collection
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -285,7 +285,7 @@ def test_a_method_that_did_not_run_everything_is_not_compared(board):
         ("recall", {"distillation_weight": 0.5, "best_return": False, "hidden": (64, 32),
                     "bias_corrected": False, "horizon_steps": 100, "steps_per_task": 200_000,
                     "workers": 3}),
-        ("ewc", {"evaluate_every": 10_000, "matmul": "bfloat16", "learning_rate": 3e-4}),
+        ("ewc", {"evaluate_every": 10_000, "precision": "bfloat16", "learning_rate": 3e-4}),
     ],
 )  # fmt: skip
 def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):

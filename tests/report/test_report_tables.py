@@ -3,16 +3,16 @@
 import json
 
 import pytest
-from written import STEPS, write_fleet, write_log
 
 from recall.report import paper
-from recall.report.cells import with_best_bold
-from recall.report.cost import read_benches, stored
-from recall.report.table import Cell, Table
 from recall.report.tables import all_tables
+from recall.report.tables.cells import with_best_bold
+from recall.report.tables.cost import read_benches, stored
+from recall.report.tables.table import Cell, Table
+from recall.results.bootstrap import Estimate
 from recall.results.collection import gather
-from recall.results.intervals import Estimate
 from recall.results.scores import Measure, ScoreBoard
+from tests.results.written import STEPS, write_fleet, write_log
 
 CW3 = [f"cw3-{number}" for number in range(1, 9)]
 # A stage has four evaluations: one is looked at, so that numbers can be worked out by hand.

@@ -5,9 +5,16 @@ import io
 
 from rich.console import Console
 
-from recall.report.table import Cell, Row, Table, estimate_text
-from recall.report.writers import comma_separated, latex, markdown, print_table, stem, write_tables
-from recall.results.intervals import Estimate
+from recall.report.tables.table import Cell, Row, Table, estimate_text
+from recall.report.tables.writers import (
+    comma_separated,
+    latex,
+    markdown,
+    print_table,
+    stem,
+    write_tables,
+)
+from recall.results.bootstrap import Estimate
 
 TABLE = Table(
     name="a,b",

@@ -5,10 +5,10 @@ import shutil
 
 import numpy as np
 import pytest
-from written import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 from recall.results.collection import gather
 from recall.results.scores import Measure, ScoreBoard
+from tests.results.written import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 
 def told(collection, *words) -> bool:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.presets import choose
+from recall.config.presets import choose
+from recall.config.spec import make_spec
 from recall.results.store import Store
 from recall.settings import Settings
-from recall.spec import make_spec
 
 STEPS, EVERY = 1_000, 250
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from recall.launch.board import Board
+from recall.launch.display import Display
 from recall.launch.jobs import Launcher
 from recall.launch.local import LocalLauncher
-from recall.launch.places import Room
+from recall.launch.resources import Room
 from recall.studies import STUDIES
-from recall.studies.choose import Choices
-from recall.studies.run import Launch, run_study
+from recall.studies.runner import Launch, run_study
+from recall.studies.selection import Choices
 
 SEQUENCE = "point-rich,point-poor"
 SMALL: dict[str, Any] = {
@@ -19,7 +19,7 @@ SMALL: dict[str, Any] = {
     "updates_per_burst": 5,
     "steps_per_task": 200,
     "update_after": 100,
-    "uniform_steps": 100,
+    "random_steps": 100,
     "evaluate_every": 100,
     "evaluation_episodes": 1,
     "record_every": 100,
@@ -36,7 +36,7 @@ ROOM = Room(bytes_per_device=2**30, runs_per_fleet=1)
 def launch(
     folder: Path, place: Launcher | None = None, choices: Choices = CHOICES, **keywords: Any
 ) -> Launch:
-    given = {"board": Board, "retries": 1} | keywords
+    given = {"display": Display, "retries": 1} | keywords
     return run_study(
         STUDY, choices, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
     )

@@ -8,7 +8,7 @@ import pytest
 from recall.errors import UnknownNameError
 from recall.report.figures import FIGURES
 from recall.studies import STUDIES, study_named
-from recall.studies.choose import Choices, groups_of
+from recall.studies.selection import Choices, groups_of
 from recall.worlds.sequences import parse_sequence
 
 SIX = ["fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall"]

@@ -8,21 +8,21 @@ import jax
 import numpy as np
 import pytest
 
+from recall.config.spec import agent_of
 from recall.errors import BadValueError, UnknownNameError
-from recall.launch.places import Place, Room
+from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
-from recall.replay import init
-from recall.results.folder import FolderInUseError
+from recall.replay.buffer import init
+from recall.results.fleet_folder import FolderInUseError
 from recall.results.store import write_json
-from recall.spec import blueprint_of
 from recall.studies import STUDIES
-from recall.studies.choose import Choices, groups_of
-from recall.studies.expected import Speeds, evaluation_steps, expected, read_speeds, updates
-from recall.studies.folder import write_study
-from recall.studies.outlook import Outlook
+from recall.studies.dry_run import DryRun
+from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, read_speeds, updates
 from recall.studies.plan import plan, split
-from recall.studies.run import plan_study
+from recall.studies.runner import plan_study
+from recall.studies.selection import Choices, groups_of
 from recall.studies.sizes import replay_bytes, run_bytes
+from recall.studies.study_folder import write_study
 from tests.studies.small_studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]
@@ -37,7 +37,7 @@ def test_scale_shrinks_all_lengths_together():
     schedule = group.spec.settings.schedule
     assert schedule.steps_per_task == 100_000
     assert schedule.evaluate_every == 2_000
-    assert schedule.uniform_steps == 1_000
+    assert schedule.random_steps == 1_000
     assert schedule.update_after == 100
     assert group.spec.method.retraining_updates == 10_000
     tiny = groups_of(STUDIES["cw10"], Choices(scale=0.0001))[0].spec.settings.schedule
@@ -82,21 +82,21 @@ def test_tasks_sequences_and_methods_narrow():
 @pytest.mark.parametrize("method", ["fine_tuning", "clonex", "perfect_memory", "recall"])
 def test_replay_is_counted_as_it_is_allocated(method):
     (group,) = groups_of(STUDIES["cw3"], Choices(scale=0.02, methods=(method,), seeds=1))
-    blueprint, _ = blueprint_of(group.spec)
-    kept = 2 if group.spec.method.keeps() else 0
+    agent, _ = agent_of(group.spec)
+    kept = 2 if group.spec.method.stores_old_data() else 0
     memory = {"clonex": 10_000}.get(method, 20_000) if kept else 0
-    made = jax.eval_shape(lambda: init(blueprint.columns, 20_000, kept, memory, 1))
+    made = jax.eval_shape(lambda: init(agent.columns, 20_000, kept, memory, 1))
     size = sum(4 * np.prod(leaf.shape) for leaf in jax.tree.leaves(made))
     # Copying a task into D_old takes the room of two more while it lasts.
-    assert replay_bytes(group.spec, blueprint) == size + 2 * 160 * memory
+    assert replay_bytes(group.spec, agent) == size + 2 * 160 * memory
 
 
 def test_a_run_needs_at_least_what_its_arrays_take():
     (group,) = groups_of(STUDY, dataclasses.replace(CHOICES, methods=("lambda=10",)))
-    blueprint, _ = blueprint_of(group.spec)
-    state = jax.eval_shape(lambda: learner.init(blueprint, jax.numpy.arange(2)))
+    agent, _ = agent_of(group.spec)
+    state = jax.eval_shape(lambda: learner.init(agent, jax.numpy.arange(2)))
     held = sum(4 * np.prod(leaf.shape) for leaf in jax.tree.leaves(state)) / 2
-    assert held + replay_bytes(group.spec, blueprint) < run_bytes(group.spec)
+    assert held + replay_bytes(group.spec, agent) < run_bytes(group.spec)
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_the_time_comes_from_what_was_measured(tmp_path):
     both = [tmp_path / "bench-learner.json", tmp_path / "bench-fleet.json"]
     for path, content in zip(both, (LEARNER, FLEET), strict=True):
         path.write_text(json.dumps(content))
-    assert expected(fleet, Speeds()) is None
-    alone = expected(fleet, read_speeds(both[:1], tmp_path))
+    assert estimate_time(fleet, Speeds()) is None
+    alone = estimate_time(fleet, read_speeds(both[:1], tmp_path))
     assert alone.seconds == pytest.approx(30 * 2 * 0.002)
     assert "updates alone" in alone.notes[0]
-    whole = expected(fleet, read_speeds([], tmp_path))
+    whole = estimate_time(fleet, read_speeds([], tmp_path))
     assert whole.seconds == pytest.approx(800 / 60 + evaluation_steps(fleet.spec) / 1000)
     assert whole.notes == ()
     both[0].write_text("{}")
@@ -235,22 +235,22 @@ def test_the_time_comes_from_what_was_measured(tmp_path):
         read_speeds([Path("nowhere.json")], tmp_path)
 
 
-def test_the_outlook_adds_up(tmp_path):
+def test_the_dry_run_adds_up(tmp_path):
     choices = dataclasses.replace(CHOICES, methods=("lambda=10", "ewc"))
     speeds = Speeds(fleet=tuple(FLEET["rows"]))
     place = Place(Room(2**30, places=2), "two places", lambda: None, lambda: None)
-    outlook = Outlook.of(STUDY, choices, tmp_path, place, speeds)
-    plain = outlook.plain()
+    preview = DryRun.of(STUDY, choices, tmp_path, place, speeds)
+    plain = preview.plain()
     assert plain["runs"] == 4
     assert plain["transitions"] == 4 * 400
     assert plain["seconds"] == max(fleet["seconds"] for fleet in plain["fleets"])
     assert plain["notes"] == ["ewc was not measured: recall stands in for it"]
-    assert [row["state"] for row in outlook.rows()] == ["new", "new"]
-    assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in outlook.summary())
-    write_study(tmp_path, STUDY, choices, outlook.fleets)
-    begin(outlook.fleets[0], tmp_path)
+    assert [row["state"] for row in preview.rows()] == ["new", "new"]
+    assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in preview.summary())
+    write_study(tmp_path, STUDY, choices, preview.fleets)
+    begin(preview.fleets[0], tmp_path)
     (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
-    again = Outlook.of(STUDY, choices, tmp_path, place, Speeds())
+    again = DryRun.of(STUDY, choices, tmp_path, place, Speeds())
     assert [row["state"] for row in again.rows()] == ["finished", "new"]
     assert any("no speeds are known: `recall bench" in line for line in again.summary())
     assert SEQUENCE in again.fleets[0].spec.runs[0].name

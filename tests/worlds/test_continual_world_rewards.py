@@ -8,7 +8,7 @@ import pytest
 from recall.worlds.continual_world import make_simulator
 from recall.worlds.continual_world.rewards import both, gaussian, goal_term, long_tail
 from recall.worlds.continual_world.tasks import hammer, load_task, push_back, stick_pull
-from recall.worlds.continual_world.tasks.base import Start
+from recall.worlds.continual_world.tasks.task import Start
 
 
 def rows(**positions):
@@ -141,7 +141,7 @@ def test_stick_pull_v1(stick_z, handle, target, expected):
 
 def test_stick_pull_v1_pays_for_the_pull():
     """Under the scripted policy; the package's own never pays more than 6."""
-    from test_continual_world_agreement import scripted_policy
+    from tests.worlds.test_continual_world_agreement import scripted_policy
 
     simulator = make_simulator("stick-pull", 1, "v1", "full")
     observation = simulator.reset(0, np.random.default_rng(2))

@@ -1,11 +1,11 @@
-"""What `recall.worlds.base.Simulator` promises, for every registered task."""
+"""What `recall.worlds.simulator.Simulator` promises, for every registered task."""
 
 import numpy as np
 import pytest
 
 from recall.settings import WorldSettings
-from recall.worlds.base import Simulator
 from recall.worlds.registry import make_simulator, task_names
+from recall.worlds.simulator import Simulator
 
 pytestmark = pytest.mark.parametrize("task", [*task_names(), "gym:Pendulum-v1"])
 SLOTS = 3

@@ -5,13 +5,13 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
-from environments import breaking, counter, ending
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.worlds.registry import task_names, tasks_of
+from tests.worlds.environments import breaking, counter, ending
 
 ACTION = np.zeros(2, np.float32)
 

@@ -1,11 +1,11 @@
 import gymnasium
 import numpy as np
 import pytest
-from environments import breaking, counter, discrete, ending, image, unbounded
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.episodes import Episodes
-from recall.worlds.gymnasium import GymnasiumSimulator
+from recall.worlds.gym_world import GymnasiumSimulator
+from tests.worlds.environments import breaking, counter, discrete, ending, image, unbounded
 
 
 def generator(seed):

@@ -2,7 +2,6 @@ import subprocess
 import sys
 
 import pytest
-from environments import counter
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import WorldSettings
@@ -16,6 +15,7 @@ from recall.worlds.registry import (
     world_names,
     world_of,
 )
+from tests.worlds.environments import counter
 
 SETTINGS = WorldSettings()
 

@@ -3,13 +3,13 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
-from environments import breaking, counter, ending
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from tests.worlds.environments import breaking, counter, ending
 
 POINTS = ["point-rich", "point-swap", "point-slide"]
 

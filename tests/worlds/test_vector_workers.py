@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from environments import counter, failing
 from gymnasium.error import ClosedEnvironmentError
 
 import recall
 from recall.errors import BadValueError
 from recall.worlds.processes import WorkerError
+from tests.worlds.environments import counter, failing
 
 
 def processes_of(env):

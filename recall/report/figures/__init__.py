@@ -1,6 +1,6 @@
 """The figures of a report, one module for each idea.
 
-A module has a `KIND` and yields sketches, or reasons why there are none; `draw_all` saves them.
+A module has a `KIND` and yields figures, or reasons why there are none; `draw_all` saves them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,15 +22,15 @@ from recall.report.figures import (
     task_switch,
     transfer_areas,
 )
-from recall.report.figures.base import Drawn, Gallery, Panel, Scene, Series, Sketch, Skipped
+from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, Series, Skipped
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import RC
 from recall.results.collection import Collection
 from recall.results.scores import Measure
 
 # In the order of a report.
-FIGURES: dict[str, Callable[[Scene], Iterator[Sketch | Skipped]]] = {
-    module.KIND: module.sketches
+FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
+    module.KIND: module.make_figures
     for module in (
         average_success,
         current_task,
@@ -61,7 +61,7 @@ def draw_all(
     take most of the time.
     """
     drawn, skipped = [], []
-    for found in sketch_all(Scene(collection, measure or Measure(), detailed), kinds):
+    for found in all_figures(Scene(collection, measure or Measure(), detailed), kinds):
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
@@ -70,7 +70,7 @@ def draw_all(
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 
-def sketch_all(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Sketch | Skipped]:
+def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Figure | Skipped]:
     """Every figure, one at a time and unsaved."""
     for kind in FIGURES if kinds is None else kinds:
         if kind not in FIGURES:
@@ -88,11 +88,11 @@ __all__ = [
     "FIGURES",
     "FORMATS",
     "Drawn",
+    "Figure",
     "Gallery",
     "Panel",
     "Scene",
     "Series",
-    "Sketch",
     "Skipped",
     "draw_all",
     "sketch_all",

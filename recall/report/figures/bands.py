@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from recall.results.intervals import CONFIDENCE, generator
+from recall.results.bootstrap import CONFIDENCE, generator
 
 Array = np.ndarray
 DRAWS = 300  # for each point; the edges of a band show no more digits than this gives

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from recall.report.figures.base import Scene, Sketch, Skipped
+from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.stages import current
 from recall.report.figures.success import of_families
 
 KIND = "current_task"
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for each family."""
     yield from of_families(
         scene,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recall.results.collection import Collection
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 

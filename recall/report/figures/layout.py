@@ -11,14 +11,14 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
-from recall.report.figures.style import GREY, LIGHT, RC, SMALL, TEXT, TINY, Look
+from recall.report.figures.style import GREY, LIGHT, RC, SMALL, TEXT, TINY, LineStyle
 
 Handle = Line2D | Rectangle
 FORMATS = ("png", "svg", "pdf")
@@ -57,7 +57,7 @@ def grid(
     legend: Sequence[Handle] = (),
     width: float = TEXT,
     space: Space = Space(),  # noqa: B008  (frozen)
-) -> tuple[Figure, list[Axes]]:
+) -> tuple[Canvas, list[Axes]]:
     """A figure with `count` panels of `height` inches, and above them a legend that fits."""
     columns = min(columns, count)
     rows = -(-count // columns)
@@ -65,7 +65,7 @@ def grid(
     top = _ROW * len(entries) + (0.06 if entries else 0.0)
     row_height = space.above + height + space.under
     total = top + rows * row_height - space.under + space.below
-    figure = Figure(figsize=(width, total), facecolor="white")
+    figure = Canvas(figsize=(width, total), facecolor="white")
     FigureCanvasAgg(figure)
     panel = (width - space.left - space.right - (columns - 1) * space.beside) / columns
     axes = []
@@ -97,7 +97,7 @@ def _legend_rows(legend: Sequence[Handle], width: float) -> list[list[Handle]]:
 
 
 def _draw_legend(
-    figure: Figure, lines: Sequence[Handle], x: float, y: float, height: float, width: float
+    figure: Canvas, lines: Sequence[Handle], x: float, y: float, height: float, width: float
 ) -> None:
     for line in lines:
         if isinstance(line, Line2D):
@@ -116,18 +116,18 @@ def _draw_legend(
         x += _entry_width(line)
 
 
-def handle(label: str, look: Look, **changes: Any) -> Line2D:
+def handle(label: str, style: LineStyle, **changes: Any) -> Line2D:
     """An entry of a legend."""
     wanted = {
-        "color": look.colour, "linestyle": look.dash, "marker": look.marker, "markersize": 3.4,
+        "color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 3.4,
         "markeredgecolor": "white", "markeredgewidth": 0.4, "linewidth": 1.4, "label": label,
     }  # fmt: skip
     return Line2D([], [], **(wanted | changes))
 
 
-def swatch(label: str, **look: Any) -> Rectangle:
+def swatch(label: str, **style: Any) -> Rectangle:
     """An entry of a legend that stands for an area."""
-    return Rectangle((0, 0), 0, 0, label=label, **look)
+    return Rectangle((0, 0), 0, 0, label=label, **style)
 
 
 def is_outer(index: int, count: int, columns: int) -> tuple[bool, bool]:
@@ -202,7 +202,7 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
 
 
-def save(figure: Figure, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
+def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
     """Write the figure; the same figure gives the same bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {}

@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
+from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import main_labels, pair_of, slug
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
-from recall.report.table import number_text
+from recall.report.tables.table import number_text
 from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS
 
@@ -34,7 +34,7 @@ class _Matrix:
     limits: tuple[float, float]
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for each label with enough pairs."""
     found = {label: matrices(scene, label) for label in main_labels(scene.collection)}
     drawn = False
@@ -42,7 +42,7 @@ def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
         pairs = int(np.isfinite(first).sum())
         if pairs >= LEAST:
             drawn = True
-            yield _sketch(label, first, second, forgotten, pairs)
+            yield _make_figure(label, first, second, forgotten, pairs)
     if not drawn:
         reason = f"no method has run {LEAST} or more pairs of Continual World's tasks to the end"
         yield Skipped(KIND, reason)
@@ -59,7 +59,7 @@ def matrices(scene: Scene, label: str) -> tuple[Array, Array, Array]:
     return found[0], found[1], found[2]
 
 
-def _sketch(label: str, first: Array, second: Array, forgotten: Array, pairs: int) -> Sketch:
+def _make_figure(label: str, first: Array, second: Array, forgotten: Array, pairs: int) -> Figure:
     most = max(0.3, float(np.nanmax(np.abs(forgotten))))
     shown = (
         _Matrix("First task, success", first, _COLOURS, (0.0, 1.0)),
@@ -78,7 +78,7 @@ def _sketch(label: str, first: Array, second: Array, forgotten: Array, pairs: in
         for ax, matrix in zip(axes, shown, strict=True)
     ]
     means = ", ".join(number_text(float(np.nanmean(matrix.values))) for matrix in shown)
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(label)}",
         f"All pairs of tasks, {label}",

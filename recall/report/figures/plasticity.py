@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group, slug
-from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
-from recall.report.figures.records import column, fit_scale, of_groups
-from recall.report.figures.style import Look
+from recall.report.figures.style import LineStyle
+from recall.report.figures.training_curves import column, fit_scale, of_groups
 
 KIND = "plasticity"
 SHOWN = (
@@ -20,12 +20,14 @@ SHOWN = (
 NETWORKS = (("pi", "actor"), ("q", "critic"))
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for the first sequence of each family."""
-    yield from of_groups(scene, KIND, "its training records tell nothing of plasticity", _sketch)
+    yield from of_groups(
+        scene, KIND, "its training records tell nothing of plasticity", _make_figure
+    )
 
 
-def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
+def _make_figure(group: Group, styles: Mapping[str, LineStyle]) -> Figure | None:
     names = [
         (f"{key}_{suffix}", f"{network}: {what}")
         for suffix, network in NETWORKS
@@ -51,7 +53,7 @@ def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
         layout.title(ax, title)
         panels.append(Panel.of(ax, title, ("steps", title), series))
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Plasticity on {group.sequence}",

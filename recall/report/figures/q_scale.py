@@ -10,21 +10,21 @@ from matplotlib.colors import to_hex
 
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
-from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped
+from recall.report.figures.curve_panels import bands_of, draw_band, seeds_in_words
+from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Group, slug
-from recall.report.figures.lines import bands_of, draw_band, seeds_in_words
-from recall.report.figures.records import column, fit_scale, of_groups
-from recall.report.figures.style import Look
+from recall.report.figures.style import LineStyle
+from recall.report.figures.training_curves import column, fit_scale, of_groups
 
 KIND = "q_scale"
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for the first sequence of each family."""
-    yield from of_groups(scene, KIND, "its training records have no Q values", _sketch)
+    yield from of_groups(scene, KIND, "its training records have no Q values", _make_figure)
 
 
-def _sketch(group: Group, _: Mapping[str, Look]) -> Sketch | None:
+def _make_figure(group: Group, _: Mapping[str, LineStyle]) -> Figure | None:
     by_task = [
         bands_of(group, partial(column, name="q_value", task=task))
         for task in range(len(group.tasks))
@@ -35,7 +35,7 @@ def _sketch(group: Group, _: Mapping[str, Look]) -> Sketch | None:
     shades = np.linspace(0.0, 0.92, len(group.tasks))
     colours = [to_hex(colormaps["viridis"](shade)) for shade in shades]
     legend = [
-        layout.handle(f"{task + 1} {name}", Look(colour, ""), marker="")
+        layout.handle(f"{task + 1} {name}", LineStyle(colour, ""), marker="")
         for task, (name, colour) in enumerate(zip(group.tasks, colours, strict=True))
     ]
     columns = 3 if len(labels) > 2 else 2
@@ -56,7 +56,7 @@ def _sketch(group: Group, _: Mapping[str, Look]) -> Sketch | None:
             ax.set_ylabel("mean Q", labelpad=2.0)
         layout.title(ax, label)
         panels.append(Panel.of(ax, label, ("steps", "mean Q"), every[index]))
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Scale of Q on {group.sequence}",
@@ -75,6 +75,6 @@ def _draw(
     series = []
     for task, bands in enumerate(by_task):
         if label in bands:
-            draw_band(axes, bands[label], Look(colours[task], ""), group.tasks[task])
+            draw_band(axes, bands[label], LineStyle(colours[task], ""), group.tasks[task])
             series.append(Series.of(group.tasks[task], colours[task], bands[label]))
     return series

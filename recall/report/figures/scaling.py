@@ -6,12 +6,12 @@ import numpy as np
 
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
-from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped
+from recall.report.figures.curve_panels import draw_bands
+from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import main_labels
-from recall.report.figures.lines import draw_bands
 from recall.report.figures.style import TEXT
-from recall.report.scaling import LEAST, metric_of, milliseconds_of_step, scores_by_length
-from recall.results.intervals import Estimate
+from recall.report.tables.by_length import LEAST, metric_of, milliseconds_of_step, scores_by_length
+from recall.results.bootstrap import Estimate
 from recall.results.scores import FORGETTING, PERFORMANCE, Scores
 
 KIND = "scaling"
@@ -23,14 +23,14 @@ TITLES = {
 }
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """One figure, if there are sequences of several lengths."""
     groups = scores_by_length(scene.board, main_labels(scene.collection))
     if not groups:
         yield Skipped(KIND, f"no method was trained to the end on sequences of {LEAST} lengths")
         return
     shown = {what: curves for what in TITLES if (curves := _curves(groups, what))}
-    styles = scene.looks
+    styles = scene.line_styles
     legend = [layout.handle(label, styles[label]) for label in groups]
     count = len(shown)
     width = min(1.0, 0.4 * count) * TEXT
@@ -54,7 +54,7 @@ def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
         layout.title(ax, TITLES[what])
         panels.append(Panel.of(ax, TITLES[what], ("tasks", TITLES[what]), series))
-    yield Sketch(KIND, KIND, "From few tasks to many", _caption(shown), figure, tuple(panels))
+    yield Figure(KIND, KIND, "From few tasks to many", _caption(shown), figure, tuple(panels))
 
 
 def _caption(shown: Mapping[str, object]) -> str:

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
+from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import Family, shown_families, slug
-from recall.report.figures.style import TEXT, Look
-from recall.results.intervals import Estimate, Sampled, mean_of
+from recall.report.figures.style import TEXT, LineStyle
+from recall.results.bootstrap import Estimate, Sampled, mean_of
 from recall.results.metrics import transfer
 from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, Scores
 
@@ -31,14 +31,14 @@ class _Row:
     estimate: Estimate
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for each family."""
     drawn = False
     for family in shown_families(scene.collection):
         found = {name: _rows(scene, family, name) for name in METRICS}
         if found[PERFORMANCE]:
             drawn = True
-            yield _sketch(scene, family, {name: rows for name, rows in found.items() if rows})
+            yield _make_figure(scene, family, {name: rows for name, rows in found.items() if rows})
     if not drawn:
         yield Skipped(KIND, "no run of more than one task was trained to its end")
 
@@ -66,8 +66,8 @@ def values_of(scores: Scores, metric: str) -> Array:
     return np.nanmean(transfer(scores.areas, reference), axis=1)
 
 
-def _sketch(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Sketch:
-    styles = scene.looks
+def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Figure:
+    styles = scene.line_styles
     labels = [row.label for row in rows[PERFORMANCE]]
     longest = max(layout.text_width(label, 7.0) for label in labels)
     space = layout.Space(left=min(2.6, longest + 0.2), beside=0.2, above=0.24)
@@ -87,7 +87,7 @@ def _sketch(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Sketch
         _x_limits(ax, metric)
         layout.title(ax, TITLES[metric])
         panels.append(Panel.of(ax, TITLES[metric], (TITLES[metric], "method"), series))
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(family.name)}",
         f"Every run on {family.name}",
@@ -105,25 +105,25 @@ def _x_limits(axes: Axes, metric: str) -> None:
         axes.margins(x=0.06)
 
 
-def _draw_row(axes: Axes, row: _Row, place: int, look: Look) -> Series:
+def _draw_row(axes: Axes, row: _Row, place: int, style: LineStyle) -> Series:
     order = np.argsort(np.argsort(row.values))
     # Runs above, their mean below; neighbours in value are set off from each other.
     offset = -0.13 + 0.1 * np.array([(-1.0, 0.3, 1.0, -0.3)[number % 4] for number in order])
     axes.scatter(
-        row.values, place + offset, s=9, color=look.colour, alpha=0.5, linewidth=0, gid=RUNS
+        row.values, place + offset, s=9, color=style.colour, alpha=0.5, linewidth=0, gid=RUNS
     )
     below = place + 0.17
     if row.estimate.interval is not None:
         axes.plot(
-            row.estimate.interval, [below, below], color=look.colour, linewidth=1.6, zorder=3,
+            row.estimate.interval, [below, below], color=style.colour, linewidth=1.6, zorder=3,
             solid_capstyle="butt",
         )  # fmt: skip
     axes.scatter(
-        [row.estimate.value], [below], s=13, marker="D", color=look.colour, edgecolor="white",
+        [row.estimate.value], [below], s=13, marker="D", color=style.colour, edgecolor="white",
         linewidth=0.5, zorder=4, gid=MEAN,
     )  # fmt: skip
     low, high = row.estimate.interval or (row.estimate.value, row.estimate.value)
     return Series(
-        row.label, look.colour, plain([row.estimate.value]), [float(place)], plain([low]),
+        row.label, style.colour, plain([row.estimate.value]), [float(place)], plain([low]),
         plain([high]),
     )  # fmt: skip

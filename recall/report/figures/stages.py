@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from recall.report.figures.layout import width_of
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 
 Array = np.ndarray
 POINTS_PER_INCH = 40  # of a curve: closer, noise becomes a blot

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recall.methods import METHODS
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 
 COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its whole text, in inches
 SMALL, TINY = 6.5, 5.5
@@ -50,7 +50,7 @@ _PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How one label is drawn."""
 
     colour: str
@@ -58,7 +58,7 @@ class Look:
     dash: Any = "-"
 
 
-def looks(runs: Iterable[RunResult]) -> dict[str, Look]:
+def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
     """Of every label: its method's colour and marker; variants differ in their dashes.
 
     Where there are only variants of one method, they have colours of their own.
@@ -67,14 +67,14 @@ def looks(runs: Iterable[RunResult]) -> dict[str, Look]:
     for run in runs:
         first.setdefault(run.label, run)
     if len(first) > 1 and len({run.method for run in first.values()}) == 1:
-        return variant_looks(list(first.values()))
+        return variant_line_styles(list(first.values()))
     seen: dict[str, int] = {}
     found = {}
     for label, run in first.items():
         number = seen.setdefault(run.method, 0)
         seen[run.method] += 1
         colour, marker = _of_method(run.method, list(seen))
-        found[label] = Look(colour, marker, _DASHES[number % len(_DASHES)])
+        found[label] = LineStyle(colour, marker, _DASHES[number % len(_DASHES)])
     return found
 
 
@@ -87,15 +87,15 @@ def _of_method(method: str, seen: Sequence[str]) -> tuple[str, str]:
     return _PALETTE[place % len(_PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
 
 
-def variant_looks(runs: Sequence[RunResult]) -> dict[str, Look]:
+def variant_line_styles(runs: Sequence[RunResult]) -> dict[str, LineStyle]:
     """Of the variants of one method, where colours are free: the plain one keeps the method's."""
-    found: dict[str, Look] = {}
+    found: dict[str, LineStyle] = {}
     own = METHODS[runs[0].method].colour if runs[0].method in METHODS else _PALETTE[0]
     free = [colour for colour in _PALETTE if colour != own]
     for run in runs:
         if run.label not in found:
-            number = len([look for look in found.values() if look.colour != own])
+            number = len([style for style in found.values() if style.colour != own])
             colour = free[number % len(free)] if run.variant else own
             dash = _DASHES[number // len(free) % len(_DASHES)]
-            found[run.label] = Look(colour, _MARKERS[len(found) % len(_MARKERS)], dash)
+            found[run.label] = LineStyle(colour, _MARKERS[len(found) % len(_MARKERS)], dash)
     return found

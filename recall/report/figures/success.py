@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.curve_panels import CurveOf, bands_of, draw_bands, seeds_in_words
+from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import PANELS, Family, Group, shown_families, slug
-from recall.report.figures.lines import CurveOf, bands_of, draw_bands, seeds_in_words
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
-from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, Look
+from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, LineStyle
 
 Array = np.ndarray
 NO_SEQUENCES = "there are no runs of one task after the other"
@@ -26,7 +26,7 @@ def of_families(
     curve_of: CurveOf,
     broken: bool = False,
     what: str = "success",
-) -> Iterator[Sketch | Skipped]:
+) -> Iterator[Figure | Skipped]:
     """A figure for each family, of the labels that stand for the methods."""
     found = shown_families(scene.collection, staged=broken)
     if not found:
@@ -37,7 +37,9 @@ def of_families(
             yield Skipped(kind, reason)
             continue
         text = f"{caption} {seeds_in_words(family.groups)}"
-        yield family_sketch(kind, heading, text, family, scene.looks, curve_of, broken, what=what)
+        yield family_figure(
+            kind, heading, text, family, scene.line_styles, curve_of, broken, what=what
+        )
 
 
 def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
@@ -54,17 +56,17 @@ def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Gro
             yield Skipped(kind, reason)
 
 
-def family_sketch(
+def family_figure(
     kind: str,
     heading: str,
     caption: str,
     family: Family,
-    styles: Mapping[str, Look],
+    styles: Mapping[str, LineStyle],
     curve_of: CurveOf,
     broken: bool = False,
     spoken: Callable[[str], str] = str,
     what: str = "success",
-) -> Sketch:
+) -> Figure:
     """Panels for all sequences of a family; `spoken` is what the legend calls a label."""
     groups = family.groups
     legend: list[layout.Handle] = [
@@ -89,12 +91,12 @@ def family_sketch(
     name = groups[0].sequence if len(groups) == 1 else family.name
     where = "" if name in heading else f", {name}"
     caption += NEIGHBOURS if few else ""
-    return Sketch(
+    return Figure(
         kind, f"{kind}-{slug(family.name)}", heading + where, caption, figure, tuple(panels)
     )
 
 
-def _panels(groups: list[Group], legend: list[layout.Handle]) -> tuple[Figure, list[Axes], int]:
+def _panels(groups: list[Group], legend: list[layout.Handle]) -> tuple[Canvas, list[Axes], int]:
     """One wide or narrow panel, or a grid."""
     if len(groups) == 1:
         long = len(groups[0].tasks) >= NAMED_STAGES

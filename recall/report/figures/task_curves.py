@@ -6,30 +6,30 @@ from functools import partial
 import numpy as np
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group, slug
-from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.success import each_sequence
-from recall.results.run import RunResult
+from recall.results.run_result import RunResult
 
 Array = np.ndarray
 KIND = "task_curves"
 OWN_STAGE = "own stage"  # marks the shading
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for each sequence."""
     for group in each_sequence(scene, KIND):
-        yield group if isinstance(group, Skipped) else _sketch(scene, group)
+        yield group if isinstance(group, Skipped) else _make_figure(scene, group)
 
 
 def _own_curve(scene: Scene, task: int, run: RunResult) -> tuple[Array, Array]:
     return run.steps, scene.successes(run)[:, task]
 
 
-def _sketch(scene: Scene, group: Group) -> Sketch:
-    styles = scene.looks
+def _make_figure(scene: Scene, group: Group) -> Figure:
+    styles = scene.line_styles
     legend = [layout.handle(label, styles[label]) for label in group.runs]
     count = len(group.tasks)
     columns = count if count < 6 else 3 if count == 6 else 5
@@ -48,7 +48,7 @@ def _sketch(scene: Scene, group: Group) -> Sketch:
         name = f"{task + 1} {group.tasks[task]}"
         layout.title(ax, name)
         panels.append(Panel.of(ax, name, ("steps", "success"), series))
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Every task of {group.sequence}",

@@ -4,22 +4,24 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from recall.report.figures import layout
-from recall.report.figures.base import Panel, Scene, Sketch, Skipped
+from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group, slug
-from recall.report.figures.lines import bands_of, draw_bands, seeds_in_words
-from recall.report.figures.records import column, fit_scale, of_groups
-from recall.report.figures.style import Look
+from recall.report.figures.style import LineStyle
+from recall.report.figures.training_curves import column, fit_scale, of_groups
 
 KIND = "task_switch"
 SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, current task"))
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for the first sequence of each family."""
-    yield from of_groups(scene, KIND, "its training records have no losses", _sketch, staged=True)
+    yield from of_groups(
+        scene, KIND, "its training records have no losses", _make_figure, staged=True
+    )
 
 
-def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
+def _make_figure(group: Group, styles: Mapping[str, LineStyle]) -> Figure | None:
     end = 2 * group.steps_per_task
     found = [bands_of(group, partial(column, name=name)) for name, _ in SHOWN]
     if not any(found):
@@ -39,7 +41,7 @@ def _sketch(group: Group, styles: Mapping[str, Look]) -> Sketch | None:
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
         layout.title(ax, name)
         panels.append(Panel.of(ax, name, ("steps", name), series))
-    return Sketch(
+    return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Over a task switch: {group.tasks[0]}, then {group.tasks[1]}",

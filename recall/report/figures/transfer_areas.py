@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from recall.report.figures import layout
 from recall.report.figures.bands import Band, band, thinned
-from recall.report.figures.base import Panel, Scene, Series, Sketch, Skipped, plain
+from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import Group, slug
 from recall.report.figures.stages import (
     NEIGHBOURS,
@@ -17,10 +17,10 @@ from recall.report.figures.stages import (
     points_of_stage,
     stage_of,
 )
-from recall.report.figures.style import GREY, INK, TINY, Look
+from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.figures.success import each_sequence
-from recall.report.table import estimate_text, number_text
-from recall.results.run import RunResult
+from recall.report.tables.table import estimate_text, number_text
+from recall.results.run_result import RunResult
 from recall.results.scores import Scores
 
 Array = np.ndarray
@@ -29,13 +29,13 @@ GAIN, LOSS = "gain", "loss"  # mark the areas
 _LOSS, _HATCH = "#8c8c8c", "///////"
 
 
-def sketches(scene: Scene) -> Iterator[Sketch | Skipped]:
+def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """A figure for each sequence whose tasks have all been learnt alone too."""
     for group in each_sequence(scene, KIND, staged=True):
         yield group if isinstance(group, Skipped) else _for_sequence(scene, group)
 
 
-def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
+def _for_sequence(scene: Scene, group: Group) -> Figure | Skipped:
     scored = [scene.board.get(label, group.sequence) for label in group.runs]
     scores = [found for found in scored if found is not None and found.tasks == group.tasks]
     if not scores:
@@ -46,10 +46,10 @@ def _for_sequence(scene: Scene, group: Group) -> Sketch | Skipped:
             f"{group.sequence} needs runs of fine_tuning on each of these tasks alone, with as "
             f"many steps: {', '.join(missing)}",
         )
-    return _sketch(scene, group, scores)
+    return _make_figure(scene, group, scores)
 
 
-def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
+def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
     space = layout.Space(above=0.24, under=0.06)
     figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
     points = points_of_stage(axes[0], len(group.tasks))
@@ -57,12 +57,12 @@ def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
     references = [_reference(scene, scores[0], task, points) for task in range(len(group.tasks))]
     panels = []
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
-        look = scene.looks[found.label]
+        style = scene.line_styles[found.label]
         own = band([_own(scene, run, points) for run in found.runs])
         _draw_areas(
             ax,
             [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
-            look,
+            style,
         )
         for task, start, end in group.stages():
             _say(ax, found, task, (start + end) / 2, group)
@@ -73,8 +73,8 @@ def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
         estimate = found.forward_transfer.estimate if found.forward_transfer else None
         words = f"forward transfer {estimate_text(estimate)}".replace("-", "\N{MINUS SIGN}")
         layout.title(ax, found.label, words)
-        panels.append(_panel(ax, found.label, own, references, group, look))
-    return Sketch(
+        panels.append(_panel(ax, found.label, own, references, group, style))
+    return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Forward transfer on {group.sequence}",
@@ -90,8 +90,8 @@ def _sketch(scene: Scene, group: Group, scores: list[Scores]) -> Sketch:
 def _legend() -> list[layout.Handle]:
     plain_line = {"marker": "", "markersize": 0}
     return [
-        layout.handle("learnt alone", Look(INK, ""), linewidth=0.6, **plain_line),
-        layout.handle("learnt in the sequence", Look(GREY, ""), **plain_line),
+        layout.handle("learnt alone", LineStyle(INK, ""), linewidth=0.6, **plain_line),
+        layout.handle("learnt in the sequence", LineStyle(GREY, ""), **plain_line),
         layout.swatch("gain", facecolor=GREY, alpha=0.35, linewidth=0),
         layout.swatch("loss", facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH, linewidth=0),
     ]
@@ -121,19 +121,19 @@ def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
     return np.concatenate([[steps, mine, other], np.full((3, 1), np.nan)], axis=1)
 
 
-def _draw_areas(axes: Axes, stages: list[Array], look: Look) -> None:
+def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
     """Both curves, and what lies between them."""
     x, mine, other = np.concatenate(stages, axis=1)
     area: Any = {"interpolate": True, "linewidth": 0}
     axes.fill_between(
-        x, mine, other, where=mine >= other, color=look.colour, alpha=0.3, gid=GAIN, **area
+        x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, gid=GAIN, **area
     )
     axes.fill_between(
         x, mine, other, where=mine < other, facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH,
         gid=LOSS, **area,
     )  # fmt: skip
     axes.plot(x, other, color=INK, linewidth=0.6)
-    axes.plot(x, mine, color=look.colour, linewidth=1.1)
+    axes.plot(x, mine, color=style.colour, linewidth=1.1)
 
 
 def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:
@@ -151,12 +151,12 @@ def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:
 
 
 def _panel(
-    axes: Axes, label: str, own: Band, references: list[Band], group: Group, look: Look
+    axes: Axes, label: str, own: Band, references: list[Band], group: Group, style: LineStyle
 ) -> Panel:
     steps = [
         band.steps + start for band, (_, start, _) in zip(references, group.stages(), strict=True)
     ]
     means = [band.mean for band in references]
     alone = Series("learnt alone", INK, plain(np.concatenate(steps)), plain(np.concatenate(means)))
-    series = [Series.of(label, look.colour, own), alone]
+    series = [Series.of(label, style.colour, own), alone]
     return Panel.of(axes, label, ("steps", "success"), series)

@@ -12,7 +12,7 @@ from recall.report.page.markup import colours_of, named, text
 from recall.report.page.runs import runs_section
 from recall.report.page.tables import tables_section
 from recall.report.summary import measured, scope, verdicts
-from recall.report.table import Table
+from recall.report.tables.table import Table
 from recall.results.scores import ScoreBoard
 
 FILE = "index.html"

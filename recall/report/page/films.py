@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall.report.film import FOLDER
 from recall.report.page.markup import data_uri, text
-from recall.results.run import RunResult
+from recall.results.fleet_folder import FILMS
+from recall.results.run_result import RunResult
 
 KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
 MOST_BYTES = 24_000_000  # of all films together: a page must open
@@ -29,7 +29,7 @@ def films_of(
         labels.setdefault(run.folder, {})[run.label] = None
     films, left_out, used = [], [], 0
     for folder, names in labels.items():
-        for path in sorted((folder / FOLDER).glob("[!.]*")):
+        for path in sorted((folder / FILMS).glob("[!.]*")):
             if path.suffix.lower() not in KINDS:
                 continue
             size = path.stat().st_size

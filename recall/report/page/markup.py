@@ -5,8 +5,8 @@ import html
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from recall.report.figures.style import looks
-from recall.results.run import RunResult
+from recall.report.figures.style import line_styles
+from recall.results.run_result import RunResult
 
 
 def text(words: object) -> str:
@@ -16,7 +16,7 @@ def text(words: object) -> str:
 
 def colours_of(runs: Iterable[RunResult]) -> dict[str, str]:
     """The colour of every label, as in the figures."""
-    return {label: look.colour for label, look in looks(runs).items()}
+    return {label: style.colour for label, style in line_styles(runs).items()}
 
 
 def named(label: str, colours: Mapping[str, str]) -> str:

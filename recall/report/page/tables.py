@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from recall.report.page.markup import named, text
-from recall.report.table import MISSING, Cell, Row, Table, estimate_text, number_text
-from recall.results.intervals import Estimate
+from recall.report.tables.table import MISSING, Cell, Row, Table, estimate_text, number_text
+from recall.results.bootstrap import Estimate
 
 _MEAN = "mean"  # the heading of a row that sums up the others and stays below them
 

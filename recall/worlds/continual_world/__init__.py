@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from recall.errors import BadValueError, UnknownNameError
 
 if TYPE_CHECKING:
-    from recall.worlds.continual_world.arm import SawyerSimulator
+    from recall.worlds.continual_world.sawyer import SawyerSimulator
 
 # In the paper's order, whose positions are the paper's task numbers.
 TASKS: tuple[str, ...] = (
@@ -39,7 +39,7 @@ def make_simulator(
     if slots < 1:
         raise BadValueError(f"{slots} slots of {task}: at least one is needed")
 
-    from recall.worlds.continual_world.arm import SawyerSimulator
+    from recall.worlds.continual_world.sawyer import SawyerSimulator
     from recall.worlds.continual_world.tasks import load_task
 
     return SawyerSimulator(load_task(task), slots, reward, observation)

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 
 from recall.errors import RecallError
-from recall.worlds.base import Array
-from recall.worlds.continual_world.tasks.base import Task
+from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.simulator import Array
 
 SUBSTEPS = 5
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that decides what follows

@@ -4,9 +4,9 @@ import mujoco
 import numpy as np
 from gymnasium.spaces import Box
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import distance
-from recall.worlds.continual_world.tasks.base import Scene, Source, Start, Task, body, site
+from recall.worlds.continual_world.tasks.task import Scene, Source, Start, Task, body, site
+from recall.worlds.simulator import Array
 
 _COMMON = {
     "raw_hand": body("hand"),

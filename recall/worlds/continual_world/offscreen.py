@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from recall.errors import RecallError
-from recall.worlds.base import Array
+from recall.worlds.simulator import Array
 
 _NO_GL = (
     "no picture: MuJoCo cannot draw here ({}). Install a GL library, for example by "

@@ -6,8 +6,8 @@ multiply tolerances, see https://arxiv.org/abs/1910.10897.
 
 import numpy as np
 
-from recall.worlds.base import Array
-from recall.worlds.continual_world.tasks.base import Scene, Start
+from recall.worlds.continual_world.tasks.task import Scene, Start
+from recall.worlds.simulator import Array
 
 # Keeps 0 / 0 at 0 without a branch; far below any distance that matters.
 _TINY = 1e-30

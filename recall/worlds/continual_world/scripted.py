@@ -4,7 +4,7 @@ from importlib import import_module
 
 import numpy as np
 
-from recall.worlds.base import Array
+from recall.worlds.simulator import Array
 
 
 class ScriptedPolicy:

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from recall.worlds.continual_world.tasks.base import Task
+from recall.worlds.continual_world.tasks.task import Task
 
 
 def load_task(name: str) -> Task:

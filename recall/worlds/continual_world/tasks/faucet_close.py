@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import distance, gaussian, goal_term, long_tail
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -12,6 +11,7 @@ from recall.worlds.continual_world.tasks.base import (
     body_quaternion,
     site,
 )
+from recall.worlds.simulator import Array
 
 _TO_TARGET = np.array([-0.175, 0.0, 0.125])
 _RADIUS = 0.07

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import (
     caging,
     close_bonus,
@@ -12,7 +11,7 @@ from recall.worlds.continual_world.rewards import (
     long_tail,
     pick_term,
 )
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -24,6 +23,7 @@ from recall.worlds.continual_world.tasks.base import (
     site,
     with_height,
 )
+from recall.worlds.simulator import Array
 
 _LIFT = 0.09
 _HEAD = np.array([0.16, 0.06, 0.0])  # the head, seen from the hammer's own frame

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import both, distance, goal_term, long_tail
-from recall.worlds.continual_world.tasks.base import Scene, Start, Table, Task, site
+from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task, site
+from recall.worlds.simulator import Array
 
 _RADIUS = 0.02
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import (
     caging,
     distance,
@@ -10,7 +9,7 @@ from recall.worlds.continual_world.rewards import (
     push_reward,
     shaped_reach,
 )
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -18,6 +17,7 @@ from recall.worlds.continual_world.tasks.base import (
     body_quaternion,
     site,
 )
+from recall.worlds.simulator import Array
 
 _HAND_START = (0.0, 0.6, 0.2)
 _PLUG = np.array([0.044, 0.0, 0.131])  # in the wall, seen from the box

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import (
     both,
     distance,
@@ -11,7 +10,7 @@ from recall.worlds.continual_world.rewards import (
     push_reward,
     shaped_reach,
 )
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -20,6 +19,7 @@ from recall.worlds.continual_world.tasks.base import (
     geom_rotation,
     with_height,
 )
+from recall.worlds.simulator import Array
 
 _RADIUS = 0.007
 # Meta-World keeps this one in single precision, and the mocap target takes it from there.

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import caging, distance, long_tail, planar, push_reward
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -13,6 +12,7 @@ from recall.worlds.continual_world.tasks.base import (
     geom_rotation,
     with_height,
 )
+from recall.worlds.simulator import Array
 
 # Past the wall's end; sideways counts three times.
 _WAYPOINT = np.array([-0.05, 0.77])

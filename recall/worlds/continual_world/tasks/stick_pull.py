@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from recall.worlds.base import Array
 from recall.worlds.continual_world.rewards import (
     both,
     caging,
@@ -14,7 +13,7 @@ from recall.worlds.continual_world.rewards import (
     pick_term,
     planar,
 )
-from recall.worlds.continual_world.tasks.base import (
+from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
     Table,
@@ -24,6 +23,7 @@ from recall.worlds.continual_world.tasks.base import (
     site,
     with_height,
 )
+from recall.worlds.simulator import Array
 
 _LIFT = 0.04
 _RADIUS = 0.05

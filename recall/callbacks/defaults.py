@@ -1,0 +1,30 @@
+"""The callbacks that a user gets by default."""
+
+from rich.console import Console
+
+from recall.callbacks.callback import Callback, CallbackList
+from recall.callbacks.tensorboard_callback import TensorBoard
+from recall.callbacks.terminal import LiveView
+from recall.callbacks.text import Lines
+
+
+def on_screen(quiet: bool = False) -> Callback:
+    """A live view on a terminal, lines elsewhere, nothing if `quiet`."""
+    if quiet:
+        return Callback()
+    console = Console(stderr=True)
+    return LiveView(console) if console.is_terminal else Lines()
+
+
+def default_callbacks(
+    quiet: bool = False, tensorboard: bool = True, wandb: str | None = None
+) -> Callback:
+    """The screen, TensorBoard events and, in the named project, Weights & Biases."""
+    callbacks = [on_screen(quiet)]
+    if tensorboard:
+        callbacks.append(TensorBoard())
+    if wandb is not None:
+        from recall.callbacks.wandb_callback import WeightsAndBiases
+
+        callbacks.append(WeightsAndBiases(wandb))
+    return CallbackList(callbacks)

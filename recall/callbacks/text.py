@@ -1,0 +1,87 @@
+"""Plain lines for logs and pipes: at every evaluation, and about twice a minute."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from recall.callbacks.callback import Callback, Record
+from recall.callbacks.status import Status
+from recall.config.spec import FleetSpec
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+class Lines(Callback):
+    """Writes to standard error, so that standard output stays for results."""
+
+    def __init__(self, file: TextIO | None = None):
+        self._file = file or sys.stderr
+        self._status: Status | None = None
+        self._told_at = 0.0
+
+    def _tell(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+        self._told_at = time.monotonic()
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Say what trains."""
+        self._status = Status(spec, total_steps)
+        runs = "1 run" if len(spec.runs) == 1 else f"{len(spec.runs)} runs"
+        where = f", from step {total_steps:,}" if total_steps else ""
+        self._tell(
+            f"{spec.method.label}: {runs} of {spec.total_steps:,} steps, tasks "
+            f"{', '.join(self._status.labels)}{where}"
+        )
+
+    def on_steps(self, total_steps: int) -> None:
+        """Say how far and how fast, now and then."""
+        assert self._status is not None
+        self._status.step(total_steps)
+        if time.monotonic() - self._told_at > _SECONDS_BETWEEN_LINES:
+            self._tell(self._place())
+
+    def _place(self) -> str:
+        status = self._status
+        assert status is not None
+        parts = [
+            f"step {status.total_steps:,} of {status.spec.total_steps:,}",
+            status.stage_name(),
+            status.speed(),
+            status.time_left(status.spec.total_steps - status.total_steps),
+        ]
+        return " | ".join(part for part in parts if part)
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """Say where and how well."""
+        assert self._status is not None
+        self._status.evaluated(records)
+        pairs = zip(self._status.labels, self._status.means(), strict=True)
+        success = ", ".join(f"{label} {mean}" for label, mean in pairs)
+        self._tell(f"{self._place()} | success {success}")
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Say which run failed."""
+        assert self._status is not None
+        self._status.failed(name)
+        self._tell(failure_text(name, step, reason, len(self._status.spec.runs)))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Print what is wrong with the run."""
+        self._tell(health_text(name, step, warning))
+
+    def on_message(self, message: str) -> None:
+        """Pass on."""
+        self._tell(message)
+
+
+def failure_text(name: str, step: int, reason: str, runs: int) -> str:
+    """What is said of a failed run of a fleet of so many."""
+    others = "; the other runs go on" if runs > 1 else ""
+    return f"run {name} failed at step {step:,}: {reason}{others}"
+
+
+def health_text(name: str, step: int, warning: str) -> str:
+    """Return the line that warns of an unwell run."""
+    return f"warning: run {name} at step {step:,}: {warning}"

@@ -1,0 +1,99 @@
+"""One worker process as the pool sees it: how it is started, spoken to and ended."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle
+
+from recall.collect.messages import Setup
+from recall.errors import RecallError
+
+# A worker computes with one thread: there is one worker per core.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class WorkerDiedError(RecallError):
+    """A worker that ended without an answer."""
+
+
+class TaskFailedError(RecallError):
+    """An environment raised an exception; it would again, so nothing is tried again."""
+
+
+class WorkerProcess:
+    """Process, socket, runs, and the order it is busy with."""
+
+    def __init__(self, runs: tuple[int, ...]):
+        self.runs = runs
+        self.order: Any = None
+        self._answers_to_skip = 0
+
+    def launch(self, setup: Setup, memory: int) -> None:
+        """Start the process; `memory` is the descriptor of the shared memory."""
+        ours, theirs = socket.socketpair()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "recall.collect.worker", str(theirs.fileno()), str(memory)],
+            pass_fds=(theirs.fileno(), memory),
+            env=os.environ | _ONE_THREAD,
+            stdin=subprocess.DEVNULL,
+            # Ctrl-C goes to the parent alone, which then tells the workers.
+            start_new_session=True,
+        )
+        theirs.close()
+        self.connection = Connection(ours.detach())
+        self._answers_to_skip = 0
+        self._write(sys.path)  # a task's function may come from a module beside the user's script
+        self._write(setup)
+
+    def send(self, order: Any, followed: bool = False) -> None:
+        """Give an order; the answer to one that is `followed` by another is not asked for."""
+        self.order = order
+        self._answers_to_skip += followed
+        self._write(order)
+
+    def _write(self, message: Any) -> None:
+        # A broken pipe is noticed and mended when the answer is awaited.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.connection.send_bytes(cloudpickle.dumps(message))
+
+    def receive(self) -> Any:
+        """The answer to the order."""
+        try:
+            for _ in range(self._answers_to_skip):
+                self._answer()
+                self._answers_to_skip -= 1
+            return self._answer()
+        except (EOFError, ConnectionResetError):
+            raise WorkerDiedError(
+                f"a worker process ended again and again while carrying out the same order "
+                f"({type(self.order).__name__}); last exit status {self._exit_status()}"
+            ) from None
+
+    def _answer(self) -> Any:
+        kind, answer = self.connection.recv()
+        if kind == "error":
+            raise TaskFailedError(answer)
+        return answer
+
+    def _exit_status(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.process.wait(timeout=1.0)
+        return None
+
+    def hang_up(self) -> None:
+        """Close the socket: the worker ends when it notices."""
+        self.connection.close()
+
+    def end(self, patience_seconds: float) -> None:
+        """Make sure that the process is gone."""
+        self.connection.close()
+        try:
+            self.process.wait(timeout=patience_seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,1 @@
+"""Films of episodes: played, composed and written to a file."""

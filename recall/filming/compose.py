@@ -1,0 +1,130 @@
+"""The pictures of a film: tiles of frames side by side, with captions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from PIL import Image, ImageDraw, ImageFont, ImageOps
+
+from recall.filming.episode import Frame
+
+_COLUMNS = 5  # of tasks, before a new row begins
+_GAP = 6
+_PAPER, _INK, _FAINT = (255, 255, 255), (28, 32, 38), (105, 112, 122)
+SUCCESS, FAILURE = (26, 127, 55), (176, 90, 10)
+_SMALLEST_FONT = 8
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What one corner of a film shows: a name, what is told of it, and its frames."""
+
+    title: str
+    subtitle: str
+    frames: Iterable[Frame]
+
+
+def animate(
+    rows: Sequence[Sequence[Tile]], size: tuple[int, int], hold: int
+) -> Iterator[Image.Image]:
+    """All tiles in step, row by row; one that ends waits for the others, and all wait `hold`."""
+    playing = [[iter(tile.frames) for tile in row] for row in rows]
+    shown = [[next(frames) for frames in row] for row in playing]
+    moved = True
+    while moved:
+        yield _arranged(rows, shown, size, over=False)
+        moved = False
+        for row, frames_of in enumerate(playing):
+            for column, frames in enumerate(frames_of):
+                following = next(frames, None)
+                if following is not None:
+                    shown[row][column], moved = following, True
+    last = _arranged(rows, shown, size, over=True)
+    yield from (last for _ in range(hold))
+
+
+def in_rows(tiles: Sequence[Sequence[Tile]]) -> list[list[Tile]]:
+    """The tiles of every task, arranged: one task's side by side, several tasks' in columns."""
+    if len(tiles) == 1:
+        return [list(tiles[0])]
+    blocks = [tiles[start : start + _COLUMNS] for start in range(0, len(tiles), _COLUMNS)]
+    return [
+        [of_task[number] for of_task in block if number < len(of_task)]
+        for block in blocks
+        for number in range(max(map(len, block)))
+    ]
+
+
+def _arranged(
+    rows: Sequence[Sequence[Tile]],
+    shown: Sequence[Sequence[Frame]],
+    size: tuple[int, int],
+    over: bool,
+) -> Image.Image:
+    width, height = size
+    bar = caption_height(width)
+    columns = max(map(len, rows))
+    sheet = Image.new(
+        "RGB",
+        (
+            columns * width + (columns + 1) * _GAP,
+            len(rows) * (height + bar) + (len(rows) + 1) * _GAP,
+        ),
+        _PAPER,
+    )
+    for row, (tiles, frames) in enumerate(zip(rows, shown, strict=True)):
+        for column, (tile, frame) in enumerate(zip(tiles, frames, strict=True)):
+            at = (_GAP + column * (width + _GAP), _GAP + row * (height + bar + _GAP))
+            sheet.paste(_captioned(tile, frame, size, over), at)
+    return sheet
+
+
+def caption_height(width: int) -> int:
+    """Room for two lines under a picture of this width."""
+    return 3 * _font_size(width)
+
+
+def _font_size(width: int) -> int:
+    return max(_SMALLEST_FONT + 2, min(18, width // 16))
+
+
+@cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+def _captioned(tile: Tile, frame: Frame, size: tuple[int, int], over: bool) -> Image.Image:
+    width, height = size
+    # A world with pictures of its own size keeps its proportions.
+    picture = ImageOps.pad(Image.fromarray(frame.picture), size, color=_PAPER)
+    image = Image.new("RGB", (width, height + caption_height(width)), _PAPER)
+    image.paste(picture, (0, 0))
+    draw = ImageDraw.Draw(image)
+    line = _font_size(width)
+    state, colour = _state_of(frame, over)
+    _write(draw, tile.title, (0, height + line // 4), width, line, _INK)
+    _write(draw, state, (width, height + line * 6 // 4), width, line, colour, right=True)
+    room = width - draw.textlength(state, _font(line)) - line
+    _write(draw, tile.subtitle, (0, height + line * 6 // 4), room, line, _FAINT)
+    return image
+
+
+def _state_of(frame: Frame, over: bool) -> tuple[str, tuple[int, int, int]]:
+    if frame.success:
+        return "success", SUCCESS
+    return ("no success", FAILURE) if over else (f"step {frame.step}", _FAINT)
+
+
+def _write(
+    draw: ImageDraw.ImageDraw,
+    text: str,
+    at: tuple[int, int],
+    room: float,
+    size: int,
+    colour: tuple[int, int, int],
+    right: bool = False,
+) -> None:
+    """One line, in letters small enough for the room there is."""
+    while size > _SMALLEST_FONT and draw.textlength(text, _font(size)) > room:
+        size -= 1
+    draw.text(at, text, colour, _font(size), anchor="ra" if right else "la")

@@ -1,0 +1,101 @@
+"""Writing pictures as an MP4, a GIF or a contact sheet."""
+
+import shutil
+import subprocess
+from collections import deque
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+from PIL import Image
+
+from recall.errors import BadValueError, RecallError
+from recall.filming.compose import FAILURE, SUCCESS
+
+FILMS = (".mp4", ".gif")
+
+
+SHEET = ".png"
+
+
+_FASTEST_GIF = 50  # browsers slow down a GIF that asks for more pictures a second
+
+
+_SEEN_FOR_COLOURS = 40  # pictures at the beginning that choose a GIF's colours
+
+
+def writable(path: Path) -> Path:
+    """Where a film that is to be called `path` will be: a GIF where there is no ffmpeg."""
+    suffix = path.suffix.lower()
+    if suffix not in (*FILMS, SHEET):
+        raise BadValueError(
+            f"{path}: a film ends in {' or '.join(FILMS)}, and a contact sheet in {SHEET}"
+        )
+    return path.with_suffix(".gif") if suffix == ".mp4" and not shutil.which("ffmpeg") else path
+
+
+def write(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
+    """Write all pictures as a film, or the last one as a contact sheet, as the ending asks."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}-unfinished{path.suffix}")
+    writers = {".mp4": _write_mp4, ".gif": _write_gif, SHEET: _write_sheet}
+    try:
+        writers[path.suffix.lower()](pictures, temporary, fps)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_sheet(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
+    (last,) = deque(pictures, maxlen=1)
+    last.save(path, optimize=True)
+
+
+def _write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
+    """Colours are chosen once, so that nothing flickers."""
+    slower = islice(pictures, 0, None, -(-fps // _FASTEST_GIF))
+    beginning = list(islice(slower, _SEEN_FOR_COLOURS))
+    palette = _palette(beginning)
+    first, *others = (
+        picture.quantize(palette=palette, dither=Image.Dither.NONE)
+        for picture in chain(beginning, slower)
+    )
+    pause = round(1000 / min(fps, _FASTEST_GIF))
+    first.save(path, save_all=True, append_images=others, duration=pause, loop=0)
+
+
+def _palette(beginning: Sequence[Image.Image]) -> Image.Image:
+    """255 colours of the first moments, and of the captions that come later."""
+    width, height = beginning[0].size
+    seen = [beginning[0], beginning[len(beginning) // 2], beginning[-1]]
+    swatch = height // 8
+    sample = Image.new("RGB", (width, 3 * height + 2 * swatch))
+    for number, picture in enumerate(seen):
+        sample.paste(picture, (0, number * height))
+    for number, colour in enumerate((SUCCESS, FAILURE)):
+        top = 3 * height + number * swatch
+        sample.paste(colour, (0, top, width, top + swatch))
+    return sample.quantize(255, dither=Image.Dither.NONE)
+
+
+def _write_mp4(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
+    """H.264 as every browser plays it: even sides, one chroma sample for four pixels."""
+    frames = iter(pictures)
+    first = next(frames)
+    command = ["ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+    command += ["-s", f"{first.width}x{first.height}", "-r", str(fps), "-i", "-", "-an"]
+    command += ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:v", "libx264", "-crf", "23"]
+    command += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
+            for picture in chain([first], frames):
+                process.stdin.write(picture.tobytes())
+            process.stdin.close()
+        except BrokenPipeError:  # it has said why
+            pass
+        reason = process.stderr.read().decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        why = reason[-1] if reason else f"exit status {process.returncode}"
+        raise RecallError(f"ffmpeg made no film: {why}. A name in .gif needs no ffmpeg")

@@ -1,0 +1,218 @@
+"""Films of trained policies: as each was when its task was just learnt, and at the end."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from PIL import Image
+
+from recall.collect.messages import EVALUATION
+from recall.collect.policy import NumpyPolicy
+from recall.config.spec import FleetSpec, RunSpec, agent_of, spec_from
+from recall.errors import BadValueError, UnknownNameError
+from recall.filming.compose import Tile, animate, in_rows
+from recall.filming.encode import SHEET, writable, write
+from recall.filming.episode import Frame, filmed_episode
+from recall.learn import fleet
+from recall.results.fleet_folder import FILMS
+from recall.results.policies import FINAL, read_policy
+from recall.results.store import read_description
+from recall.training.evaluation import streams
+from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
+
+When = Literal["before", "after", "both"]
+SIZE = (320, 240)
+_FRAMES = 100  # of an episode, where nothing else is asked for
+_SMALLEST, _LARGEST = 32, 4096
+_SUBTITLES = {"before": "just learnt", "after": "at the end"}
+
+
+@dataclass
+class Take:
+    """One policy on its task, and how its episodes went."""
+
+    task: str
+    when: str
+    position: int
+    policy: NumpyPolicy
+    successes: list[bool] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film that was made; its place is another than was asked for where there is no ffmpeg."""
+
+    path: Path
+    run: str
+    takes: tuple[Take, ...]
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How to film."""
+
+    deterministic: bool
+    size: tuple[int, int]
+    every: int
+    hold: int
+
+
+def film(
+    folder: str | Path,
+    tasks: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    when: When = "both",
+    episodes: int = 1,
+    deterministic: bool = False,
+    size: tuple[int, int] = SIZE,
+    fps: int = 30,
+    every: int | None = None,
+    functions: Mapping[str, Task] | None = None,
+) -> Film:
+    """Film the policies of one run of the fleet in `folder` on its tasks, or on some of them.
+
+    Each task is played twice, with equal starts, goals and noise: by the policy that had just
+    learnt it (before what came later could make it forget) and by the policy at the end. The
+    episodes are those of the fleet's last evaluation. An unfinished fleet shows the tasks that
+    are over.
+
+    `out` ends in .mp4, .gif (which any .mp4 becomes where ffmpeg is not installed) or .png, a
+    contact sheet of how the episodes end; None puts it into the fleet's folder. `run` or `seed`
+    choose a run, the first one otherwise. A frame is taken every `every` steps; None
+    takes about a hundred of an episode. `functions` gives
+    back the functions that the fleet was started with, if any.
+    """
+    _check_numbers(episodes, size, fps, 1 if every is None else every)
+    if when not in get_args(When):
+        raise UnknownNameError("time", when, get_args(When))
+    folder = Path(folder)
+    spec = spec_from(read_description(folder), functions)
+    chosen = _chosen_run(spec, run, seed, tasks)
+    takes = _takes(folder, spec, chosen, tasks, when)
+    path = writable(Path(out) if out is not None else _default_path(folder, chosen, tasks))
+    longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
+    if path.suffix.lower() == SHEET:
+        every = longest  # nothing is shown but how episodes end
+    manner = _Manner(deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2))
+    with ExitStack() as simulators:
+        write(_pictures(spec, chosen, takes, episodes, manner, simulators), path, fps)
+    return Film(path, chosen.name, tuple(takes))
+
+
+def _check_numbers(episodes: int, size: tuple[int, int], fps: int, every: int) -> None:
+    for name, value in (("episodes", episodes), ("frames per second", fps), ("every", every)):
+        if value < 1:
+            raise BadValueError(f"{value} {name}: at least 1 is needed")
+    for side in size:
+        if not _SMALLEST <= side <= _LARGEST:
+            raise BadValueError(
+                f"a picture of {size[0]} x {size[1]}: sides are from {_SMALLEST} to {_LARGEST}"
+            )
+
+
+def _default_path(folder: Path, run: RunSpec, tasks: Sequence[str] | None) -> Path:
+    name = "all" if tasks is None else "+".join(tasks)
+    return folder / FILMS / f"{run.name}-{name.replace(':', '-').replace('/', '-')}.mp4"
+
+
+def _chosen_run(
+    spec: FleetSpec, name: str | None, seed: int | None, tasks: Sequence[str] | None
+) -> RunSpec:
+    """The first run of that name and seed that has the tasks."""
+    if name is not None and name not in [run.name for run in spec.runs]:
+        raise UnknownNameError("run of this fleet", name, [run.name for run in spec.runs])
+    if seed is not None and seed not in [run.seed for run in spec.runs]:
+        there = " ".join(str(seed) for seed in dict.fromkeys(run.seed for run in spec.runs))
+        raise BadValueError(f"no run has seed {seed}; there are {there}")
+    matching = [run for run in spec.runs if name in (None, run.name) and seed in (None, run.seed)]
+    if not matching:
+        raise BadValueError(f"run {name} has another seed than {seed}: leave one of them out")
+    for task in tasks or ():
+        labels = dict.fromkeys(task_label(each) for run in matching for each in run.tasks)
+        if task not in labels:
+            raise UnknownNameError("task of this fleet", task, labels)
+        matching = [run for run in matching if task in map(task_label, run.tasks)]
+    if not matching:
+        raise BadValueError(f"no single run has all of the tasks {', '.join(tasks or ())}")
+    return matching[0]
+
+
+def _takes(
+    folder: Path, spec: FleetSpec, run: RunSpec, tasks: Sequence[str] | None, when: When
+) -> list[Take]:
+    """Every chosen task at every chosen time, where there is a policy."""
+    shape = fleet.policy_shape(agent_of(spec)[0])
+    labels = [task_label(task) for task in run.tasks]
+    takes = []
+    for position, label in enumerate(labels):
+        if tasks is not None and label not in tasks:
+            continue
+        title = label if labels.count(label) == 1 else f"{label} ({position + 1})"
+        for time in ("before", "after") if when == "both" else (when,):
+            file = f"task-{position}" if time == "before" else FINAL
+            vector = read_policy(folder, run.name, position, file)
+            if vector is not None:
+                takes.append(Take(title, time, position, NumpyPolicy(shape, vector)))
+    if not takes:
+        over = [label for k, label in enumerate(labels) if _is_over(folder, run, k)]
+        raise BadValueError(_nothing_to_film(folder, run, over, when))
+    return takes
+
+
+def _is_over(folder: Path, run: RunSpec, position: int) -> bool:
+    return read_policy(folder, run.name, position, f"task-{position}") is not None
+
+
+def _nothing_to_film(folder: Path, run: RunSpec, over: Sequence[str], when: When) -> str:
+    if not over:
+        return f"{folder} has no policies of {run.name} yet: no task is over"
+    if when == "after":
+        return (
+            f"{folder} has no policies from the end of {run.name}: it is not finished. "
+            f"when=before films the tasks that are over: {', '.join(over)}"
+        )
+    return f"{folder} has policies of {run.name} for {', '.join(over)} alone: the rest comes later"
+
+
+def _pictures(
+    spec: FleetSpec,
+    run: RunSpec,
+    takes: Sequence[Take],
+    episodes: int,
+    manner: _Manner,
+    simulators: ExitStack,
+) -> Iterator[Image.Image]:
+    """One episode of all takes after the other, the takes side by side."""
+    world = spec.settings.world
+    stages = []
+    for take in takes:
+        simulator = make_simulator(run.tasks[take.position], 1, world)
+        simulators.enter_context(closing(simulator))
+        stages.append((take, simulator, horizon_steps(run.tasks[take.position], world)))
+    mode = "deterministic" if manner.deterministic else "stochastic"
+    for episode in range(episodes):
+        tiles: dict[int, list[Tile]] = {}
+        for take, simulator, horizon in stages:
+            stream = streams(run.seed, EVALUATION, take.position, spec.total_steps, mode, episodes)[
+                episode
+            ]
+            frames = filmed_episode(
+                simulator, horizon, take.policy, stream, manner.deterministic, manner.size,
+                manner.every,
+            )  # fmt: skip
+            tile = Tile(take.task, _SUBTITLES[take.when], _counted(frames, take))
+            tiles.setdefault(take.position, []).append(tile)
+        yield from animate(in_rows(list(tiles.values())), manner.size, manner.hold)
+
+
+def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:
+    """The frames of an episode, of which the last one tells whether it succeeded."""
+    frame = None
+    for frame in frames:
+        yield frame
+    if frame is not None:
+        take.successes.append(frame.success)

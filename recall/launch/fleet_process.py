@@ -1,0 +1,60 @@
+"""One fleet's process, `python -m recall.launch.fleet_process`; recall.launch.local starts it.
+
+The job comes as the first line on standard input, events go to standard output. Standard input
+stays open as long as the parent lives: when it closes, the fleet saves and leaves, so that no
+fleet outlives a launcher that was killed.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+
+from recall.errors import RecallError
+from recall.launch.jobs import Event, Job, Tell
+
+
+def main() -> None:
+    """Work on the job, and end with what happened to it."""
+    job = Job(**json.loads(sys.stdin.readline()))
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever else is printed goes to the log
+
+    def tell(event: Event) -> None:
+        channel.write(event.to_line() + "\n")
+
+    sys.exit(_work(job, tell))
+
+
+def _work(job: Job, tell: Tell) -> int:
+    from recall.api import Stopped
+    from recall.launch.job_runner import work
+
+    try:
+        work(job, tell)
+    except Stopped as stopped:
+        tell(Event(job.name, "stopped", text=str(stopped)))
+        return stopped.exit_status
+    except RecallError as error:
+        print(f"recall: {error}", file=sys.stderr)
+        tell(Event(job.name, "failed", text=str(error)))
+        return 2
+    except Exception as error:
+        traceback.print_exc()
+        tell(Event(job.name, "failed", text=f"{type(error).__name__}: {error}"))
+        return 1
+    tell(Event(job.name, "finished"))
+    return 0
+
+
+def _leave_with_parent() -> None:
+    while sys.stdin.readline():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""One job in this process: train its fleet, or go on with it, and tell how it goes."""
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from recall import api
+from recall.callbacks import Callback, CallbackList
+from recall.callbacks.callback import Record
+from recall.callbacks.tensorboard_callback import TensorBoard
+from recall.callbacks.text import failure_text, health_text
+from recall.config.spec import FleetSpec
+from recall.launch.jobs import Event, Job, Tell
+from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
+from recall.results.fleet_folder import FolderHeldError
+
+_SECONDS_BETWEEN_STEPS = 0.5
+# The process of an attempt before this one may need as long to end, or a file server to notice.
+PATIENCE_SECONDS = 120.0
+
+
+def work(job: Job, tell: Tell, workers: int | None = None) -> None:
+    """Train the job's fleet to its end; `workers` processes collect, where that is not None."""
+    callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
+    if job.storage is None:
+        _train(job, Path(job.folder), callback, workers)
+        return
+    remote_folder = RemoteFolder(job.storage, job.attempt)
+    remote_folder.claim()
+    with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
+        folder = Path(temporary)
+        remote_folder.pull(folder)
+        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]), workers)
+        remote_folder.push(folder)
+
+
+def _train(job: Job, folder: Path, callback: Callback, workers: int | None) -> None:
+    spec = _with_workers(job.spec, workers)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            api.run_fleet(spec, folder, callback)
+            return
+        except FolderHeldError:
+            if time.monotonic() > deadline:
+                raise
+            callback.on_activity("waiting for another process to leave its folder")
+            time.sleep(0.5)
+
+
+def _with_workers(spec: FleetSpec, workers: int | None) -> FleetSpec:
+    """The same fleet, collected for by as many processes as this machine lends it."""
+    if workers is None:
+        return spec
+    schedule = dataclasses.replace(spec.settings.schedule, workers=workers)
+    return dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, schedule=schedule))
+
+
+class Reporter(Callback):
+    """Tells events, not too many of them."""
+
+    def __init__(self, name: str, tell: Tell):
+        self._name, self._tell = name, tell
+        self._told_at, self._runs = 0.0, 0
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """From where."""
+        self._runs = len(spec.runs)
+        self._tell(Event(self._name, "started", steps=total_steps))
+
+    def on_steps(self, total_steps: int) -> None:
+        """How far, now and then."""
+        if time.monotonic() - self._told_at > _SECONDS_BETWEEN_STEPS:
+            self._told_at = time.monotonic()
+            self._tell(Event(self._name, "steps", steps=total_steps))
+
+    def on_activity(self, what: str) -> None:
+        """Pass on."""
+        self._tell(Event(self._name, "activity", text=what))
+
+    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+        """The mean over runs and tasks."""
+        values = [record["success"] for record in records if record["mode"] == "stochastic"]
+        self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Pass on."""
+        text = failure_text(name, step, reason, self._runs)
+        self._tell(Event(self._name, "message", text=text))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Pass the warning on."""
+        self._tell(Event(self._name, "message", text=health_text(name, step, warning)))
+
+    def on_message(self, message: str) -> None:
+        """Pass on."""
+        self._tell(Event(self._name, "message", text=message))

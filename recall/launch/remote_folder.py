@@ -1,0 +1,188 @@
+"""A fleet's folder kept under a URL, so that it can go on where no disk is shared.
+
+    manifest.json   what the folder held at the last checkpoint: for each file, its parts
+    parts/          their bytes; a part is written once and never changed
+
+Files that only grow, such as records and transitions, gain a part at each checkpoint; others are
+one part. The manifest is replaced as a whole after all parts that it names are there, so whatever
+is lost in between, it names a folder from which the fleet goes on. Storage is anything that
+fsspec knows: s3, gs, abfs, hdfs, sftp, a plain path.
+"""
+
+import contextlib
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from recall.callbacks import Callback
+from recall.config.spec import FleetSpec
+from recall.errors import BadValueError, RecallError
+
+_MANIFEST = "manifest.json"
+_GROWING = (".jsonl", ".rows")
+_BLOCK_BYTES = 1 << 24
+
+
+class OvertakenError(RecallError):
+    """A later attempt at the same fleet has taken over."""
+
+
+class RemoteFolder:
+    """The files of one fleet under `url`, as the given attempt at it sees them."""
+
+    def __init__(self, url: str, attempt: int = 1):
+        self._files, self._root = filesystem(url)
+        self._attempt = attempt
+        # Path -> [[part, bytes], ...] of what is stored; of files in one part, their stamp too.
+        self._stored: dict[str, dict[str, Any]] = {}
+
+    def _at(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _manifest(self) -> dict[str, Any]:
+        try:
+            return json.loads(self._files.cat_file(self._at(_MANIFEST)))
+        except FileNotFoundError:
+            return {"attempt": 0, "files": {}}
+
+    @property
+    def last_attempt(self) -> int:
+        """The number of the last attempt that began here; 0 if none did."""
+        return self._manifest()["attempt"]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the fleet is done."""
+        return "outcome.json" in self._manifest()["files"]
+
+    def claim(self) -> None:
+        """From now on what earlier attempts would push is refused."""
+        manifest = self._manifest()
+        self._check(manifest)
+        self._files.makedirs(self._at("parts"), exist_ok=True)
+        self._replace(_MANIFEST, json.dumps(manifest | {"attempt": self._attempt}))
+
+    def pull(self, folder: Path, only: str | None = None) -> None:
+        """Make `folder`, or `only` one file in it, what was last pushed, if anything was.
+
+        The outcome comes last: where it is, all is.
+        """
+        files = self._manifest()["files"]
+        for name in sorted(files, key=lambda name: (name == "outcome.json", name)):
+            if only in (None, name):
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as out:
+                    for part, _ in files[name]["parts"]:
+                        with self._files.open(self._at(f"parts/{part}"), "rb") as source:
+                            shutil.copyfileobj(source, out, _BLOCK_BYTES)
+                self._stored[name] = {"parts": files[name]["parts"], "stamp": _stamp(path)}
+
+    def _check(self, manifest: dict[str, Any]) -> None:
+        if manifest["attempt"] > self._attempt:
+            raise OvertakenError(
+                f"{self._root}: attempt {manifest['attempt']} has taken over from {self._attempt}"
+            )
+
+    def rebase(self, folder: Path) -> None:
+        """Forget the parts of files that were cut back since they were stored."""
+        for name, file in list(self._stored.items()):
+            path = folder / name
+            size = sum(size for _, size in file["parts"])
+            if not path.exists() or path.stat().st_size < size:
+                del self._stored[name]
+
+    def push(self, folder: Path) -> None:
+        """Store what is new in `folder`, then the manifest that makes it count."""
+        before = self._manifest()
+        self._check(before)
+        now = {}
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and _counts(name):
+                now[name] = self._store(name, path)
+        self._stored = now
+        kept = {name: {"parts": file["parts"]} for name, file in now.items()}
+        self._replace(_MANIFEST, json.dumps({"attempt": self._attempt, "files": kept}))
+        stale = _parts(before["files"]) - _parts(kept)
+        for part in stale:
+            with contextlib.suppress(FileNotFoundError):
+                self._files.rm_file(self._at(f"parts/{part}"))
+
+    def _store(self, name: str, path: Path) -> dict[str, Any]:
+        """The parts of a file, those that are missing put there."""
+        stamp, size = _stamp(path), path.stat().st_size
+        known = self._stored.get(name)
+        if known is not None and known["stamp"] == stamp:
+            return known
+        parts = list(known["parts"]) if known is not None and name.endswith(_GROWING) else []
+        start = sum(length for _, length in parts)
+        if size > start or not parts:
+            parts.append([self._put(name, path, start, size - start), size - start])
+        return {"parts": parts, "stamp": stamp}
+
+    def _put(self, name: str, path: Path, start: int, length: int) -> str:
+        label = hashlib.sha256(f"{name} {self._attempt} {start} {_stamp(path)}".encode())
+        part = f"{Path(name).name}-{label.hexdigest()[:16]}"
+        with path.open("rb") as file, self._files.open(self._at(f"parts/{part}"), "wb") as out:
+            file.seek(start)
+            while length > 0 and (block := file.read(min(length, _BLOCK_BYTES))):
+                out.write(block)
+                length -= len(block)
+        return part
+
+    def _replace(self, name: str, text: str) -> None:
+        """Write a file so that readers find the old one or the new one, whole."""
+        temporary = self._at(f"{name}.tmp")
+        self._files.pipe_file(temporary, text.encode())
+        self._files.mv(temporary, self._at(name))
+
+
+class RemoteFolderCallback(Callback):
+    """Pushes at every checkpoint."""
+
+    def __init__(self, remote_folder: RemoteFolder):
+        self._remote_folder = remote_folder
+        self._folder = Path()
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """The fleet has been put back to its last checkpoint, which may have cut files."""
+        self._folder = folder
+        self._remote_folder.rebase(folder)
+
+    def on_checkpoint(self) -> None:
+        """All that the checkpoint needs is in the folder, and nothing beyond it."""
+        self._remote_folder.push(self._folder)
+
+
+def filesystem(url: str) -> tuple[Any, str]:
+    """What fsspec calls the storage, and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise BadValueError(
+            f"storage {url}: fsspec is not installed; `pip install recall-rl[ray]` brings it"
+        ) from None
+    try:
+        files, path = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError) as error:  # an unknown protocol, or a package it needs
+        raise BadValueError(f"storage {url} cannot be used: {error}") from error
+    return files, path.rstrip("/")
+
+
+def _counts(name: str) -> bool:
+    """Whether a file belongs to what a checkpoint stands for."""
+    parts = name.split("/")
+    half_written = parts[0] == "checkpoints" and len(parts) > 2 and not parts[1].isdigit()
+    return name != "lock" and not name.endswith(".tmp") and not half_written
+
+
+def _stamp(path: Path) -> list[int]:
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _parts(files: dict[str, Any]) -> set[str]:
+    return {part for file in files.values() for part, _ in file["parts"]}

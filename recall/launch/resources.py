@@ -1,0 +1,93 @@
+"""Where fleets can train: how much room there is, and the launcher that starts them there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall.errors import BadValueError
+from recall.launch import ray_launcher as cluster
+from recall.launch.accelerators import probe
+from recall.launch.jobs import Launcher
+from recall.launch.local import LocalLauncher
+
+_GIBIBYTE = 1024**3
+_ONLY_ON_CLUSTERS = ("address", "storage", "cpus_per_fleet", "gpus_per_fleet")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one fleet may take, and how many fleets there is room for."""
+
+    bytes_per_device: int
+    devices: int = 1  # of one fleet
+    places: int = 1  # fleets that can train side by side
+    runs_per_fleet: int | None = None  # at most; None asks the memory alone
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the user says about it."""
+
+    launcher: str = "local"
+    address: str | None = None
+    storage: str | None = None
+    cpus_per_fleet: int | None = None
+    gpus_per_fleet: int | None = None
+    fleets_at_once: int = 1
+    runs_per_fleet: int | None = None
+    memory: float | None = None
+    """GiB of each device; None measures it."""
+
+    def check(self) -> None:
+        """Refuse what no machine could do, or what means nothing to the chosen launcher."""
+        for name in _ONLY_ON_CLUSTERS:
+            if self.launcher != "ray" and getattr(self, name) is not None:
+                raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
+        for name in ("fleets_at_once", "runs_per_fleet", "cpus_per_fleet", "memory"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise BadValueError(f"{name} {value:g} must be more than 0")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place that was looked at."""
+
+    room: Room
+    title: str
+    launcher: Callable[[], Launcher]
+    close: Callable[[], None]
+
+
+def place_of(where: Where, logs: Path) -> Place:
+    """Look at the machine or the cluster; what processes print goes to `logs`."""
+    where.check()
+    return _on_cluster(where, logs) if where.launcher == "ray" else _here(where, logs)
+
+
+def _given_bytes(where: Where, measured: Callable[[], int]) -> int:
+    return measured() if where.memory is None else int(where.memory * _GIBIBYTE)
+
+
+def _here(where: Where, logs: Path) -> Place:
+    devices, at_once = probe(), where.fleets_at_once
+    size = _given_bytes(where, lambda: devices.bytes_each // at_once)
+    return Place(
+        Room(size, devices.count, at_once, where.runs_per_fleet),
+        f"{devices.count} x {devices.kind}",
+        lambda: LocalLauncher(logs, at_once),
+        lambda: None,
+    )
+
+
+def _on_cluster(where: Where, logs: Path) -> Place:
+    cluster.connect(where.address)
+    needs = cluster.needs_of(where.cpus_per_fleet, where.gpus_per_fleet)
+    count = cluster.places(needs)
+    size = _given_bytes(where, lambda: cluster.least_memory(needs))
+    return Place(
+        Room(size, max(1, needs.gpus), count, where.runs_per_fleet),
+        f"{count} places of {needs.cpus} CPUs and {needs.gpus} GPUs",
+        lambda: cluster.RayLauncher(needs, logs),
+        cluster.disconnect,
+    )

@@ -1,0 +1,79 @@
+"""From a list of jobs to their outcome: started as places become free, retried where they fail."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from recall.launch.display import Display
+from recall.launch.jobs import ENDS, Event, Job, Launcher, Outcome
+from recall.training.signals import Stop, stopping
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class Scheduler:
+    """The jobs that wait and those that run."""
+
+    def __init__(self, jobs: Sequence[Job], launcher: Launcher, display: Display, retries: int):
+        self._waiting = deque(jobs)
+        self._running: dict[str, Job] = {}
+        self._since: dict[str, float] = {}
+        self._failures: dict[str, int] = {}
+        self._launcher, self._display, self._retries = launcher, display, retries
+        self.outcome = Outcome()
+
+    def run(self) -> Stop:
+        """Until all jobs have ended, or a signal came and the running ones have saved."""
+        with stopping(self._ask_to_stop, self._launcher.kill) as stop:
+            while self._running or (self._waiting and stop.signal_number is None):
+                if stop.signal_number is None:
+                    self._fill()
+                for event in self._launcher.events(_SECONDS_BETWEEN_LOOKS):
+                    self._take(event)
+                self._display.refresh()
+        self.outcome.left += [job.name for job in self._waiting]
+        return stop
+
+    def _ask_to_stop(self) -> None:
+        self._display.message("", "stopping: fleets save first; once more leaves at once")
+        self._launcher.stop()
+
+    def _fill(self) -> None:
+        while self._waiting and len(self._running) < self._launcher.slots:
+            job = self._waiting.popleft()
+            self._running[job.name] = job
+            self._since[job.name] = time.monotonic()
+            attempts = self.outcome.attempts
+            attempts[job.name] = attempts.get(job.name, 0) + 1
+            self._launcher.start(job)
+
+    def _take(self, event: Event) -> None:
+        self._display.take(event)
+        if event.kind == "started":  # what went before was waiting for a place on a cluster
+            self._since[event.job] = time.monotonic()
+        if event.kind in ENDS and event.job in self._running:
+            self._end(self._running.pop(event.job), event)
+
+    def _end(self, job: Job, event: Event) -> None:
+        spent = time.monotonic() - self._since.pop(job.name)
+        self.outcome.seconds[job.name] = self.outcome.seconds.get(job.name, 0.0) + spent
+        if event.kind == "finished":
+            self.outcome.finished.append(job.name)
+        elif event.kind == "stopped":
+            self.outcome.left.append(job.name)
+        elif event.kind == "lost":
+            self._display.message(job.name, f"{event.text}; it goes on elsewhere")
+            self._waiting.appendleft(job)
+        else:
+            self._retry(job, event.text)
+
+    def _retry(self, job: Job, reason: str) -> None:
+        failures = self._failures[job.name] = self._failures.get(job.name, 0) + 1
+        if failures > self._retries:
+            self.outcome.failed[job.name] = reason
+            self._display.give_up(job.name, reason)
+            return
+        self._display.message(
+            job.name, f"{reason}; going on from its last checkpoint ({failures} of {self._retries})"
+        )
+        self._waiting.append(job)

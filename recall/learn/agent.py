@@ -1,0 +1,122 @@
+"""The agent: one run's networks as functions of their parameters, and its first state."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from recall.collect.transition import Columns
+from recall.errors import BadValueError
+from recall.learn import value_bounds
+from recall.learn.method import Method, Sharing
+from recall.learn.state import LearnerState, Trainable
+from recall.nets import adam, gaussian, popart
+from recall.nets.arrays import Array, Params
+from recall.nets.gaussian import Gaussian
+from recall.nets.heads import Rows
+from recall.nets.multihead import MultiHead
+from recall.settings import LearnerSettings
+
+
+def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
+    """How many of a network's hidden layers all tasks share."""
+    if not 0 <= head_layers <= layers:
+        raise BadValueError(f"head_layers {head_layers} of a network with {layers} hidden layers")
+    return {"shallow": layers, "deep": layers - head_layers, "separate": 0}[sharing]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Everything about a run's learner that does not change while it learns; hashable."""
+
+    method: Method
+    settings: LearnerSettings
+    columns: Columns
+    tasks: int
+
+    @property
+    def actor(self) -> MultiHead:
+        """Observation -> mean and log std."""
+        sizes = self.columns
+        return self._network(self.method.actor_heads, sizes.observation_size, 2 * sizes.action_size)
+
+    @property
+    def critic(self) -> MultiHead:
+        """Observation and action -> value; the parameters of two of them are stacked."""
+        sizes = self.columns
+        inputs = sizes.observation_size + sizes.action_size
+        every = self.settings.network.critic_norm == "every"
+        return self._network(self.method.critic_heads, inputs, 1, every)
+
+    def _network(
+        self, sharing: Sharing, inputs: int, outputs: int, normalise_every: bool = False
+    ) -> MultiHead:
+        network = self.settings.network
+        shared = shared_layers(sharing, len(network.hidden), network.head_layers)
+        return MultiHead(
+            inputs,
+            outputs,
+            self.tasks,
+            network.hidden,
+            shared,
+            network.activation,
+            self.settings.sac.precision == "bfloat16",
+            normalise_every,
+        )
+
+    @property
+    def target_entropy(self) -> float:
+        """What the temperature steers the policy's entropy to."""
+        return gaussian.target_entropy(
+            self.columns.action_size, self.settings.sac.target_output_std
+        )
+
+    @property
+    def initial_log_alpha(self) -> float:
+        """Where every temperature starts."""
+        chosen = self.settings.sac.initial_log_alpha
+        if chosen is not None:
+            return chosen
+        return -5.0 if self.method.normalise_targets else 1.0
+
+    def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
+        """[batch, obs] -> the policy of each row's head."""
+        return gaussian.from_outputs(self.actor.apply(actor, observation, rows))
+
+    def policy_of_task(self, actor: Params, observation: Array, task: Array | int) -> Gaussian:
+        """[batch, obs] -> the policy of one task."""
+        return gaussian.from_outputs(self.actor.apply_head(actor, observation, task))
+
+    def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
+        """[critic, batch] the two critics' normalised values."""
+        x = jnp.concatenate([observation, action], axis=-1)
+        return self.critic.apply_pair(critic, x, rows)[..., 0]
+
+    def init_critic(self, key: Array) -> Params:
+        """Two critics: trunk [critic, size], leaves of the heads [task, critic, ...]."""
+        pair = jax.vmap(self.critic.init)(jax.random.split(key))
+        heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), pair["heads"])
+        return {"trunk": pair["trunk"], "heads": heads}
+
+    def init(self, seed: Array) -> LearnerState:
+        """The first state of the run with this seed."""
+        key = jax.random.PRNGKey(seed)
+        key_actor, key_critic, key_method, key_run = jax.random.split(key, 4)
+        actor = self.method.init_actor(self.actor.init(key_actor), key_method)
+        critic = self.init_critic(key_critic)
+        log_alpha = {"heads": jnp.full(self.tasks, self.initial_log_alpha, jnp.float32)}
+        averages = self.method.average_actor is not None
+        trainable = Trainable(
+            actor=actor,
+            critic=critic,
+            target=jax.tree.map(jnp.copy, critic),
+            log_alpha=log_alpha,
+            actor_moments=adam.init(actor),
+            critic_moments=adam.init(critic),
+            alpha_moments=adam.init(log_alpha),
+            popart={"heads": popart.init(self.tasks)},
+            rewards={"heads": value_bounds.init(self.tasks)},
+            averaged=jax.tree.map(jnp.copy, actor) if averages else None,
+        )
+        state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32))
+        return state._replace(method_state=self.method.init(self, state))

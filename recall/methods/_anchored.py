@@ -1,0 +1,163 @@
+"""Anchored weights: what EWC, L2 and MAS share. No method by itself.
+
+The shared parameters theta are pulled to where the last task left them, each as hard as the
+tasks so far need it:
+
+    L_anchor = lambda sum_i W_i (theta_i - theta*_i)^2,      W = sum over past tasks of w_task
+
+The three differ in the importance w alone. Heads belong to their tasks and are left free. The
+anchor is the latest theta*, not one for each task: the importance adds up, the anchor moves on.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from recall.errors import BadValueError
+from recall.learn.agent import Agent
+from recall.learn.method import Method
+from recall.learn.state import Forward, LearnerState
+from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.heads import Rows, take_heads
+from recall.replay.batch import Batch
+
+# Rows whose Jacobians are in memory at once: at the paper's sizes one takes 6 MB.
+_ROWS_AT_ONCE = 8
+
+
+class Anchor(NamedTuple):
+    """Of one network: trunk [size], or [critic, size] for the two critics."""
+
+    trunk: Array
+    importance: Array
+
+
+class Anchors(NamedTuple):
+    """The method's state; nothing for the critics where they are free."""
+
+    actor: Anchor
+    critic: Anchor | None
+
+
+def penalty(anchor: Anchor, params: Params) -> Array:
+    """sum_i W_i (theta_i - theta*_i)^2."""
+    return jnp.sum(anchor.importance * (params["trunk"] - anchor.trunk) ** 2)
+
+
+def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
+    """The mean over rows of function(row of each column), a few rows at a time."""
+    size = columns[0].shape[0]
+    some = math.gcd(size, _ROWS_AT_ONCE)
+    blocks = tuple(column.reshape(-1, some, *column.shape[1:]) for column in columns)
+    shape = jax.eval_shape(function, *(column[0] for column in columns))
+
+    def add(total: Array, block: tuple[Array, ...]) -> tuple[Array, None]:
+        return total + jnp.sum(jax.vmap(function)(*block), axis=0), None
+
+    total, _ = jax.lax.scan(add, jnp.zeros(shape.shape, shape.dtype), blocks)
+    return total / size
+
+
+@dataclass(frozen=True)
+class Anchored(Method):
+    """The quadratic; a method adds how important a row finds each parameter."""
+
+    weight: float = 1.0
+    """Lambda of the actor."""
+    critic_weight: float = 0.0
+    """Lambda of the critics; 0 leaves them free."""
+    importance_batches: int = 10
+    """Batches, at the end of a task, over which importance is averaged."""
+    importance_batch_size: int = 256
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use."""
+        super().__post_init__()
+        if self.weight < 0 or self.critic_weight < 0:
+            raise BadValueError(
+                f"weight {self.weight} and critic_weight {self.critic_weight}: a negative one "
+                "would push parameters away from their anchor"
+            )
+        if self.importance_batches < 1 or self.importance_batch_size < 1:
+            raise BadValueError(
+                f"importance from {self.importance_batches} batches of "
+                f"{self.importance_batch_size}: each must be at least 1"
+            )
+
+    def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
+        """[size] the importance of the actor's shared parameters, a mean over the batch."""
+        raise NotImplementedError
+
+    def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
+        """[critic, size] the same for the critics."""
+        raise NotImplementedError
+
+    def init(self, agent: Agent, state: LearnerState) -> Anchors:
+        """No importance yet, so that the first task is plain SAC."""
+
+        def none_yet(params: Params) -> Anchor:
+            return Anchor(jnp.copy(params["trunk"]), jnp.zeros_like(params["trunk"]))
+
+        critic = none_yet(state.trainable.critic) if self.critic_weight else None
+        return Anchors(none_yet(state.trainable.actor), critic)
+
+    def actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """L_anchor of the actor."""
+        loss = penalty(method_state.actor, actor)
+        return self.weight * loss, {"loss_anchor_pi": loss}
+
+    def critic_loss(
+        self, agent: Agent, method_state: Any, critic: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """L_anchor of the critics."""
+        if method_state.critic is None:
+            return 0.0, {}
+        loss = penalty(method_state.critic, critic)
+        return self.critic_weight * loss, {"loss_anchor_q": loss}
+
+    def on_task_end(
+        self,
+        agent: Agent,
+        state: LearnerState,
+        task: Array,
+        draw: Callable[[int, Array], Batch],
+        key: Array,
+    ) -> LearnerState:
+        """Add the task's importance and anchor where it ended."""
+        actor, critic = state.trainable.actor, state.trainable.critic
+
+        def of_batch(key: Array) -> tuple[Array, Array | None]:
+            batch = draw(self.importance_batch_size, key)
+            of_actor = self.actor_importance(agent, actor, task, batch)
+            if not self.critic_weight:
+                return of_actor, None
+            return of_actor, self.critic_importance(agent, critic, task, batch)
+
+        batches = jax.lax.map(of_batch, jax.random.split(key, self.importance_batches))
+        actor_mean, critic_mean = jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), batches)
+        anchors: Anchors = state.method_state
+        moved = Anchors(
+            Anchor(actor["trunk"], anchors.actor.importance + actor_mean),
+            anchors.critic and Anchor(critic["trunk"], anchors.critic.importance + critic_mean),
+        )
+        return state._replace(method_state=moved)
+
+
+def trunk_slopes(
+    agent: Agent, critic: Params, task: Array, observation: Array, action: Array
+) -> tuple[Array, Array]:
+    """Q of one row, [critic], and its slope in each critic's own trunk, [critic, size]."""
+    head = take_heads({"heads": critic["heads"]}, task[None])
+
+    def values(trunk: Array) -> tuple[Array, Array]:
+        q = agent.q({"trunk": trunk} | head, observation[None], action[None], Rows(1))[:, 0]
+        return jnp.sum(q), q  # a critic's value does not depend on the other's trunk
+
+    slopes, q = jax.grad(values, has_aux=True)(critic["trunk"])
+    return q, slopes

@@ -1,0 +1,80 @@
+"""Cloning: what ClonEx and CLEAR share. No method by itself.
+
+On rows of old tasks the current networks are held to what those of the time said:
+
+    L_clone = lambda_pi E_old KL(pi, pi_old) + lambda_Q E_old 1/2 sum over critics (Q - Q_old)^2
+
+What policy and critics said is stored with the rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+
+from recall.errors import BadValueError
+from recall.learn.agent import Agent
+from recall.learn.method import Method, Sampling
+from recall.learn.state import Forward
+from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
+from recall.replay.batch import Batch
+
+
+def mean_of_old(batch: Batch, values: Array) -> Array:
+    """The mean of values [batch] over the rows of old tasks; 0 where there are none."""
+    old = 1.0 - batch.new
+    # New rows hold nothing stored: keep what they compute out of value and gradient.
+    return jnp.sum(jnp.where(old > 0, values, 0.0)) / jnp.maximum(jnp.sum(old), 1.0)
+
+
+@dataclass(frozen=True)
+class Cloning(Method):
+    """Old and new halves, and the cloning loss on the old one."""
+
+    sampling: Sampling = "balanced"
+    weight: float = 1.0
+    """Lambda of the policy."""
+    critic_weight: float = 0.0
+    """Lambda of the critics; 0 leaves them free."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use."""
+        super().__post_init__()
+        if self.weight < 0 or self.critic_weight < 0:
+            raise BadValueError(
+                f"weight {self.weight} and critic_weight {self.critic_weight}: a negative one "
+                "would reward forgetting"
+            )
+        if self.sampling != "balanced":
+            raise BadValueError(f"sampling {self.sampling!r}: what is cloned is the old half")
+        if self.critic_weight and self.normalise_targets:
+            raise BadValueError(
+                f"critic_weight {self.critic_weight} with normalise_targets=True: the scale of old "
+                "values has moved since; clone values without PopArt"
+            )
+
+    def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
+        """[batch] the KL of policies [batch, act]."""
+        raise NotImplementedError
+
+    def actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """lambda_pi E_old KL."""
+        stored = forward.batch.stored
+        if not self.weight or stored is None:
+            return 0.0, {}
+        loss = mean_of_old(forward.batch, self.policy_divergence(forward.policy, stored.policy))
+        return self.weight * loss, {"loss_clone_pi": loss}
+
+    def critic_loss(
+        self, agent: Agent, method_state: Any, critic: Params, forward: Forward
+    ) -> tuple[Array | float, Metrics]:
+        """lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
+        stored = forward.batch.stored
+        if not self.critic_weight or stored is None:
+            return 0.0, {}
+        distance = 0.5 * jnp.sum((forward.q - stored.q) ** 2, axis=0)
+        loss = mean_of_old(forward.batch, distance)
+        return self.critic_weight * loss, {"loss_clone_q": loss}

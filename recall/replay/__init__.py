@@ -1,0 +1,1 @@
+"""Replay: batches, the buffers on the device, and the log that can fill them again."""

@@ -1,0 +1,137 @@
+"""What a fleet has seen: replay on the device, and on disk the log that can fill it again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from recall.collect.task_schedule import TaskSchedule
+from recall.collect.transition import Columns
+from recall.nets.sharding import as_argument, over_devices, shard
+from recall.replay import buffer, fleet_buffer
+from recall.replay.batch import ReplayView
+from recall.replay.buffer import Replay
+from recall.replay.log import TransitionLog
+
+Array = np.ndarray
+
+
+class History:
+    """D_new and D_old of every run."""
+
+    def __init__(
+        self,
+        task_schedule: TaskSchedule,
+        columns: Columns,
+        runs: int,
+        capacity: int,
+        memory_per_task: int | None,
+        folder: Path,
+    ):
+        """Prepare to store at most `capacity` transitions of the task in training.
+
+        Afterwards `memory_per_task` of them are kept: None keeps all, 0 nothing.
+        """
+        self._task_schedule = task_schedule
+        self._chunk_steps = task_schedule.chunk_steps
+        self.capacity = min(capacity, task_schedule.steps_per_task)
+        kept = self.capacity if memory_per_task is None else memory_per_task
+        self._memory = min(kept, self.capacity)
+        self._tasks_kept = task_schedule.tasks - 1 if self._memory else 0
+        # Of tasks that are kept whole the log has the transitions: only the columns behind
+        # them, the stored policies, are written when a task is archived.
+        whole = self._tasks_kept > 0 and self._memory == self.capacity
+        self._columns_in_log = columns.width if whole else 0
+        self._log = TransitionLog(folder, runs, task_schedule.chunk_steps, columns.width)
+        self.replay = buffer.init(
+            columns, self.capacity, self._tasks_kept, self._memory, runs, over_devices(runs)
+        )
+
+    @property
+    def _collects_again(self) -> bool:
+        """Whether old tasks are collected for too, so that D_old goes on being filled."""
+        return self._task_schedule.collects != "current"
+
+    def view(self, number: int, total_steps: int) -> ReplayView:
+        """What the learner finds in stage `number` after a run's first `total_steps` steps."""
+        current = self._task_schedule.current(number)
+        sizes = [
+            min(self._task_schedule.collected(task, total_steps), self._memory)
+            if task < current
+            else 0
+            for task in range(self._task_schedule.tasks)
+        ]
+        filled = min(self._task_schedule.collected(current, total_steps), self.capacity)
+        return ReplayView(as_argument(current), as_argument(filled), as_argument(sizes))
+
+    def append(self, number: int, total_steps: int, rows: Array) -> None:
+        """Add the chunk that follows the first `total_steps` steps, rows [run, part, step, column].
+
+        Each of its parts goes into the ring of its task.
+        """
+        for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
+            mine = shard(rows[:, part])
+            slot = as_argument(self._task_schedule.collected(task, total_steps) % self.capacity)
+            if task == self._task_schedule.current(number):
+                self.replay = fleet_buffer.append(self.replay, mine, slot)
+            else:
+                self.replay = fleet_buffer.append_old(self.replay, mine, as_argument(task), slot)
+            self._log.append(task, rows[:, part])
+
+    def archive(self, view: ReplayView, archived: Callable[[Replay], Replay]) -> None:
+        """Turn what is kept of a finished task into old data.
+
+        `archived` gives the buffers with the task's transitions, and what the networks say of
+        them, among the old ones; it is not called where tasks are collected for again.
+        """
+        task = int(view.task)
+        if task >= self._tasks_kept:
+            return
+        if self._collects_again:
+            self.replay = fleet_buffer.set_aside(self.replay, view.task)
+            return
+        self.replay = archived(self.replay)
+        self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))
+
+    def sync(self) -> None:
+        """Put all on disk."""
+        self._log.sync()
+
+    def check(self, number: int, total_steps: int) -> None:
+        """Refuse if some of the first `total_steps` steps are no longer on disk."""
+        self._log.check(self._chunks(number, total_steps))
+
+    def _chunks(self, number: int, total_steps: int) -> dict[int, int]:
+        """By task, how many of the chunks that the log must have there are."""
+        current = self._task_schedule.current(number)
+        tasks = range(current + 1) if self._columns_in_log else (current,)
+        return {
+            task: self._task_schedule.collected(task, total_steps) // self._chunk_steps
+            for task in tasks
+        }
+
+    def restore(self, number: int, total_steps: int) -> None:
+        """Go back to the first `total_steps` steps, in stage `number`."""
+        self._log.cut(self._chunks(number, total_steps))
+        old, known = np.array(self.replay.old), self._columns_in_log
+        current = self._task_schedule.current(number)
+        for task in range(min(current, self._tasks_kept)):
+            if known:
+                old[:, task, :, :known] = self._log.read(task, self.capacity)
+            if not self._collects_again:
+                old[:, task, :, known:] = self._log.read_kept(task)
+        new = self._log.read(current, self.capacity)
+        self.replay = buffer.Replay(*shard((new, old)))
+
+    def forget(self, before: int) -> None:
+        """Remove from disk what no checkpoint in task `before` or later needs."""
+        if not self._columns_in_log:
+            self._log.forget(before)
+
+    def clear(self) -> None:
+        """Remove everything from disk."""
+        self._log.clear()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._log.close()

@@ -1,0 +1,83 @@
+"""Panels of curves over steps: what the figures of success, losses and plasticity share."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from recall.report.figures.bands import Band, band, thinned
+from recall.report.figures.figure import Series
+from recall.report.figures.groups import Group
+from recall.report.figures.stages import stage_of
+from recall.report.figures.style import LineStyle
+from recall.results.run_result import RunResult
+
+Array = np.ndarray
+CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
+
+
+def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[str, Band]:
+    """The mean curve of every label that has one, of about `most` points in a stage."""
+    found = {}
+    for label, runs in group.runs.items():
+        curves = [_thin(run, *curve_of(run), most) for run in runs]
+        curves = [(steps, values) for steps, values in curves if np.isfinite(values).any()]
+        if curves:
+            found[label] = band(curves)
+    return found
+
+
+def _thin(run: RunResult, steps: Array, values: Array, most: int | None) -> tuple[Array, Array]:
+    if most is None:
+        return steps, values
+    return thinned(steps, values, stage_of(steps, run), most)
+
+
+def draw_band(
+    axes: Axes, found: Band, style: LineStyle, label: str, breaks: Sequence[int] = ()
+) -> None:
+    """A line with its interval, interrupted after the steps in `breaks`."""
+    gaps = np.searchsorted(found.steps, breaks, side="right")
+    x, mean, low, high = (
+        np.insert(np.asarray(values, float), gaps, np.nan)
+        for values in (found.steps, found.mean, found.low, found.high)
+    )
+    if found.runs > 1:
+        axes.fill_between(x, low, high, color=style.colour, alpha=0.16, linewidth=0)
+    # A few markers, at other places for other labels, so that none hides another.
+    every = max(1, len(x) // 4)
+    first = sum(label.encode()) % every
+    axes.plot(
+        x, mean, color=style.colour, linestyle=style.dash, label=label, marker=style.marker,
+        linewidth=1.2 if len(x) < 80 else 0.9,
+        markersize=3.0, markevery=(first, every), markeredgecolor="white", markeredgewidth=0.4,
+    )  # fmt: skip
+
+
+def draw_bands(
+    axes: Axes,
+    bands: Mapping[str, Band],
+    line_styles: Mapping[str, LineStyle],
+    breaks: Sequence[int] = (),
+) -> list[Series]:
+    """All labels, in order: the last is on top."""
+    for label, found in bands.items():
+        draw_band(axes, found, line_styles[label], label, breaks)
+    return [Series.of(label, line_styles[label].colour, found) for label, found in bands.items()]
+
+
+def seeds_in_words(groups: Sequence[Group]) -> str:
+    """Over how many runs the means are, for captions."""
+    counts: dict[str, set[int]] = {}
+    for group in groups:
+        for label, runs in group.runs.items():
+            counts.setdefault(label, set()).add(len(runs))
+    numbers = {number for found in counts.values() for number in found}
+    if len(numbers) == 1:
+        (number,) = numbers
+        return "One run each." if number == 1 else f"Means of {number} runs with 90 % intervals."
+    told = (
+        f"{label} {min(found)}" + (f" to {max(found)}" if len(found) > 1 else "")
+        for label, found in counts.items()
+    )
+    return f"Means with 90 % intervals; runs: {', '.join(told)}."

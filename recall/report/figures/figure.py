@@ -1,0 +1,148 @@
+"""What a figure is: before it is saved (Figure), after (Drawn), and where there is none (Skipped).
+
+Every panel knows its place on the picture and the numbers it shows, so that a page can show them
+under the pointer without drawing anything again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+from recall.report.figures.bands import Band
+from recall.report.figures.style import LineStyle, line_styles
+from recall.results.collection import Collection
+from recall.results.run_result import RunResult
+from recall.results.scores import Measure, ScoreBoard
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve, point set or row of cells as plain numbers; None where there is no number."""
+
+    label: str
+    colour: str
+    x: list[float | None]
+    y: list[float | None]
+    low: list[float | None] | None = None
+    high: list[float | None] | None = None
+
+    @classmethod
+    def of(cls, label: str, colour: str, band: Band) -> "Series":
+        """A mean with its interval."""
+        return cls(
+            label, colour, plain(band.steps), plain(band.mean), plain(band.low), plain(band.high)
+        )
+
+
+def plain(values: Iterable[float]) -> list[float | None]:
+    """Numbers to six digits, None for what is none."""
+    return [float(f"{value:.6g}") if value == value else None for value in values]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    box: tuple[float, float, float, float]
+    """Left, top, right and bottom as shares of the picture's width and height, from its top."""
+    x_range: tuple[float, float]
+    y_range: tuple[float, float]
+    y_scale: str
+    """`linear`, `log` or `symlog` as matplotlib draws them."""
+    x_name: str
+    y_name: str
+    series: tuple[Series, ...] = ()
+
+    @classmethod
+    def of(cls, axes: Axes, title: str, names: tuple[str, str], series: list[Series]) -> "Panel":
+        """The panel that `axes` shows."""
+        box = axes.get_position()
+        return cls(
+            title,
+            (box.x0, 1.0 - box.y1, box.x1, 1.0 - box.y0),
+            axes.get_xlim(),
+            axes.get_ylim(),
+            axes.get_yscale(),
+            *names,
+            tuple(series),
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that is not saved yet."""
+
+    kind: str
+    name: str
+    """The stem of its files: the kind, and what it is about."""
+    title: str
+    caption: str
+    figure: Canvas
+    panels: tuple[Panel, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure in files."""
+
+    kind: str
+    name: str
+    title: str
+    caption: str
+    paths: Mapping[str, Path]
+    """By format: png, svg, pdf."""
+    panels: tuple[Panel, ...] = ()
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A figure that was not drawn."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The figures of a report, and why others are missing."""
+
+    drawn: tuple[Drawn, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+    def __iter__(self) -> Iterator[Drawn]:
+        return iter(self.drawn)
+
+    def __len__(self) -> int:
+        return len(self.drawn)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What all figures are drawn from."""
+
+    collection: Collection
+    measure: Measure = field(default_factory=Measure)
+    detailed: int | None = 2
+    """How many sequences of a family have figures of their own; None for all."""
+
+    @cached_property
+    def board(self) -> ScoreBoard:
+        """The metrics of every label and sequence."""
+        return ScoreBoard(self.collection, self.measure)
+
+    @cached_property
+    def line_styles(self) -> dict[str, LineStyle]:
+        """Of every label; the same in all figures."""
+        return line_styles(self.collection.sequential.runs)
+
+    def successes(self, run: RunResult) -> Array:
+        """[evaluation, task]."""
+        return run.curves[self.measure.mode, self.measure.field]

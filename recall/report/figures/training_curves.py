@@ -1,0 +1,68 @@
+"""Curves of training records: losses, norms and whatever else a learner writes."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import SymmetricalLogLocator
+
+from recall.report.figures.bands import thinned
+from recall.report.figures.figure import Figure, Scene, Skipped
+from recall.report.figures.groups import Group, shown_families
+from recall.report.figures.stages import current, stage_of
+from recall.report.figures.style import LineStyle
+from recall.report.figures.success import NO_SEQUENCES
+from recall.results.run_result import RunResult
+
+Array = np.ndarray
+FigureMaker = Callable[[Group, Mapping[str, LineStyle]], Figure | None]
+POINTS = 240  # of a curve, about
+MOST_RUNS = 10  # of a label, whose records are read: they are long
+
+
+def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, Array]:
+    """(steps, values) of a number in the records, where it has tasks of `task` or the current."""
+    records = run.training
+    if name not in records:
+        return np.zeros(0), np.zeros(0)
+    steps, values = records["step"], records[name]
+    if values.ndim == 2:
+        values = current(run, steps, values) if task is None else values[:, task]
+    there = np.isfinite(values) & (steps > 0)
+    steps, values = steps[there], values[there]
+    return thinned(steps, values, stage_of(steps, run), max(10, POINTS // len(run.tasks)))
+
+
+def of_groups(
+    scene: Scene, kind: str, lacking: str, figure: FigureMaker, staged: bool = False
+) -> Iterator[Figure | Skipped]:
+    """A figure for the first sequence of each family, with at most ten runs of each label.
+
+    Training records are long; more of them would show no more.
+    """
+    found = shown_families(scene.collection, staged)
+    if not found:
+        yield Skipped(kind, NO_SEQUENCES)
+    for family in found:
+        group = family.groups[0]
+        runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
+        fewer = Group(group.sequence, group.tasks, group.steps_per_task, runs)
+        yield figure(fewer, scene.line_styles) or Skipped(kind, f"{group.sequence}: {lacking}")
+
+
+def fit_scale(axes: Axes, arrays: list[Array]) -> None:
+    """A logarithmic axis where values span more than two orders, symmetric where some are < 0."""
+    values = np.concatenate([np.zeros(0), *arrays])
+    values = values[np.isfinite(values)]
+    sizes = np.abs(values[values != 0])
+    if not len(sizes) or sizes.max() < 100.0 * np.quantile(sizes, 0.1):
+        return
+    if values.min() > 0:
+        axes.set_yscale("log")
+        return
+    least = float(np.floor(np.log10(np.quantile(sizes, 0.1))))
+    threshold = max(1e-3, 10.0**least)
+    axes.set_yscale("symlog", linthresh=threshold)
+    ticks = SymmetricalLogLocator(base=10, linthresh=threshold)
+    ticks.set_params(numticks=7)
+    axes.yaxis.set_major_locator(ticks)

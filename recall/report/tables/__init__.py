@@ -1,0 +1,35 @@
+"""Every table of a report, in the order in which it shows them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recall.report.tables.appendix import (
+    lambda_tables,
+    pair_tables,
+    replay_mode_table,
+    sharing_tables,
+    variant_tables,
+)
+from recall.report.tables.by_length import scaling_tables
+from recall.report.tables.cost import cost_tables
+from recall.report.tables.families import family_tables, long_table
+from recall.report.tables.per_sequence import sequence_tables, single_table
+from recall.report.tables.table import Table
+from recall.results.scores import ScoreBoard
+
+
+def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
+    """What can be told of the runs; a table that has nothing to show is not there."""
+    return [
+        *family_tables(board),
+        *long_table(board),
+        *pair_tables(board),
+        *lambda_tables(board),
+        *sharing_tables(board),
+        *replay_mode_table(board),
+        *variant_tables(board),
+        *scaling_tables(board),
+        *sequence_tables(board),
+        *single_table(board),
+        *cost_tables(board.collection, [dict(bench) for bench in benches]),
+    ]

@@ -1,0 +1,171 @@
+"""What methods cost: transitions kept, from the settings; time of an update, from benches."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.report import paper
+from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.results.bootstrap import Estimate
+from recall.results.collection import Collection
+from recall.results.labels import method_label
+from recall.results.run_result import RunResult
+
+_LARGEST_BENCH = 1 << 20
+_COSTS = {
+    f"method.{name}"
+    for name in (
+        "memory_per_task",
+        "batch_size",
+        "old_batch_size",
+        "sampling",
+        "retraining_updates",
+    )
+}
+_NO_TIMES = (
+    "How long an update takes is not in the records, which hold no times so that a resumed fleet "
+    "leaves the same bytes. `recall bench learner --json > DIR/learner.json` measures it, and a "
+    "report of DIR shows it."
+)
+
+
+def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) -> list[Table]:
+    """Computation and storage of the methods in a collection."""
+    runs = _examples(collection)
+    if not runs:
+        return []
+    return [_computation(runs, benches), _storage(runs), *map(_updates, benches)]
+
+
+def _examples(collection: Collection) -> list[RunResult]:
+    """A run of each method, and of each variant that stores or computes more or less."""
+    found: dict[str, RunResult] = {}
+    for run in collection.sequential.runs:
+        if not run.variant or _COSTS.intersection(run.changes):
+            found.setdefault(run.label, run)
+    there = {run.method for run in found.values()}
+    for run in collection.sequential.runs:
+        if run.method not in there:
+            found.setdefault(run.label, run)
+    return [found[label] for label in collection.labels if label in found]
+
+
+def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
+    rows = []
+    for run in runs:
+        theirs = paper.computation(run.method)
+        term, training = theirs if theirs else (None, None)
+        retraining = run.settings.get("method.retraining_updates")
+        rows.append(
+            Row(
+                run.label,
+                (
+                    Cell(text=term or MISSING),
+                    Cell(text=training or MISSING),
+                    Cell(text=f"{retraining:,}" if retraining else MISSING),
+                    Cell(text=_batch(run)),
+                ),
+            )
+        )
+    return Table(
+        name="computation",
+        title="Computation beside plain SAC",
+        corner="method",
+        columns=(
+            "regularisation term",
+            "additional training",
+            "updates of retraining after each task",
+            "rows in an update",
+        ),
+        rows=tuple(rows),
+        notes=("The first two columns are the paper's words.", *(() if benches else (_NO_TIMES,))),
+        group="computation",
+    )
+
+
+def _batch(run: RunResult) -> str:
+    new, old = run.settings.get("method.batch_size"), run.settings.get("method.old_batch_size")
+    if new is None:
+        return MISSING
+    return (
+        f"{new} new, {old} old" if run.settings.get("method.sampling") == "balanced" else str(new)
+    )
+
+
+def _storage(runs: Sequence[RunResult]) -> Table:
+    rows = []
+    for run in runs:
+        new, old = stored(run)
+        theirs = paper.storage(run.method) or (MISSING, MISSING)
+        ours = [
+            MISSING if new is None else f"{new:,}",
+            MISSING if not old else f"{old:,} (N = {len(run.tasks)})",
+        ]
+        words = [text or MISSING for text in theirs]
+        rows.append(Row(run.label, tuple(Cell(text=text) for text in (*ours, *words))))
+    return Table(
+        name="storage",
+        title="Transitions stored",
+        corner="method",
+        columns=("of the current task", "of old tasks", "the paper's D_new", "the paper's D_old"),
+        rows=tuple(rows),
+        notes=("N is the number of tasks. Ours is what a run of these settings holds in the end.",),
+        group="storage",
+    )
+
+
+def stored(run: RunResult) -> tuple[int | None, int | None]:
+    """Transitions of the current task and of old tasks at the end; None where nothing says so."""
+    capacity = run.settings.get("schedule.replay_capacity")
+    if capacity is None or "method.memory_per_task" not in run.settings:
+        return None, None
+    new = min(capacity, run.steps_per_task)
+    memory = run.settings["method.memory_per_task"]
+    each = new if memory is None else min(memory, new)
+    return new, (len(run.tasks) - 1) * each
+
+
+def _updates(bench: dict[str, Any]) -> Table:
+    """Milliseconds of an update of each method, for each number of runs."""
+    counts = sorted({row["runs"] for row in bench["rows"]})
+    times = {(row["method"], row["runs"]): row["ms_per_update"] for row in bench["rows"]}
+    rows = []
+    for method in dict.fromkeys(row["method"] for row in bench["rows"]):
+        found = [times.get((method, count)) for count in counts]
+        cells = [Cell(None if time is None else Estimate(time)) for time in found]
+        rows.append(Row(method_label(method), tuple(cells)))
+    return Table(
+        name=f"updates-{bench['device']}-{bench.get('precision', 'default')}",
+        title=f"Milliseconds of an update on {bench['device']}",
+        corner="method",
+        columns=tuple(f"{count} {'run' if count == 1 else 'runs'}" for count in counts),
+        rows=tuple(rows),
+        notes=(f"`recall bench learner`, {bench.get('precision', 'default')} products.",),
+        group="computation",
+    )
+
+
+def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
+    """What `recall bench learner --json` left in the folders or one level below them."""
+    found = []
+    for folder in filter(os.path.isdir, folders):  # False, too, where nobody may look
+        for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
+            if path.name != "run.json":
+                found += _bench(path)
+    return found
+
+
+def _bench(path: Path) -> list[dict[str, Any]]:
+    try:
+        if path.stat().st_size > _LARGEST_BENCH:
+            return []
+        content = json.loads(path.read_text())
+        whole = content["rows"] and all(
+            {"method", "runs", "ms_per_update"} <= set(row) and row["ms_per_update"] >= 0
+            for row in content["rows"]
+        )
+    except (OSError, ValueError, KeyError, TypeError):  # some other file
+        return []
+    return [content] if whole and "device" in content else []

@@ -1,0 +1,127 @@
+"""The paper's tables 1, 2 and 3: CW3 and CW6, a row for each sequence; CW10 and CW20."""
+
+from collections.abc import Sequence
+
+from recall.methods import METHODS
+from recall.report import paper
+from recall.report.tables.cells import (
+    LOWER_IS_BETTER,
+    TITLES,
+    budget_notes,
+    main_labels,
+    method_of,
+    metric_cell,
+    transfer_note,
+    with_best_bold,
+    with_best_of_columns,
+)
+from recall.report.tables.table import Cell, Row, Table
+from recall.results.bootstrap import Estimate, mean_of
+from recall.results.labels import method_label
+from recall.results.scores import METRICS, TRANSFER, ScoreBoard
+
+FAMILIES = ("cw3", "cw6")
+LONG = ("cw10", "cw20")
+
+
+def family_tables(board: ScoreBoard) -> list[Table]:
+    """CW3's and CW6's, one for each metric."""
+    tables = []
+    for family in FAMILIES:
+        members = [name for name in board.sequences if name.startswith(f"{family}-")]
+        if members:
+            tables += [
+                table for metric in METRICS if (table := _family(board, family, members, metric))
+            ]
+    return tables
+
+
+def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str) -> Table | None:
+    headings = _headings(board, members)
+    scores = board.among([label for label, _ in headings], members)
+    if metric == TRANSFER and not any(each.forward_transfer for each in scores):
+        return None
+    lower = metric in LOWER_IS_BETTER
+    rows = []
+    for name in members:
+        cells = [_member(board, name, metric, *heading) for heading in headings]
+        rows.append(Row(name.partition("-")[2], with_best_bold(cells, lower)))
+    if len(members) == paper.FAMILY_SIZE:
+        cells = [_mean(board, family, members, metric, *heading) for heading in headings]
+        rows.append(Row("mean", with_best_bold(cells, lower)))
+    notes = budget_notes(scores)
+    if metric == TRANSFER:
+        notes += transfer_note(scores)
+    return Table(
+        name=f"{family}-{metric}",
+        title=f"{family.upper()}: {TITLES[metric]}",
+        corner=family.upper(),
+        columns=tuple(label for label, _ in headings),
+        rows=tuple(rows),
+        notes=notes,
+        group=family,
+    )
+
+
+def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, str]]:
+    """Labels and their methods: ours on any of the sequences, and all that the paper has."""
+    there = dict.fromkeys(scores.label for scores in board.among(board.labels, sequences))
+    ours = {label: method_of(board, label) for label in main_labels(board, there)}
+    missing = {
+        method_label(method): method for method in paper.METHODS if method not in ours.values()
+    }
+    order = list(METHODS)
+    return sorted(
+        (ours | missing).items(),
+        key=lambda item: order.index(item[1]) if item[1] in order else len(order),
+    )
+
+
+def _member(board: ScoreBoard, name: str, metric: str, label: str, method: str) -> Cell:
+    theirs = paper.on_sequence(name, metric, method)
+    return metric_cell(board.get(label, name), metric, _if_plain(label, method, theirs))
+
+
+def _if_plain(label: str, method: str, theirs: Estimate | None) -> Estimate | None:
+    """The paper's numbers stand beside the method as it is, not beside variants of it."""
+    return theirs if label == method_label(method) else None
+
+
+def _mean(
+    board: ScoreBoard, family: str, members: Sequence[str], metric: str, label: str, method: str
+) -> Cell:
+    theirs = _if_plain(label, method, paper.over_family(family, metric, method))
+    found = [scores.metric(metric) for name in members if (scores := board.get(label, name))]
+    parts = [part for part in found if part is not None]
+    whole = len(parts) == len(members)
+    return Cell(mean_of(parts).estimate if whole else None, theirs, runs=len(parts))
+
+
+def long_table(board: ScoreBoard) -> list[Table]:
+    """CW10 and CW20 side by side, a row for each method."""
+    there = [name for name in LONG if name in board.sequences]
+    if not there:
+        return []
+    headings = _headings(board, there)
+    scores = board.among([label for label, _ in headings], there)
+    places = [
+        (name, metric)
+        for name in there
+        for metric in METRICS
+        if metric != TRANSFER or any(each.forward_transfer for each in scores)
+    ]
+    rows = [
+        Row(label, tuple(_member(board, name, metric, label, method) for name, metric in places))
+        for label, method in headings
+    ]
+    return [
+        Table(
+            name="-".join(there),
+            title=" and ".join(name.upper() for name in there),
+            corner="method",
+            columns=tuple(f"{name.upper()} {TITLES[metric]}" for name, metric in places),
+            rows=with_best_of_columns(rows, [metric in LOWER_IS_BETTER for _, metric in places]),
+            notes=budget_notes(scores) + transfer_note(scores),
+            group=there[0],
+        )
+    ]

@@ -1,0 +1,169 @@
+"""A table as text: for the terminal, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from recall.report.tables.table import MISSING, Cell, Table, estimate_text, number_text
+from recall.results.bootstrap import Estimate
+
+_LONGEST_STEM = 80
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "λ": r"$\lambda$",
+    "^": r"\^{}",
+    "~": r"\~{}",
+    MISSING: "--",
+    **{character: rf"\{character}" for character in "&%$#_{}"},
+}
+
+
+def print_table(table: Table, console: Console) -> None:
+    """On the terminal: the interval and the paper's number below ours."""
+    shown = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)))
+    shown.add_column(escape(table.corner), no_wrap=True)
+    for column in table.columns:
+        shown.add_column(escape(column), justify="right")
+    for row in table.rows:
+        shown.add_row(escape(row.heading), *(_on_terminal(each, table) for each in row.cells))
+    console.print(shown)
+
+
+def _on_terminal(cell: Cell, table: Table) -> str:
+    if cell.text is not None:
+        return escape(cell.text)
+    ours = escape(estimate_text(cell.ours, table.decimals)).replace(" ", "\n", 1)
+    text = f"[bold]{ours}[/bold]" if cell.bold else ours
+    if cell.paper is None:
+        return text
+    return f"{text}\n[dim]paper {number_text(cell.paper.value, table.decimals)}[/dim]"
+
+
+def markdown(table: Table) -> str:
+    """A table with notes below, as GitHub and others show it."""
+    lines = [
+        f"### {table.title}",
+        "",
+        _line([table.corner, *table.columns]),
+        _line(["---", *["---:"] * len(table.columns)]),
+        *(_line([row.heading, *(_in_markdown(each, table) for each in row.cells)])
+          for row in table.rows),
+    ]  # fmt: skip
+    for note in table.notes:
+        lines += ["", note]
+    return "\n".join(lines) + "\n"
+
+
+def _line(texts: list[str]) -> str:
+    return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
+
+
+def _in_markdown(cell: Cell, table: Table) -> str:
+    if cell.text is not None:
+        return cell.text
+    text = estimate_text(cell.ours, table.decimals)
+    if cell.bold:
+        value, space, interval = text.partition(" ")
+        text = f"**{value}**{space}{interval}"
+    if cell.paper is None:
+        return text
+    return f"{text}<br>paper {estimate_text(cell.paper, table.decimals)}"
+
+
+def comma_separated(table: Table) -> str:
+    """A line for each cell, so that programs need not take texts apart."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(
+        [table.corner, "column", "value", "low", "high", "best", "runs",
+         "paper", "paper_low", "paper_high", "text"]
+    )  # fmt: skip
+    for row in table.rows:
+        for column, each in zip(table.columns, row.cells, strict=True):
+            writer.writerow(
+                [row.heading, column, *_numbers(each.ours), int(each.bold), each.runs,
+                 *_numbers(each.paper), each.text or ""]
+            )  # fmt: skip
+    return buffer.getvalue()
+
+
+def _numbers(estimate: Estimate | None) -> list[float | str]:
+    if estimate is None:
+        return ["", "", ""]
+    return [estimate.value, *(estimate.interval or ("", ""))]
+
+
+def latex(table: Table) -> str:
+    """A table for a paper, with the packages booktabs and graphicx."""
+    lines = [
+        r"\begin{table}[t]",
+        r"\centering",
+        rf"\caption{{{_escaped(' '.join([table.title + '.', *table.notes]))}}}",
+        r"\resizebox{\linewidth}{!}{%",
+        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        r"\toprule",
+        _latex_row([_escaped(text) for text in (table.corner, *table.columns)]),
+        r"\midrule",
+        *(
+            _latex_row([_escaped(row.heading), *(_in_latex(each, table) for each in row.cells)])
+            for row in table.rows
+        ),
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(texts: list[str]) -> str:
+    return " & ".join(texts) + r" \\"
+
+
+def _in_latex(cell: Cell, table: Table) -> str:
+    if cell.text is not None:
+        return _escaped(cell.text)
+    value, _, interval = estimate_text(cell.ours, table.decimals).partition(" ")
+    text = rf"\mathbf{{{value}}}" if cell.bold else value
+    text = _escaped(value) if value == MISSING else f"${text}$"
+    text += rf" {{\scriptsize {interval}}}" if interval else ""
+    if cell.paper is None:
+        return text
+    return rf"{text} {{\scriptsize (paper {estimate_text(cell.paper, table.decimals)})}}"
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+WRITERS: Mapping[str, Callable[[Table], str]] = {
+    "md": markdown,
+    "csv": comma_separated,
+    "tex": latex,
+}
+
+
+def write_tables(tables: list[Table], folder: Path) -> list[Path]:
+    """Every table in every format: `tables/<name>.md`, `.csv`, `.tex`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for table in tables:
+        for suffix, write in WRITERS.items():
+            path = folder / f"{stem(table.name)}.{suffix}"
+            path.write_text(write(table), "utf-8")
+            written.append(path)
+    return written
+
+
+def stem(name: str) -> str:
+    """A name as that of a file: odd characters replaced, long names cut but kept distinct."""
+    plain = re.sub(r"[^\w.+=-]+", "-", name).strip("-")
+    if len(plain) <= _LONGEST_STEM:
+        return plain
+    return f"{plain[: _LONGEST_STEM - 9]}-{zlib.crc32(name.encode()):08x}"

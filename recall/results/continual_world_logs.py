@@ -1,0 +1,143 @@
+"""Logs in the format of Continual World's code: `progress.tsv` beside `config.json`.
+
+A folder is one run: a row per evaluation, with columns such as
+`test/stochastic/0/window-close-v1/success` and `total_env_steps`; the configuration has
+`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task. Others' runs
+come from others' simulators, so they are never compared with single-task runs of ours.
+"""
+
+import contextlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.results.curves import FIELDS, MODES
+from recall.results.run_result import RunResult
+from recall.worlds.sequences import parse_sequence, sequence_names
+
+Array = np.ndarray
+PROGRESS, CONFIG = "progress.tsv", "config.json"
+SOURCE = "continual_world"
+_STEP = "total_env_steps"
+_COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return/avg)")
+_VERSION = re.compile(r"-v(\d)$")
+_FIELDS = {"success": "success", "return/avg": "return"}
+# Their names of methods, where they are not ours. A reservoir keeps samples of all that was seen.
+_METHODS = {"": "fine_tuning", "finetuning": "fine_tuning", "reservoir": "perfect_memory"}
+# What says which run it is and not how it was made.
+_WHICH = ("seed", "task", "tasks", "task_list", "steps", "steps_per_task", "cl_method",
+          "logger_output")  # fmt: skip
+
+
+def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
+    """The run in a folder, and what is wrong with it."""
+    try:
+        config = json.loads((folder / CONFIG).read_text())
+        header, table = _table(folder / PROGRESS)
+        return _run(folder, config, header, table)
+    except FileNotFoundError as error:
+        return [], [f"{folder} has {PROGRESS} but no {Path(error.filename).name}: left out."]
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        return [], [f"{folder}: the log cannot be read ({_reason(error)}): left out."]
+
+
+def _reason(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and whole rows; a last row that is being written is left out."""
+    lines = path.read_text().splitlines()
+    header = lines[0].split("\t") if lines else []
+    rows = [line.split("\t") for line in lines[1:]]
+    return header, [row for row in rows if len(row) == len(header)]
+
+
+def _run(
+    folder: Path, config: dict[str, Any], header: list[str], rows: list[list[str]]
+) -> tuple[list[RunResult], list[str]]:
+    if "cl_method" not in config and "task" not in config:
+        return [], [f"{folder} is a log of tasks learnt together, not in a sequence: left out."]
+    if _STEP not in header or not rows:
+        return [], [f"{folder} has no evaluations yet: left out."]
+    columns, tasks = _columns(header)
+    steps = np.array([float(row[header.index(_STEP)]) for row in rows]).astype(int)
+    names = tuple(_VERSION.sub("", task) for task in tasks)
+    per_task = int(config["steps_per_task"] if "cl_method" in config else config["steps"])
+    run = RunResult(
+        name=folder.name,
+        folder=folder,
+        method=_method(config),
+        sequence=_sequence(names),
+        tasks=names,
+        seed=int(config.get("seed") or 0),
+        steps_per_task=per_task,
+        steps=steps,
+        curves=_curves(rows, columns, len(tasks)),
+        settings=_settings(config, tasks, per_task),
+        description=config,
+        finished=bool(steps[-1] >= len(tasks) * per_task),
+        source=SOURCE,
+    )
+    if run.complete:
+        return [run], []
+    return [run], [
+        f"{folder} ends at step {steps[-1]:,} of {run.total_steps:,}: it is in the curves and left "
+        "out of the tables."
+    ]
+
+
+def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[str]]:
+    """Where each mode, field and task stands, and the tasks in their order."""
+    columns: dict[tuple[str, str, int], int] = {}
+    tasks: dict[int, str] = {}
+    for place, name in enumerate(header):
+        if found := _COLUMN.fullmatch(name):
+            mode, number, task, field = found.groups()
+            columns[mode, _FIELDS[field], int(number)] = place
+            tasks[int(number)] = task
+    if sorted(tasks) != list(range(len(tasks))) or not tasks:
+        raise ValueError(f"tasks {sorted(tasks)} are named in the columns")
+    return columns, [tasks[number] for number in sorted(tasks)]
+
+
+def _curves(
+    rows: list[list[str]], columns: dict[tuple[str, str, int], int], tasks: int
+) -> dict[tuple[str, str], Array]:
+    curves = {(mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES
+              for field in FIELDS}  # fmt: skip
+    for (mode, field, task), place in columns.items():
+        curves[mode, field][:, task] = [_number(row[place]) for row in rows]
+    return curves
+
+
+def _number(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return float("nan")
+
+
+def _method(config: dict[str, Any]) -> str:
+    name = config.get("cl_method") or ""
+    if not name and config.get("buffer_type") == "reservoir":
+        name = "reservoir"
+    return _METHODS.get(name, name)
+
+
+def _settings(config: dict[str, Any], tasks: list[str], per_task: int) -> dict[str, Any]:
+    versions = {found.group(1) for task in tasks if (found := _VERSION.search(task))}
+    made = {f"log.{name}": value for name, value in config.items() if name not in _WHICH}
+    return {"world.version": " ".join(sorted(versions)), "log.steps_per_task": per_task, **made}
+
+
+@cache
+def _known_sequences() -> dict[tuple[str, ...], str]:
+    return {parse_sequence(name).tasks: name for name in reversed(sequence_names())}
+
+
+def _sequence(tasks: tuple[str, ...]) -> str:
+    return _known_sequences().get(tasks, ",".join(tasks))

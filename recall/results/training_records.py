@@ -1,0 +1,93 @@
+"""The training records of a run as columns of numbers."""
+
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.results.json_lines import Record, read_marked, read_run
+
+Array = np.ndarray
+Columns = dict[str, Array]
+_APART = ("head_returns", "health")  # keys of records that are no rows of the columns
+
+
+@dataclass(frozen=True)
+class Training:
+    """The columns of one run's records, its choices among old heads, and what is wrong with them.
+
+    What is wrong is told of the file, in the same words by all runs of a fleet.
+    """
+
+    columns: Columns
+    choices: list[Record]
+    problem: str | None = None
+
+
+def read_training(folder: Path, run: int, tasks: int) -> Training:
+    """The training records of a fleet's run of so many tasks; none where there are none."""
+    path = folder / "training.jsonl"
+    try:
+        records, broken = read_run(path, run)
+    except FileNotFoundError:
+        return Training({}, [])
+    except OSError as error:
+        return Training({}, [], _unreadable(path, error))
+    choices = [record for record in records if "head_returns" in record]
+    rows = [
+        record
+        for record in records
+        if not any(key in record for key in _APART) and isinstance(record.get("step"), int)
+    ]
+    names = dict.fromkeys(chain.from_iterable(rows))
+    columns = {
+        name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
+    }
+    wrong = f"{path}: {broken} lines cannot be used and were left out." if broken else None
+    return Training(columns, choices, wrong)
+
+
+def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | None]:
+    """Return the health warnings of each run of a fleet, and what is wrong with the file."""
+    path = folder / "training.jsonl"
+    try:
+        records = read_marked(path, b'"health"')
+    except FileNotFoundError:
+        return {}, None
+    except OSError as error:
+        return {}, _unreadable(path, error)
+    warnings: dict[int, tuple[Record, ...]] = {}
+    for record in filter(_is_warning, records):
+        warnings[record["run"]] = (*warnings.get(record["run"], ()), record)
+    return warnings, None
+
+
+def _is_warning(record: Record) -> bool:
+    """Return True if a record has all that a report says of a warning."""
+    types = {"run": int, "step": int, "health": str, "message": str}
+    return all(isinstance(record.get(name), kind) for name, kind in types.items())
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"{path} cannot be read ({error.strerror}): left out."
+
+
+def _array(column: list[Any], tasks: int) -> Array:
+    """[row], or [row, task] where values are lists; NaN for what is missing or no number."""
+    width = max((len(value) for value in column if isinstance(value, list)), default=0)
+    if width:
+        width = max(width, tasks)
+        blank = [None] * width
+        lists = [value if isinstance(value, list) else blank for value in column]
+        column = [value + blank[len(value) :] for value in lists]
+    try:
+        return np.array(column, float)
+    except (TypeError, ValueError):  # some value is a text, an object or a deeper list
+        flat = [_number(value) for row in column for value in (row if width else [row])]
+        return np.array(flat, float).reshape((len(column), width) if width else -1)
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) else np.nan

@@ -1,0 +1,1 @@
+"""The declared studies, as data."""

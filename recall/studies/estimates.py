@@ -1,0 +1,115 @@
+"""How long a study will take, from what `recall bench` measured on the machine that will run it."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recall.config.spec import FleetSpec
+from recall.errors import BadValueError
+from recall.studies.plan import Fleet
+from recall.worlds.registry import horizon_steps
+
+HOW_TO_MEASURE = (
+    "no speeds are known: `recall bench fleet --json > bench-fleet.json` and `recall bench learner "
+    "--json > bench-learner.json` measure them, and --bench takes the files"
+)
+_FOUND = "bench*.json"
+_MODES = 2  # stochastic and deterministic evaluations
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Rows of `recall bench learner` and `recall bench fleet`."""
+
+    learner: tuple[dict[str, Any], ...] = ()
+    fleet: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """A fleet's seconds, and what they leave out or stand in for."""
+
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+def read_speeds(files: Sequence[Path], folder: Path) -> Speeds:
+    """What is in `files`, or else in the files called bench*.json in `folder`."""
+    learner: list[dict[str, Any]] = []
+    fleet: list[dict[str, Any]] = []
+    for path in files or sorted(folder.glob(_FOUND)):
+        for row in _rows(path):
+            (learner if "ms_per_update" in row else fleet).append(row)
+    return Speeds(tuple(learner), tuple(fleet))
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        rows = list(json.loads(path.read_text())["rows"])
+        if not all({"method", "runs"} <= row.keys() for row in rows):
+            raise KeyError("method and runs")
+    except FileNotFoundError:
+        raise BadValueError(f"there is no file {path} with speeds; {HOW_TO_MEASURE}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadValueError(
+            f"{path} is not what `recall bench learner --json` or `recall bench fleet --json` "
+            f"prints ({type(error).__name__}: {error})"
+        ) from error
+    return rows
+
+
+def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
+    """Training and evaluating, where something is known about the speed of either."""
+    spec, runs = fleet.spec, len(fleet.spec.runs)
+    name = spec.method.name
+    notes: list[str] = []
+    if speeds.fleet:
+        row = _nearest(speeds.fleet, name, runs, lambda row: -row["transitions_per_s"], notes)
+        rate = row["transitions_per_s"]
+        # At worst a smaller fleet is as slow as the one measured, and a larger one no faster.
+        seconds = fleet.transitions / (rate * min(1.0, runs / row["runs"]))
+        seconds += evaluation_steps(spec) / row["workers_alone_per_s"]
+    elif speeds.learner:
+        row = _nearest(speeds.learner, name, runs, lambda row: row["ms_per_update"], notes)
+        per_update = row["ms_per_update"] / 1e3 * max(1.0, runs / row["runs"])
+        seconds = updates(spec) * per_update
+        notes.append("updates alone; `recall bench fleet` would tell of collecting and evaluating")
+    else:
+        return None
+    return TimeEstimate(seconds, tuple(notes))
+
+
+def _nearest(
+    rows: Iterable[dict[str, Any]],
+    method: str,
+    runs: int,
+    slowness: Callable[[dict[str, Any]], float],
+    notes: list[str],
+) -> dict[str, Any]:
+    """The row of the method with the nearest number of runs; of the slowest where it has none."""
+    rows = list(rows)
+    mine = [row for row in rows if row["method"] == method]
+    if not mine:
+        stand_in = max(rows, key=slowness)["method"]
+        mine = [row for row in rows if row["method"] == stand_in]
+        notes.append(f"{method} was not measured: {stand_in} stands in for it")
+    return min(mine, key=lambda row: abs(row["runs"] - runs))
+
+
+def updates(spec: FleetSpec) -> int:
+    """Updates of each run."""
+    schedule, method = spec.settings.schedule, spec.method
+    bursts = (spec.steps_per_task - schedule.update_after) // schedule.chunk_steps + 1
+    training = spec.tasks * max(0, bursts) * spec.settings.learner.updates_per_burst
+    return training + (spec.tasks - 1) * method.retraining_updates
+
+
+def evaluation_steps(spec: FleetSpec) -> int:
+    """Steps of all runs' evaluations, every task in each."""
+    schedule, world = spec.settings.schedule, spec.settings.world
+    evaluations = spec.tasks * -(-spec.steps_per_task // schedule.evaluate_every)
+    episodes = _MODES * schedule.evaluation_episodes
+    steps = sum(horizon_steps(task, world) for run in spec.runs for task in run.tasks)
+    return evaluations * episodes * steps

@@ -1,0 +1,142 @@
+"""A study from its name to its end: choose, plan, launch, tell."""
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall.errors import BadValueError
+from recall.launch.display import Display
+from recall.launch.jobs import Job, Launcher, Outcome
+from recall.launch.lease import lease
+from recall.launch.remote_folder import RemoteFolder, filesystem
+from recall.launch.resources import Room
+from recall.launch.scheduler import Scheduler
+from recall.results.fleet_folder import hold, is_finished
+from recall.results.store import Results, read
+from recall.studies.plan import Fleet, plan
+from recall.studies.selection import Choices, groups_of
+from recall.studies.study import Study
+from recall.studies.study_folder import LOCK, check_folder, check_same_study, write_study
+
+MakeBoard = Callable[[Sequence[Job], int], Display]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A study that was launched, and how far it came."""
+
+    folder: Path
+    fleets: tuple[Fleet, ...]
+    outcome: Outcome
+    exit_status: int
+    """0: all fleets are done. 1: some failed. Else what a signal asks for: some are left."""
+
+    @property
+    def finished(self) -> list[Fleet]:
+        """The fleets that are done, from this launch and from earlier ones."""
+        return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
+
+    def failed_runs(self) -> dict[str, int]:
+        """Runs of finished fleets that met a number that is not finite, and their steps."""
+        failed: dict[str, int] = {}
+        for fleet in self.finished:
+            outcome = json.loads((self.folder / fleet.name / "outcome.json").read_text())
+            failed |= {f"{fleet.name}/{name}": step for name, step in outcome["failed"].items()}
+        return failed
+
+    def results(self) -> list[Results]:
+        """The records of the fleets that are done."""
+        return [read(self.folder / fleet.name) for fleet in self.finished]
+
+
+def plan_study(study: Study, choices: Choices, folder: Path, room: Room) -> list[Fleet]:
+    """The fleets of a study in `folder`; nothing is started or written."""
+    groups = groups_of(study, choices)
+    check_folder(folder, study, choices)
+    return plan(groups, folder, room)
+
+
+def run_study(
+    study: Study,
+    choices: Choices,
+    folder: Path,
+    room: Room,
+    launcher: Callable[[], Launcher],
+    display: MakeBoard = Display,
+    retries: int = 2,
+    storage: str | None = None,
+) -> Launch:
+    """Train what is left of a study; the same call again goes on until all is done."""
+    if retries < 0:
+        raise BadValueError(f"retries {retries} must be 0 or more")
+    plan_study(study, choices, folder, room)  # what cannot be run is refused before it begins
+    with contextlib.ExitStack() as held:
+        held.enter_context(hold(folder, LOCK))
+        if storage is not None:
+            held.enter_context(lease(storage))
+        check_folder(folder, study, choices)
+        if storage is not None:
+            _join(storage, folder, study, choices)
+        fleets = plan_study(study, choices, folder, room)
+        write_study(folder, study, choices, fleets)
+        outcome, signal_status = _train(fleets, folder, launcher, display, retries, storage)
+        write_study(folder, study, choices, fleets, outcome)
+    status = signal_status or (1 if outcome.failed else 0)
+    return Launch(folder, tuple(fleets), outcome, status)
+
+
+def _train(
+    fleets: Sequence[Fleet],
+    folder: Path,
+    launcher: Callable[[], Launcher],
+    display: MakeBoard,
+    retries: int,
+    storage: str | None,
+) -> tuple[Outcome, int]:
+    """What became of the fleets that are not done, and the status that a signal asks for, or 0."""
+    left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
+    if not left:
+        return Outcome(), 0
+    jobs = [_job(fleet, folder, storage) for fleet in left]
+    shown = display(jobs, len(fleets) - len(left))
+    place = launcher()
+    try:
+        scheduler = Scheduler(jobs, place, shown, retries)
+        stop = scheduler.run()
+    finally:
+        shown.close()
+        place.close()
+    if storage is not None:
+        _fetch(storage, folder)
+    return scheduler.outcome, stop.exit_status if stop.signal_number is not None else 0
+
+
+def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
+    description = json.loads(json.dumps(fleet.spec.describe()))
+    kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
+    return Job(fleet.name, str((folder / fleet.name).resolve()), description, kept)
+
+
+def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
+    """Make sure that `storage` keeps this study, and bring home what it has of it."""
+    files, root = filesystem(storage)
+    path = f"{root}/study.json"
+    if files.exists(path):
+        check_same_study(storage, json.loads(files.cat_file(path)), study, choices)
+    if not (folder / "study.json").exists():  # what is fetched is this study's
+        write_study(folder, study, choices, [])
+    files.pipe_file(path, (folder / "study.json").read_bytes())
+    _fetch(storage, folder)
+
+
+def _fetch(storage: str, folder: Path) -> None:
+    """Bring home the fleets that are done under `storage`, and of the others what they are."""
+    files, root = filesystem(storage)
+    for entry in files.ls(root, detail=True):
+        name = Path(entry["name"]).name
+        if entry["type"] != "directory" or is_finished(folder / name):
+            continue
+        remote_folder = RemoteFolder(f"{storage.rstrip('/')}/{name}")
+        remote_folder.pull(folder / name, only=None if remote_folder.finished else "run.json")

@@ -1,0 +1,159 @@
+"""A study's folder: a fleet in each folder below it, and study.json, which says what they are for.
+
+    study.json    the question, the choices, the variants, the fleets and how they ended
+    NAME/         a fleet (docs/running.md)
+    logs/         what the fleets' processes printed
+
+The fleets themselves say what has been trained; study.json is written from them at every launch.
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.errors import BadValueError
+from recall.launch.jobs import Outcome
+from recall.results.fleet_folder import FolderInUseError, is_finished
+from recall.results.store import write_json
+from recall.studies.plan import Fleet
+from recall.studies.selection import Choices
+from recall.studies.study import Study
+
+SCHEMA = 1
+LOCK = "study.lock"
+# Which runs are wanted may change from launch to launch; what a run is may not.
+_NARROWING = ("seeds", "tasks", "sequences", "methods")
+
+
+def check_folder(folder: Path, study: Study, choices: Choices) -> None:
+    """Refuse a folder that holds anything but this study with these settings."""
+    if not (folder / "study.json").exists():
+        ours = {LOCK, "study.tmp"}
+        if any(path.name not in ours and path.suffix != ".json" for path in folder.glob("*")):
+            raise FolderInUseError(
+                f"{folder} is not empty and holds no study: choose another --out"
+            )
+        return
+    check_same_study(folder, read_study(folder), study, choices)
+
+
+def check_same_study(
+    where: Path | str, held: dict[str, Any], study: Study, choices: Choices
+) -> None:
+    """Refuse a place whose study.json is `held`, if that is another study or has other settings."""
+    option = "--out" if isinstance(where, Path) else "--storage"
+    wanted = _identity(study, choices)
+    for name, value in _identity_of(held).items():
+        if value != wanted[name]:
+            raise FolderInUseError(
+                f"{where} holds {_unlike(held['study'], name, value, wanted[name])}: choose "
+                f"another {option}"
+            )
+
+
+def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
+    """What is there and what is not, in the fewest words."""
+    if name == "study":
+        return f"the study {held} and not {wanted}"
+    if name == "changes":
+        name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
+        held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
+    return f"the study {study} with {name} {held} and not {wanted}"
+
+
+def read_study(folder: Path) -> dict[str, Any]:
+    """study.json."""
+    path = folder / "study.json"
+    try:
+        content = json.loads(path.read_text())
+        if content["schema"] != SCHEMA:
+            raise BadValueError(
+                f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}"
+            )
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, BadValueError):
+            raise
+        raise BadValueError(f"{path} cannot be read: {error}") from error
+    return content
+
+
+def seconds_of(folder: Path) -> dict[str, float]:
+    """By fleet, how long it has trained so far."""
+    if not (folder / "study.json").exists():
+        return {}
+    return {fleet["name"]: fleet["seconds"] for fleet in read_study(folder)["fleets"]}
+
+
+def _identity(study: Study, choices: Choices) -> dict[str, Any]:
+    kept = {
+        name: value for name, value in dataclasses.asdict(choices).items() if name not in _NARROWING
+    }
+    return json.loads(json.dumps({"study": study.name, **kept}))
+
+
+def _identity_of(held: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in held["choices"].items() if name not in _NARROWING}
+    return {"study": held["study"], **kept}
+
+
+def write_study(
+    folder: Path,
+    study: Study,
+    choices: Choices,
+    fleets: Sequence[Fleet],
+    outcome: Outcome | None = None,
+) -> None:
+    """What was chosen, and of every fleet how it stands; times of before are kept and added to."""
+    known = read_study(folder)["fleets"] if (folder / "study.json").exists() else []
+    before = {fleet["name"]: fleet for fleet in known}
+    now = {fleet.name: _about(fleet, folder, before.get(fleet.name), outcome) for fleet in fleets}
+    variants = {variant.title: variant for variant in study.variants}
+    variants |= {fleet.variant.title: fleet.variant for fleet in fleets}
+    write_json(
+        folder / "study.json",
+        {
+            "schema": SCHEMA,
+            "study": study.name,
+            "question": study.question,
+            "tables": study.tables,
+            "figures": study.figures,
+            "needs": ["reference"] if study.transfer else [],
+            "choices": dataclasses.asdict(choices),
+            "variants": [{"name": title, **_plain(variant)} for title, variant in variants.items()],
+            # A fleet that was not asked for this time is still there.
+            "fleets": list((before | now).values()),
+        },
+    )
+
+
+def _plain(variant: Any) -> dict[str, Any]:
+    return {
+        "method": variant.method,
+        "changes": dict(variant.changes),
+        "shares": dict(variant.shares),
+    }
+
+
+def _about(
+    fleet: Fleet, folder: Path, before: dict[str, Any] | None, outcome: Outcome | None
+) -> dict[str, Any]:
+    seconds, attempts = ((before or {}).get(name, 0) for name in ("seconds", "attempts"))
+    failure = None
+    if outcome is not None:
+        seconds += outcome.seconds.get(fleet.name, 0.0)
+        attempts += outcome.attempts.get(fleet.name, 0)
+        failure = outcome.failed.get(fleet.name)
+    return {
+        "name": fleet.name,
+        "variant": fleet.variant.title,
+        "runs": [run.name for run in fleet.spec.runs],
+        "tasks": fleet.spec.tasks,
+        "steps_per_task": fleet.spec.steps_per_task,
+        "memory_bytes": fleet.memory_bytes,
+        "finished": is_finished(folder / fleet.name),
+        "failure": failure,
+        "seconds": seconds,  # of wall time, from the start of training on
+        "attempts": attempts,
+    }

@@ -1,0 +1,1 @@
+"""The loop that trains a fleet, its evaluations, checkpoints and records."""

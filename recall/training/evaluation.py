@@ -1,0 +1,92 @@
+"""Evaluation: how every task's head does on its task, and which old head suits a new task."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from recall.collect.messages import EVALUATION, SCORING, Episode, EpisodeResult
+from recall.collect.pool import Pool
+from recall.worlds.registry import task_label
+
+Array = np.ndarray
+PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
+
+
+def evaluate(
+    pool: Pool,
+    runs: Sequence[Any],
+    policies_of: PoliciesOf,
+    step: int,
+    episodes: int,
+    positions: Sequence[int] | None = None,
+    tasks: Collection[str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Records of one evaluation: every task of every run, stochastic and deterministic.
+
+    Of the tasks at `positions`, or only of `tasks` among them.
+    """
+    for position in range(len(runs[0].tasks)) if positions is None else positions:
+        chosen = [
+            (index, run)
+            for index, run in enumerate(runs)
+            if tasks is None or task_label(run.tasks[position]) in tasks
+        ]
+        played = [
+            Episode(index, position, mode == "deterministic", stream)
+            for index, run in chosen
+            for mode in ("stochastic", "deterministic")
+            for stream in streams(run.seed, EVALUATION, position, step, mode, episodes)
+        ]
+        results = iter(pool.play(policies_of(position), played))
+        for index, run in chosen:
+            for mode in ("stochastic", "deterministic"):
+                ended = [next(results) for _ in range(episodes)]
+                yield {
+                    "run": index,
+                    "step": step,
+                    "position": position,
+                    "task": task_label(run.tasks[position]),
+                    "mode": mode,
+                    "episodes": episodes,
+                    **summary(ended),
+                }
+
+
+def streams(
+    seed: int, domain: int, position: int, step: int, mode: str, episodes: int
+) -> list[tuple[int, ...]]:
+    """The random streams of one task's episodes in one evaluation."""
+    kind = ("stochastic", "deterministic").index(mode)
+    return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
+
+
+def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
+    """Means over episodes."""
+    return {
+        "success": float(np.mean([result.success for result in results])),
+        "last_success": float(np.mean([result.last_success for result in results])),
+        "return": float(np.mean([result.episode_return for result in results])),
+    }
+
+
+def score_heads(
+    pool: Pool, runs: Sequence[Any], policies_of: PoliciesOf, position: int, episodes: int
+) -> Array:
+    """[run, old head] the mean return of every old head on the task at `position`."""
+    scores = np.zeros((len(runs), position))
+    for head in range(position):
+        played = [
+            Episode(index, position, False, (run.seed, SCORING, position, head, episode))
+            for index, run in enumerate(runs)
+            for episode in range(episodes)
+        ]
+        results = pool.play(policies_of(head), played)
+        returns = np.array([result.episode_return for result in results])
+        scores[:, head] = returns.reshape(len(runs), episodes).mean(axis=1)
+    return scores
+
+
+def best_heads(scores: Array) -> Array:
+    """[run] the head that earns most of scores [run, head]; one that has no score does not."""
+    return np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)

@@ -1,0 +1,83 @@
+"""Where and with what a fleet ran: versions, machine, state of the source. For run.json."""
+
+import contextlib
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = {
+    "recall": "recall-rl",
+    "jax": "jax",
+    "jaxlib": "jaxlib",
+    "numpy": "numpy",
+    "mujoco": "mujoco",
+    "metaworld": "metaworld",
+    "gymnasium": "gymnasium",
+    "orbax": "orbax-checkpoint",
+}
+
+
+def surroundings() -> dict[str, Any]:
+    """Everything about this process that is no setting."""
+    return {
+        "versions": versions(),
+        "machine": machine(),
+        "git": git_state(Path(__file__).parents[2]),
+        "command": sys.argv,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that decide numbers."""
+    found = {"python": platform.python_version()}
+    for name, distribution in _PACKAGES.items():
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(distribution)
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory in bytes, accelerators."""
+    import jax
+
+    devices = jax.devices()
+    return {
+        "host": platform.node(),
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "backend": devices[0].platform,
+        "accelerators": [each.device_kind for each in devices if each.platform != "cpu"],
+    }
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def git_state(checkout: Path) -> dict[str, Any] | None:
+    """Commit, and whether files differ from it, where the package runs from a git checkout."""
+    try:
+        top = _git(checkout, "rev-parse", "--show-toplevel")
+        if Path(top) != checkout.resolve():
+            return None  # installed into an environment that happens to lie in some checkout
+        changed = _git(checkout, "status", "--porcelain")
+        return {"commit": _git(checkout, "rev-parse", "HEAD"), "dirty": bool(changed)}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(checkout: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=checkout, capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()

@@ -1,0 +1,87 @@
+"""What a fleet tells: records for the store, and the same for those who watch.
+
+A run that failed goes on in lockstep and is not told of any more.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from recall.callbacks import Callback
+from recall.config.spec import FleetSpec
+from recall.errors import RecallError
+from recall.learn import fleet
+from recall.learn.state import LearnerState
+from recall.results import health
+from recall.results.records import health_record, training_records
+from recall.results.store import Store
+from recall.training.progress import Progress
+from recall.worlds.registry import task_label
+
+Array = np.ndarray
+
+
+class Recorder:
+    """Writes down and shows how the runs of a fleet do."""
+
+    def __init__(self, spec: FleetSpec, store: Store, callback: Callback):
+        self._names = [run.name for run in spec.runs]
+        self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._task_schedule = spec.task_schedule
+        self._store, self._callback = store, callback
+
+    def evaluation(self, progress: Progress, step: int, records: Sequence[dict[str, Any]]) -> None:
+        """Every task was evaluated."""
+        alive = [record for record in records if self._names[record["run"]] not in progress.failed]
+        self._store.append("evaluations", alive)
+        self._callback.on_evaluation(step, alive)
+
+    def training(
+        self, progress: Progress, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
+    ) -> None:
+        """What updates gave, or what was measured of networks, and the episodes that ended."""
+        alive = [run for run, name in enumerate(self._names) if name not in progress.failed]
+        values = jax.tree.map(np.asarray, metrics)
+        records = training_records(step, alive, episodes, values)
+        self._store.append("training", records)
+        self._callback.on_training(records)
+        self._check_health(progress, step, records)
+
+    def _check_health(
+        self, progress: Progress, step: int, records: Sequence[dict[str, Any]]
+    ) -> None:
+        """Report what these training records show to be wrong, each problem once."""
+        learnt = self._task_schedule.learnt(progress.stage)
+        for record in records:
+            run = record["run"]
+            found = health.symptoms(record, learnt, self._tasks[run])
+            for symptom in health.due(found, progress.symptoms, self._names[run]):
+                self._store.append("training", [health_record(run, step, symptom)])
+                self._callback.on_health(self._names[run], step, symptom.message)
+
+    def check_rows(
+        self, progress: Progress, step: int, rows: Array, positions: Sequence[int]
+    ) -> None:
+        """Tell of runs whose task gave no number in a chunk, rows [run, part, step, columns]."""
+        for part, position in enumerate(positions):
+            finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
+            for run in np.flatnonzero(~finite.all(axis=1)):
+                task = self._tasks[run][position]
+                first = step + int(np.argmin(finite[run])) + 1
+                reason = f"{task} gave a number that is not finite"
+                self._fail(progress, self._names[run], first, reason)
+
+    def check_losses(self, progress: Progress, step: int, state: LearnerState) -> None:
+        """Tell of runs whose losses became no numbers; raise where no run is left."""
+        for name, update in fleet.failures(state, self._names).items():
+            self._fail(progress, name, step, f"a loss was not finite in update {update}")
+        if len(progress.failed) == len(self._names):
+            self._store.finish({"finished": False, "failed": progress.failed})
+            raise RecallError(f"every run failed, at these steps: {progress.failed}")
+
+    def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:
+        if name not in progress.failed:
+            progress.failed[name] = step
+            self._callback.on_failure(name, step, reason)

@@ -1,0 +1,358 @@
+"""Training a fleet: the one place that sees worlds, replay, learner, evaluation and results.
+
+A fleet moves chunk by chunk, all runs in lockstep:
+
+    wait for the chunk that workers roll -> append it to replay -> burst of updates
+    (meanwhile, with overlap, the workers roll the next chunk with the policies of before)
+
+What a chunk holds is the task schedule's affair (recall.collect.task_schedule): a chunk of the
+current task, or of others too. Between two chunks everything that decides the future is in
+`LearnerState`, the transition log, the simulators' states and `Progress`: that is what a checkpoint
+holds.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall.callbacks import Callback
+from recall.collect.chunks import Chunks, Ended
+from recall.collect.messages import RunTasks
+from recall.collect.pool import Abandoned, Pool, default_workers, never
+from recall.config.spec import FleetSpec, agent_of
+from recall.errors import RecallError
+from recall.learn import fleet
+from recall.learn.state import LearnerState
+from recall.nets.sharding import as_argument, reshard, shard
+from recall.replay.batch import ReplayView
+from recall.replay.history import History
+from recall.results.policies import FINAL, write_policies
+from recall.results.records import score_records
+from recall.results.store import Store
+from recall.training.behaviour import Behaviour, Policies, are_ready
+from recall.training.checkpoint import Checkpoints
+from recall.training.evaluation import best_heads, evaluate, score_heads
+from recall.training.progress import Progress
+from recall.training.recorder import Recorder
+
+Array = np.ndarray
+
+
+class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
+    """Asked to stop; all is saved."""
+
+
+class Trainer:
+    """Trains one fleet in one folder."""
+
+    def __init__(
+        self,
+        spec: FleetSpec,
+        folder: Path,
+        store: Store,
+        callback: Callback,
+        should_stop: Callable[[], bool] = never,
+    ):
+        """`should_stop` is asked between chunks and while episodes are played."""
+        self.spec, self.folder, self.store, self.callback = spec, folder, store, callback
+        self.schedule, self.task_schedule = spec.settings.schedule, spec.task_schedule
+        self.names = [run.name for run in spec.runs]
+        self.agent, state_size = agent_of(spec)
+        self.progress = Progress()
+        self.should_stop = should_stop
+        self.recorder = Recorder(spec, store, callback)
+        self.checkpoints = Checkpoints(folder)
+        self.history = History(
+            spec.task_schedule,
+            self.agent.columns,
+            len(spec.runs),
+            self.schedule.replay_capacity,
+            spec.method.memory_per_task,
+            folder,
+        )
+        self.state = shard(fleet.init(self.agent, jnp.array([run.seed for run in spec.runs])))
+        self.pool = Pool(
+            [RunTasks(run.seed, run.tasks) for run in spec.runs],
+            spec.settings.world,
+            fleet.policy_shape(self.agent),
+            self.schedule.chunk_steps,
+            state_size,
+            self.schedule.workers or default_workers(),
+            should_stop=lambda: self.should_stop(),
+            most_at_once=self.task_schedule.most_at_once,
+            most_played=self.task_schedule.most_played,
+        )
+        self.chunks = Chunks(self.pool)
+        self.behaviour = Behaviour(spec, self.agent)
+        self._early: Policies | None = None  # of the chunk after the one that is ordered
+        self._saved_at = time.monotonic()
+        self._stage_saved = 0  # that the newest checkpoint stands in
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of each run since its start."""
+        return self.task_schedule.steps_at(self.progress.stage, self.progress.steps)
+
+    @property
+    def task(self) -> int:
+        """The position whose transitions are the learner's new ones."""
+        return self.task_schedule.current(self.progress.stage)
+
+    def view(self) -> ReplayView:
+        """Return the learner's view of replay."""
+        return self.history.view(self.progress.stage, self.total_steps)
+
+    def policies(self, position: int) -> Array:
+        """Flat policies [run, size] of the task at `position`, as they are evaluated."""
+        return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
+
+    # The loop.
+
+    def run(self) -> None:
+        """Train to the end, or until asked to stop."""
+        self.callback.on_start(self.spec, self.folder, self.total_steps)
+        while self.progress.stage < self.task_schedule.stages:
+            if self.progress.steps == 0:
+                self.start_stage()
+            self._train_stage()
+            self._end_stage()
+        final = {task: self.policies(task) for task in range(self.spec.tasks)}
+        write_policies(self.folder, self.names, FINAL, final)
+        self.store.finish({"finished": True, "failed": self.progress.failed})
+        self.history.clear()
+
+    def start_stage(self) -> None:
+        """Choose the best old head where the method asks for it; build the environments."""
+        stage, task = self.progress.stage, self.task
+        best = np.full(len(self.names), -1)
+        if stage and self.spec.method.best_return:
+            self.callback.on_activity("scoring old heads on the new task")
+            episodes = self.schedule.scoring_episodes
+            try:
+                scores = score_heads(self.pool, self.spec.runs, self.policies, task, episodes)
+            except Abandoned:
+                self._leave()
+            best = best_heads(scores)
+            self.store.append("training", score_records(scores, best, self.total_steps, task))
+        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(task), best))
+        self._early = None
+        self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
+
+    def _train_stage(self) -> None:
+        # A fleet that was stopped in the middle of an evaluation resumes with that evaluation.
+        while True:
+            at_end = self.progress.steps == self.task_schedule.steps_per_stage
+            if at_end:
+                self._end_task()
+            if self._evaluation_is_due():
+                self._evaluate()
+            if jax.default_backend() == "cpu":
+                # Where a burst may take seconds, none stands in a queue behind it: a signal has
+                # one to wait for, not two. An accelerator must not be kept waiting for its next.
+                jax.block_until_ready(self.state)
+            self._save_if_due()
+            if at_end:
+                return
+            self.advance()
+            self.callback.on_steps(self.total_steps)
+
+    def advance(self) -> None:
+        """One chunk: take it, order the next, learn from it.
+
+        With overlap the next chunk acts from the policies of before this one's burst. Whether it
+        is ordered before that burst starts or behind changes nothing but who waits: workers that
+        are slower than the learner get it at once, and a slower learner gets its burst at once.
+        """
+        if not self.chunks.ordered:
+            self._order(self._policies())
+        rows, ended = self.chunks.take()
+        before = self.total_steps
+        self.progress.steps += self.schedule.chunk_steps
+        more = self.progress.steps < self.task_schedule.steps_per_stage
+        early = (self._early or self._policies()) if more and self.schedule.overlap else None
+        if early and are_ready(early):
+            self._order(early)
+        self._keep(rows, ended, before)
+        metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
+        if more and not self.chunks.ordered:
+            self._order(early or self._policies())
+        self._early = self._policies(ahead=self.schedule.chunk_steps) if early else None
+        if self.progress.steps % self.schedule.record_every == 0:
+            self.recorder.check_losses(self.progress, self.total_steps, self.state)
+            self.recorder.training(self.progress, self.total_steps, metrics, self.progress.episodes)
+            self.progress.episodes = []
+
+    def _policies(self, ahead: int = 0) -> Policies:
+        return self.behaviour.policies(self.state, self.progress, ahead)
+
+    def _order(self, policies: Policies) -> None:
+        self.chunks.order(self.behaviour.requests(policies, self.progress))
+
+    def _keep(self, rows: Array, ended: Ended, before: int) -> None:
+        """Add the chunk that follows the first `before` steps to replay, and count its episodes."""
+        stage = self.progress.stage
+        self.recorder.check_rows(
+            self.progress, before, rows, self.task_schedule.chunk(stage, before)
+        )
+        self.history.append(stage, before, rows)
+        self.progress.episodes += [
+            [run, outcome.success, outcome.episode_return]
+            for run, position, outcome in ended
+            if position in self.task_schedule.learnt(stage)
+        ]
+
+    def learn(self) -> Any:
+        """One burst of updates; returns its metrics, not waited for."""
+        updates = self.spec.settings.learner.updates_per_burst
+        self.state, metrics = fleet.burst(
+            self.agent,
+            self.state,
+            self.history.replay,
+            self.view(),
+            as_argument(self.progress.updates),
+            fleet.groups_of(self.agent, self.task),
+            updates,
+        )
+        self.progress.updates += updates
+        return metrics
+
+    def _end_task(self) -> None:
+        """Call the method's hook for the end of a task and retrain, unless that has been done.
+
+        The stage's last evaluation follows, as in Continual World: it measures the policies that
+        the stage leaves behind.
+        """
+        progress = self.progress
+        if progress.retrained < 0:
+            replay = self.history.replay
+            self.state = reshard(fleet.end_task(self.agent, self.state, replay, self.view()))
+            progress.retrained = 0
+        last = progress.stage == self.task_schedule.stages - 1
+        updates = 0 if last else self.spec.method.retraining_updates
+        if progress.retrained < updates:
+            self._retrain(updates)
+
+    def _retrain(self, updates: int) -> None:
+        self.callback.on_activity("retraining")
+        while self.progress.retrained < updates:
+            self.learn()
+            self.progress.retrained += self.spec.settings.learner.updates_per_burst
+            if self.progress.retrained >= updates:  # before it can be saved as done
+                self.state = reshard(
+                    fleet.end_retraining(self.agent, self.state, as_argument(self.task))
+                )
+            # No chunk is collected meanwhile, so without waiting all bursts would be queued.
+            jax.block_until_ready(self.state)
+            self._save_if_due()
+
+    def _end_stage(self) -> None:
+        """Archive the stage's transitions, write its policies and save the start of the next."""
+        number = self.progress.stage
+        view = self.view()
+        self.history.archive(
+            view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
+        )
+        for task in self.task_schedule.learnt(number):
+            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+        self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
+        self.save()
+        self.callback.on_task_end(self.task_schedule.current(number))
+
+    def _evaluation_is_due(self) -> bool:
+        if self.progress.steps == 0 or self.progress.evaluated == self.total_steps:
+            return False
+        at_end = self.progress.steps == self.task_schedule.steps_per_stage
+        return at_end or self.progress.steps % self.schedule.evaluate_every == 0
+
+    def _evaluate(self) -> None:
+        self.chunks.settle()
+        step = self.total_steps
+        self.recorder.check_losses(self.progress, step, self.state)
+        self.callback.on_activity("evaluating")
+        episodes = self.schedule.evaluation_episodes
+        try:
+            played = list(evaluate(self.pool, self.spec.runs, self.policies, step, episodes))
+        except Abandoned:  # done again, with the same outcome, after resuming
+            return
+        self.progress.evaluated = step
+        self.recorder.evaluation(self.progress, step, played)
+        replay, view = self.history.replay, self.view()
+        plastic = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
+        self.recorder.training(self.progress, step, plastic)
+
+    # Checkpoints.
+
+    def _save_if_due(self) -> None:
+        due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
+        # At step 0 the checkpoint of the last stage's end still stands: `start_stage` is repeated.
+        stop = self.should_stop()
+        if self.progress.steps and (due or stop):
+            self.save()
+        if stop:
+            self._leave()
+
+    def _leave(self) -> NoReturn:
+        raise Interrupted(
+            f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; all is saved"
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint; the chunk in flight is waited for and goes into it."""
+        self.chunks.settle()
+        self.history.sync()
+        arrays, ended = self.chunks.saved()
+        metadata = {
+            "progress": dataclasses.asdict(self.progress),
+            "records": self.store.sync(),
+            "ended": ended,
+        }
+        self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
+        self._saved_at = time.monotonic()
+        # The checkpoints that are kept are this one and the one before.
+        self.history.forget(before=self._stage_saved)
+        self._stage_saved = self.progress.stage
+        self.callback.on_checkpoint()
+
+    def restore(self) -> list[str]:
+        """Go back to the newest whole checkpoint, or to the start where none was written.
+
+        Returns what was wrong with newer ones.
+        """
+        arrays, _ = self.chunks.saved()
+        found = self.checkpoints.restore(
+            {"learner": self.state, "chunks": arrays}, self._check_metadata
+        )
+        if found is None:
+            self.store.cut({"evaluations": 0, "training": 0})
+            self.history.restore(0, 0)
+            return []
+        arrays, metadata, complaints = found
+        self.progress = Progress(**metadata["progress"])
+        self._early = None
+        self._stage_saved = self.progress.stage
+        self.state = LearnerState(*shard(arrays["learner"]))
+        self.store.cut(metadata["records"])
+        self.history.restore(self.progress.stage, self.total_steps)
+        self.chunks.restore(arrays["chunks"], metadata["ended"])
+        if self.progress.steps:
+            self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
+        return complaints
+
+    def _check_metadata(self, metadata: dict[str, Any]) -> None:
+        """Refuse a checkpoint whose records or transitions are no longer there."""
+        self.store.check(metadata["records"])
+        stage, steps = metadata["progress"]["stage"], metadata["progress"]["steps"]
+        self.history.check(stage, self.task_schedule.steps_at(stage, steps))
+
+    def close(self) -> None:
+        """Release workers and files."""
+        self.pool.close()
+        self.history.close()
+        self.store.close()
+        self.checkpoints.close()

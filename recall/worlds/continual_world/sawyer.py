@@ -1,0 +1,313 @@
+"""The Sawyer arm at one task, in many slots: Meta-World's physics, bit for bit."""
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from recall.errors import BadValueError
+from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics, settle, settled
+from recall.worlds.continual_world.observations import (
+    ClassicObserver,
+    Frames,
+    FullObserver,
+    Readings,
+    take,
+)
+from recall.worlds.continual_world.tasks.task import Start, Task
+from recall.worlds.simulator import Array, Simulator, Step, unit_box
+
+if TYPE_CHECKING:
+    from recall.worlds.continual_world.camera import Camera
+
+_METRES_PER_ACTION = 1.0 / 100
+_SKIP_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
+_RESET_TOLERANCE = 1e-6
+_BOTH_FINGERS = np.array([1.0, -1.0])
+_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # of Start's fields
+
+
+class SawyerSimulator(Simulator):
+    """`slots` arms at one task: one model, one persistent MuJoCo data per slot.
+
+    The model is shared, so a slot's fixture is written into it before the slot is touched.
+    """
+
+    def __init__(self, task: Task, slots: int, reward: str, observation: str):
+        self.task = task.name
+        self.slots = slots
+        self.action_space = unit_box(4)
+        self.reset_low, self.reset_high = np.array(task.reset_low), np.array(task.reset_high)
+        self._task = task
+        # A copy, so that simulators of one task may run in several threads.
+        self._model = copy.copy(load_physics(task.name))
+        self._data = [mujoco.MjData(self._model) for _ in range(slots)]
+        self._fixture = None if task.fixture is None else self._model.body(task.fixture).pos
+        self._fixture_at = np.zeros((slots, 3))
+        self._vector = np.zeros((slots, len(task.reset_low)))
+        self._mocap = np.zeros((slots, 3))
+        self._hand_low, self._hand_high = np.array(task.hand_low), np.array(task.hand_high)
+        self._time = np.zeros(slots)
+        # Whether positions, contacts and velocities in the data belong to its state.
+        self._is_current = [False] * slots
+
+        has_frames = observation == "full" or reward == "v2"
+        self._readings = Readings(task, self._model, slots, rotations=has_frames)
+        self._bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
+        self._inputs = [(data, data.mocap_pos[0], data.ctrl) for data in self._data]
+        self._start_values = np.zeros((slots, sum(_START_SIZES)))
+        self._start = _start_views(self._start_values)
+        scene = self._readings.scene
+        scene.latched = np.zeros(slots, bool)
+        self._frames = Frames(task, scene, slots) if has_frames else None
+        self._observer: FullObserver | ClassicObserver
+        if observation == "full":
+            assert self._frames is not None
+            self._observer = FullObserver(task, scene, self._start, self._frames)
+        else:
+            self._observer = ClassicObserver(task, scene, self._start, slots)
+        self.observation_space = self._observer.space
+        self._observation = np.zeros((slots, *self.observation_space.shape))
+        self._camera: Camera | None = None
+        self._reward = task.reward_v1 if reward == "v1" else task.reward_v2
+        self._physics_size = mujoco.mj_stateSize(self._model, STATE)
+        self.state_size = self._physics_size + sum(part.shape[1] for part in self._memory())
+
+    def _memory(self) -> tuple[Array, ...]:
+        """What a slot remembers beside its physics, each [slots, n]."""
+        latched = self._readings.scene.latched[:, None]
+        return (
+            self._vector,
+            self._start_values,
+            self._observer.previous,
+            self._observation,
+            latched,
+        )
+
+    def reset(
+        self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> Array:
+        """Start an episode; `options["rand_vec"]` fixes its start and goal."""
+        given = None if options is None else options.get("rand_vec")
+        vector = self.draw(rng) if given is None else self._check(given)
+        task, data, scene = self._task, self._data[slot], self._readings.scene
+        self._vector[slot] = vector
+        self._put_fixture(slot)
+        self._settle(slot)
+        take(self._bound[slot])
+        self._readings.derive(slice(slot, slot + 1))
+        table = _SlotTable(self._model, data, scene.fingers[slot].copy())
+        start = task.place(table, vector.copy())
+        self._start_values[slot] = _flat(start)
+        self._is_current[slot] = table.is_current
+        self._mocap[slot] = data.mocap_pos[0]
+        self._time[slot] = data.time
+        scene.latched[slot] = False
+        take(self._bound[slot])
+        self._derive(slice(slot, slot + 1))
+        self._observation[slot] = self._observer.first(slot)
+        return self._observation[slot].copy()
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """A reset vector, redrawn while object and goal are too near, as Meta-World does."""
+        while True:
+            vector = rng.uniform(self.reset_low, self.reset_high)
+            apart = np.hypot(*(vector[:2] - vector[-3:-1]))
+            if apart >= self._task.minimum_distance:
+                return vector
+
+    def _check(self, given: Any) -> Array:
+        vector = np.array(given, np.float64)
+        low, high = self.reset_low, self.reset_high
+        if vector.shape != low.shape:
+            raise BadValueError(
+                f"rand_vec of shape {vector.shape} for {self.task}; expected {low.shape}, "
+                f"from {low.tolist()} to {high.tolist()}"
+            )
+        inside = (vector >= low - _RESET_TOLERANCE) & (vector <= high + _RESET_TOLERANCE)
+        if not inside.all():
+            raise BadValueError(
+                f"rand_vec {vector.tolist()} for {self.task} is outside of "
+                f"{low.tolist()} to {high.tolist()}"
+            )
+        return vector
+
+    def _put_fixture(self, slot: int) -> None:
+        if self._fixture is not None and self._task.fixture_at is not None:
+            self._fixture_at[slot] = self._task.fixture_at(self._vector[slot])
+            self._fixture[:] = self._fixture_at[slot]
+
+    def _settle(self, slot: int) -> None:
+        model, data = self._model, self._data[slot]
+        if self._task.settles_anew:
+            settle(model, data, self._task)
+            return
+        hand = settled(self.task)
+        mujoco.mj_setState(model, data, hand.state, STATE)
+        # Positions as the settling leaves them, one substep behind the joints.
+        data.qpos[:] = hand.joints_before
+        mujoco.mj_kinematics(model, data)
+        data.qpos[:] = hand.joints
+
+    def step(self, actions: Array) -> Step:
+        """Move every hand by up to a centimetre in each direction, and its gripper."""
+        # In the actions' own precision, as Meta-World does: a millionth of a millimetre apart,
+        # contacts would part from its soon.
+        actions = np.minimum(np.maximum(actions, -1.0), 1.0)
+        moved = self._mocap + actions[:, :3] * _METRES_PER_ACTION
+        self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
+        controls = actions[:, 3:] * _BOTH_FINGERS
+        time = np.array([self._step_slot(slot, controls[slot]) for slot in range(self.slots)])
+        diverged = self._diverged(time)
+        any_diverged = bool(np.count_nonzero(diverged))
+        if any_diverged:
+            self._put_aside(diverged)
+        self._derive(slice(None))
+        scene, start = self._readings.scene, self._start
+        if self._task.latch is not None:
+            scene.latched |= self._task.latch(scene, start)
+        observation = self._observer.next()
+        reward = self._reward(scene, start, controls[:, 0])
+        success = self._task.success(scene, start)
+        if any_diverged:
+            observation[diverged] = self._observation[diverged]
+            reward = np.where(diverged, 0.0, reward)
+            success = success & ~diverged
+        self._observation[:] = observation
+        never = np.zeros(self.slots, bool)
+        return Step(observation, reward, never, never.copy(), success, diverged)
+
+    def _step_slot(self, slot: int, control: Array) -> float:
+        """Five substeps of one slot, read into its row; returns its clock."""
+        model = self._model
+        data, mocap, ctrl = self._inputs[slot]
+        if self._fixture is not None:
+            self._fixture[:] = self._fixture_at[slot]
+        mocap[:] = self._mocap[slot]
+        ctrl[:] = control
+        if self._is_current[slot]:
+            # The first substep, less what the last forward pass has already found: only the
+            # hand's target and the controls have changed since.
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_makeConstraint(model, data)
+            mujoco.mj_referenceConstraint(model, data)
+            mujoco.mj_forwardSkip(model, data, _SKIP_VELOCITY, 1)
+            mujoco.mj_Euler(model, data)
+            mujoco.mj_step(model, data, SUBSTEPS - 1)
+        else:
+            mujoco.mj_step(model, data, SUBSTEPS)
+        # A whole pass, not kinematics alone: it warms up the next solve, and without it contacts
+        # drift away from Meta-World's.
+        mujoco.mj_forward(model, data)
+        self._is_current[slot] = True
+        take(self._bound[slot])
+        clock: float = data.time
+        return clock
+
+    def _diverged(self, time: Array) -> Array:
+        """Slots whose physics broke down; MuJoCo then starts its clock anew, or leaves NaN."""
+        # A sum is finite only if every part of it is.
+        goes_on = (time > self._time) & np.isfinite(self._readings.sums())
+        self._time = time
+        diverged: Array = ~goes_on
+        return diverged
+
+    def _put_aside(self, diverged: Array) -> None:
+        """Something harmless to compute with; what is returned for these slots is set apart."""
+        for slot in np.flatnonzero(diverged).tolist():
+            self._settle(slot)
+            take(self._bound[slot])
+            self._is_current[slot] = False
+
+    def _derive(self, rows: slice) -> None:
+        self._readings.derive(rows)
+        if self._frames is not None:
+            self._frames.update(rows)
+
+    def get_state(self, slot: int) -> Array:
+        """Physics, then what the slot remembers."""
+        physics = np.zeros(self._physics_size)
+        mujoco.mj_getState(self._model, self._data[slot], physics, STATE)
+        return np.concatenate([physics, *(part[slot] for part in self._memory())])
+
+    def set_state(self, slot: int, state: Array) -> None:
+        """Go on from `get_state`."""
+        if np.shape(state) != (self.state_size,):
+            raise BadValueError(
+                f"state of shape {np.shape(state)} for {self.task}; expected ({self.state_size},)"
+            )
+        data = self._data[slot]
+        mujoco.mj_setState(self._model, data, state[: self._physics_size], STATE)
+        at = self._physics_size
+        for part in self._memory():
+            part[slot] = state[at : at + part.shape[1]]
+            at += part.shape[1]
+        self._put_fixture(slot)
+        self._mocap[slot] = data.mocap_pos[0]
+        self._time[slot] = data.time
+        self._is_current[slot] = False
+
+    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+        """The slot with its goal, drawn offscreen."""
+        from recall.worlds.continual_world.camera import Camera
+
+        if self._camera is None or self._camera.size != (width, height):
+            self.close()
+            self._camera = Camera(self._task, width, height)
+        goal = self._start.target[slot]
+        return self._camera.picture(self._data[slot], self._fixture_at[slot], goal)
+
+    def close(self) -> None:
+        """Release the picture's memory, if any was drawn."""
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None
+
+
+class _SlotTable:
+    """One slot, for a task to arrange."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
+        self.fingers = fingers
+        self.is_current = False
+        self._model, self._data = model, data
+
+    def body(self, name: str) -> Array:
+        return self._data.body(name).xpos.copy()
+
+    def site(self, name: str) -> Array:
+        return self._data.site(name).xpos.copy()
+
+    def geom(self, name: str) -> Array:
+        return self._data.geom(name).xpos.copy()
+
+    def site_offset(self, name: str) -> Array:
+        return self._model.site(name).pos.copy()
+
+    def set_joints(self, first: int, values: Array | float, still: slice) -> None:
+        values = np.atleast_1d(values)
+        self._data.qpos[first : first + values.size] = values
+        self._data.qvel[still] = 0.0
+        self.is_current = False
+
+    def forward(self) -> None:
+        mujoco.mj_forward(self._model, self._data)
+        self.is_current = True
+
+
+def _start_views(values: Array) -> Start:
+    """Start's fields as views of its flat form, [slots, 3] or [slots]."""
+    ends = np.cumsum(_START_SIZES)
+    parts = [
+        values[:, end - size : end] if size > 1 else values[:, end - 1]
+        for end, size in zip(ends, _START_SIZES, strict=True)
+    ]
+    return Start(*parts)
+
+
+def _flat(start: Start) -> Array:
+    return np.concatenate(
+        [np.broadcast_to(value, size) for value, size in zip(start, _START_SIZES, strict=True)]
+    )

@@ -1,0 +1,174 @@
+"""Any Gymnasium environment with flat box observations and actions as a task."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Space
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.worlds.registry import GYMNASIUM_PREFIX, Task, task_label
+from recall.worlds.simulator import Array, Simulator, Step, unit_box
+
+_Env = gymnasium.Env[Any, Any]
+_HEADER = 2  # a state is the episode's seed, its number of steps, then the actions taken
+_SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
+
+
+class GymnasiumSimulator(Simulator):
+    """One environment per slot, actions rescaled from [-1, 1] to the environment's own box.
+
+    Gymnasium has no call that saves an environment, so a state is the episode's seed and the
+    actions so far, and going on from it plays them again. That is exact wherever the environment
+    is deterministic given its seed. Success is `info["success"]` or `info["is_success"]`.
+    """
+
+    def __init__(self, task: Task, slots: int, horizon_steps: int | None = None):
+        self._source = task
+        self._horizon_steps = horizon_steps or time_limit(task)
+        self.task, self.slots = task_label(task), slots
+        self._envs = [self._make() for _ in range(slots)]
+        self.observation_space = _flat_box(
+            self._envs[0].observation_space, self.task, "observation"
+        )
+        own = _flat_box(self._envs[0].action_space, self.task, "action")
+        if not own.is_bounded():
+            raise BadValueError(
+                f"actions of {self.task} range from {own.low} to {own.high}: bounds must be finite "
+                "for actions in [-1, 1] to stand for them"
+            )
+        self.action_space = unit_box(own.shape[0])
+        self._centre = (own.high.astype(np.float64) + own.low) / 2
+        self._reach = (own.high.astype(np.float64) - own.low) / 2
+        self._action_dtype = own.dtype
+        self._seed = np.zeros(slots, np.int64)
+        self._steps = np.zeros(slots, np.int64)
+        self._actions = np.zeros((slots, self._horizon_steps, own.shape[0]))
+        self._options: list[Mapping[str, Any] | None] = [None] * slots
+        self.state_size = _HEADER + self._actions[0].size
+
+    def reset(
+        self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> Array:
+        """Start an episode from a seed drawn from `rng`."""
+        self._options[slot] = options
+        return self._begin(slot, int(rng.integers(_SEEDS)))
+
+    def step(self, actions: Array) -> Step:
+        """Step one environment after the other."""
+        if (self._steps >= self._horizon_steps).any():
+            slot = int(np.argmax(self._steps))
+            raise BadValueError(
+                f"slot {slot} of {self.task} has had its {self._horizon_steps} steps: reset it"
+            )
+        taken = np.clip(actions, -1.0, 1.0)
+        results = [self._act(slot, taken[slot]) for slot in range(self.slots)]
+        observations, rewards, terminated, truncated, infos = zip(*results, strict=True)
+        observation = np.asarray(observations, np.float64)
+        reward = np.asarray(rewards, np.float64)
+        return Step(
+            observation=observation,
+            reward=reward,
+            terminated=np.asarray(terminated, bool),
+            truncated=np.asarray(truncated, bool),
+            success=np.asarray([_success(info) for info in infos], bool),
+            diverged=~(np.isfinite(observation).all(axis=1) & np.isfinite(reward)),
+        )
+
+    def get_state(self, slot: int) -> Array:
+        """The episode's seed, its number of steps, and the actions, zero where not yet taken."""
+        if self._options[slot]:
+            raise BadValueError(
+                f"slot {slot} of {self.task} was reset with options {self._options[slot]!r}; "
+                "such an episode cannot be saved"
+            )
+        header = (self._seed[slot], self._steps[slot])
+        return np.concatenate([np.asarray(header, np.float64), self._actions[slot].ravel()])
+
+    def set_state(self, slot: int, state: Array) -> None:
+        """Play the episode again up to where it was."""
+        seed, steps = int(state[0]), int(state[1])
+        actions = np.array(state[_HEADER:]).reshape(self._actions[slot].shape)
+        self._options[slot] = None
+        self._begin(slot, seed)
+        for action in actions[:steps]:
+            self._act(slot, action)
+
+    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+        """The environment's own picture, in its own size."""
+        if self._envs[slot].render_mode != "rgb_array":
+            if not isinstance(self._source, str):
+                raise BadValueError(
+                    f"{self.task} made an environment with render_mode "
+                    f"{self._envs[slot].render_mode!r}; pictures need 'rgb_array'"
+                )
+            state = self.get_state(slot)
+            self._envs[slot].close()
+            self._envs[slot] = self._make(render_mode="rgb_array")
+            self.set_state(slot, state)
+        return np.asarray(self._envs[slot].render(), np.uint8)
+
+    def close(self) -> None:
+        """Close every environment."""
+        for env in self._envs:
+            env.close()
+
+    def _make(self, render_mode: str | None = None) -> _Env:
+        if not isinstance(self._source, str):
+            return self._source()
+        name = _known_id(self._source)
+        options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
+        env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
+        return env
+
+    def _begin(self, slot: int, seed: int) -> Array:
+        options = self._options[slot]
+        first, _ = self._envs[slot].reset(seed=seed, options=dict(options) if options else None)
+        self._seed[slot], self._steps[slot] = seed, 0
+        self._actions[slot] = 0.0
+        return np.asarray(first, np.float64)
+
+    def _act(self, slot: int, action: Array) -> tuple[Any, ...]:
+        self._actions[slot, self._steps[slot]] = action
+        self._steps[slot] += 1
+        own = (self._centre + self._reach * action).astype(self._action_dtype)
+        return self._envs[slot].step(own)
+
+
+def time_limit(task: Task) -> int:
+    """The steps per episode that the environment itself sets; refuses one that sets none."""
+    if isinstance(task, str):
+        steps = gymnasium.spec(_known_id(task)).max_episode_steps
+    else:
+        env = task()
+        steps = env.spec.max_episode_steps if env.spec else None
+        env.close()
+    if steps is None:
+        raise BadValueError(f"{task_label(task)} sets no time limit: name a horizon in steps")
+    return steps
+
+
+def _known_id(task: str) -> str:
+    name = task.removeprefix(GYMNASIUM_PREFIX)
+    try:
+        gymnasium.spec(name)
+    except (gymnasium.error.Error, ModuleNotFoundError) as error:
+        hint = f"Gymnasium says: {error}"
+        known = (f"{GYMNASIUM_PREFIX}{known}" for known in gymnasium.registry)
+        raise UnknownNameError("Gymnasium task", task, known, hint) from error
+    return name
+
+
+def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
+    if not isinstance(space, Box):
+        raise BadValueError(f"{kind}s of {task} are {space}: only a Box can be a task's {kind}s")
+    if len(space.shape) != 1:
+        raise BadValueError(
+            f"{kind}s of {task} have shape {space.shape}: only one dimension can be used"
+        )
+    return space
+
+
+def _success(info: Mapping[str, Any]) -> bool:
+    return bool(info.get("success", info.get("is_success", False)))

@@ -1,0 +1,126 @@
+"""Point-mass reaching tasks that show in a minute what Continual World shows in a day.
+
+A point on a plane is driven by a force towards a goal. The tasks share the observation
+(position, velocity, goal) but turn the force differently, slide differently, and pay the same
+success a thousand times more in some tasks than in others: the spread of reward scales that
+starves replay of new tasks. As in Continual World's classic rewards a step costs the distance
+while far away and pays much more once the goal is reached, all of it times the task's scale.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.worlds.pointworld.picture import draw_point
+from recall.worlds.simulator import Array, Simulator, Step, unit_box
+
+HORIZON_STEPS = 50
+SUCCESS_DISTANCE = 0.1
+REWARD_WIDTH = 0.15
+FORCE = 0.03  # velocity gained in one step at full force
+
+
+class PointTask(NamedTuple):
+    """What tells one task from another."""
+
+    scale: float  # what every reward of the task is multiplied by
+    turn: tuple[tuple[float, float], tuple[float, float]]  # force = turn @ action
+    drag: float  # share of the velocity kept in a step
+    goal: tuple[float, float]  # centre of the square that goals are drawn from
+
+
+_TASKS = {
+    "point-slide": PointTask(1.0, ((0, -1), (1, 0)), 0.85, (-0.5, -0.5)),
+    "point-rich": PointTask(1000.0, ((1, 0), (0, 1)), 0.7, (0.5, 0.5)),
+    "point-poor": PointTask(1.0, ((-1, 0), (0, -1)), 0.7, (-0.5, 0.5)),
+    "point-swap": PointTask(1000.0, ((0, 1), (1, 0)), 0.5, (0.5, -0.5)),
+}
+TASKS = tuple(_TASKS)
+_GOAL_SPREAD = 0.3
+_START_SPREAD = 0.3
+_BOUND = 1.5
+
+
+def reward(distance: Array, scale: float) -> Array:
+    """Minus the distance, and up to 1 more near the goal, times `scale`."""
+    return scale * (np.exp(-((distance / REWARD_WIDTH) ** 2)) - distance)
+
+
+def expert_action(task: str, observation: Array) -> Array:
+    """The known good behaviour: a damped pull to the goal, through the task's own turn."""
+    spec = _TASKS[task]
+    position, velocity, goal = np.split(observation, 3, axis=-1)
+    wanted = 0.3 * (goal - position) - spec.drag * velocity
+    return np.clip(wanted / FORCE @ np.linalg.inv(np.array(spec.turn)).T, -1.0, 1.0)
+
+
+class PointSimulator(Simulator):
+    """All slots of one task in one array."""
+
+    def __init__(self, task: str, slots: int):
+        if task not in _TASKS:
+            raise UnknownNameError("pointworld task", task, TASKS)
+        self.task, self.slots = task, slots
+        self._spec = _TASKS[task]
+        self._turn = np.array(self._spec.turn, np.float64)
+        self._state = np.zeros((slots, 6))  # position, velocity, goal: the observation itself
+        self.observation_space = Box(-2.0, 2.0, (6,), np.float64)
+        self.action_space = unit_box(2)
+        self.state_size = 6
+
+    def reset(
+        self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> Array:
+        """Start near the middle, at rest; the goal lies in the task's own square."""
+        if options and "rand_vec" in options:
+            vector = np.asarray(options["rand_vec"], np.float64)
+            if vector.shape != (4,) or not np.isfinite(vector).all():
+                raise BadValueError(
+                    f"rand_vec {options['rand_vec']!r} of {self.task}: expected 4 finite "
+                    "numbers, the start's x, y and the goal's x, y"
+                )
+        else:
+            start = rng.uniform(-_START_SPREAD, _START_SPREAD, 2)
+            goal = self._spec.goal + rng.uniform(-_GOAL_SPREAD, _GOAL_SPREAD, 2)
+            vector = np.concatenate([start, goal])
+        self._state[slot] = np.concatenate([vector[:2], np.zeros(2), vector[2:]])
+        return self._state[slot].copy()
+
+    def step(self, actions: Array) -> Step:
+        """Semi-implicit Euler with drag; the walls stop the point."""
+        position, velocity, goal = self._state[:, :2], self._state[:, 2:4], self._state[:, 4:]
+        force = np.clip(actions, -1.0, 1.0) @ self._turn.T
+        velocity = self._spec.drag * velocity + FORCE * force
+        moved = np.clip(position + velocity, -_BOUND, _BOUND)
+        self._state[:, 2:4] = moved - position
+        self._state[:, :2] = moved
+        distance = np.linalg.norm(moved - goal, axis=1)
+        no = np.zeros(self.slots, bool)
+        return Step(
+            observation=self._state.copy(),
+            reward=reward(distance, self._spec.scale),
+            terminated=no,
+            truncated=no.copy(),
+            success=distance < SUCCESS_DISTANCE,
+            diverged=no.copy(),
+        )
+
+    def get_state(self, slot: int) -> Array:
+        """Position, velocity and goal."""
+        return self._state[slot].copy()
+
+    def set_state(self, slot: int, state: Array) -> None:
+        """Go on from position, velocity and goal."""
+        self._state[slot] = state
+
+    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+        """The point, its goal and the walls."""
+        return draw_point(self._state[slot], SUCCESS_DISTANCE, _BOUND, width, height)
+
+
+def make_simulator(task: str, slots: int) -> PointSimulator:
+    """A simulator of one of `TASKS`."""
+    return PointSimulator(task, slots)

@@ -1,0 +1,219 @@
+"""Workers: what they roll is what one process would, whatever happens to them."""
+
+import os
+import signal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.callbacks import Callback
+from recall.collect.messages import EVALUATION, Episode, RunTasks
+from recall.collect.policy import NumpyPolicy
+from recall.collect.pool import (
+    ChunkRequest,
+    Pool,
+    TaskFailedError,
+    WorkerDiedError,
+    runs_of_workers,
+)
+from recall.config.spec import agent_of
+from recall.learn import fleet
+from recall.results.store import read
+from recall.settings import WorldSettings
+from tests.training.own_tasks import Broken, Dying, Raising
+from tests.training.small_runs import is_alive, left_by, run, small_spec, start
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu"])
+@pytest.mark.parametrize("sharing", ["shallow", "deep", "separate"])
+def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
+    spec = small_spec(activation=activation, actor_heads=sharing, hidden=(32, 16, 32))
+    agent, _ = agent_of(spec)
+    state = fleet.init(agent, jnp.array([3, 4]))
+    observations = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32) * 3
+    for task in range(2):
+        flat = np.asarray(fleet.flat_policies(agent, state, jnp.asarray(task)))
+        for run_index in range(2):
+            policy = NumpyPolicy(fleet.policy_shape(agent), flat[run_index])
+            actor = jax.tree.map(lambda leaf, run=run_index: leaf[run], state.trainable.actor)
+            expected = agent.policy_of_task(actor, jnp.asarray(observations), task)
+            got = [policy.outputs(observation) for observation in observations]
+            np.testing.assert_allclose([g[0] for g in got], expected[0], rtol=2e-5, atol=2e-6)
+            np.testing.assert_allclose([g[1] for g in got], expected[1], rtol=2e-5, atol=2e-6)
+            assert (policy.act(observations[0], None) == np.tanh(got[0][0])).all()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted, workers):
+    run(start(small_spec(workers=workers), tmp_path))
+    assert left_by(tmp_path) == uninterrupted
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_whether_workers_or_the_learner_go_first_changes_nothing(
+    tmp_path, uninterrupted, monkeypatch, ready
+):
+    monkeypatch.setattr("recall.training.trainer.are_ready", lambda policies: ready)
+    run(start(small_spec(), tmp_path))
+    assert left_by(tmp_path) == uninterrupted
+
+
+class KillWorkers(Callback):
+    """Kills one worker while a chunk is rolled, all of them while episodes are played."""
+
+    def __init__(self):
+        self.trainer, self.killed = None, 0
+
+    def on_steps(self, total_steps):
+        if total_steps in (100, 400):
+            self._kill(self.trainer.pool.process_ids()[:1])
+
+    def on_activity(self, what):
+        if self.killed < 8:
+            self._kill(self.trainer.pool.process_ids())
+
+    def _kill(self, workers):
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        self.killed += len(workers)
+
+
+def test_killed_workers_are_replaced_and_nothing_changes(tmp_path, uninterrupted):
+    callback = KillWorkers()
+    callback.trainer = start(small_spec(), tmp_path, callback)
+    run(callback.trainer)
+    assert callback.killed >= 8
+    # Two kills in a row may hit one worker before it was asked anything.
+    assert callback.killed - 2 <= callback.trainer.pool.restarts <= callback.killed
+    assert left_by(tmp_path) == uninterrupted
+
+
+def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
+    spec = small_spec("fine_tuning", [[task]], horizon_steps=20)
+    agent, state_size = agent_of(spec)
+    shape = fleet.policy_shape(agent)
+    runs = [RunTasks(run.seed, run.tasks) for run in spec.runs]
+    pool = Pool(runs, WorldSettings(horizon_steps=20), shape, 10, state_size, 2, **keywords)
+    return pool, np.zeros((len(runs), shape.size), np.float32)
+
+
+def test_closing_a_pool_ends_its_workers():
+    pool, _ = small_pool("point-rich")
+    workers = pool.process_ids()
+    assert all(map(is_alive, workers))
+    pool.close()
+    assert not any(map(is_alive, workers))
+
+
+def test_an_exception_in_a_task_is_told():
+    pool, policies = small_pool(Raising)
+    try:
+        pool.begin((0,), fresh=(0,))
+        pool.order_chunk([ChunkRequest(0, 0, policies)])
+        with pytest.raises(TaskFailedError, match="RuntimeError in a task: the gripper fell off"):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_dies_every_time_is_not_started_forever():
+    pool, policies = small_pool(Dying)
+    try:
+        pool.begin((0,), fresh=(0,))
+        pool.order_chunk([ChunkRequest(0, 0, policies)])
+        with pytest.raises(WorkerDiedError, match=r"again and again .* last exit status 7"):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
+    def rolled(pool, policies):
+        try:
+            pool.begin((0,), fresh=(0,))
+            pool.order_chunk([ChunkRequest(0, 0, policies)])
+            return pool.wait_chunk()[0]
+        finally:
+            pool.close()
+
+    pool, policies = small_pool("point-rich")
+    healthy = rolled(pool, policies)
+    pool, policies = small_pool("point-rich")
+    policies[0, -1] = np.nan
+    rows = rolled(pool, policies)
+    assert np.isfinite(rows).all()
+    assert (rows[0] != healthy[0]).any()
+    assert (rows[1:] == healthy[1:]).all()
+
+
+def test_episodes_do_not_touch_what_is_being_trained():
+    pool, policies = small_pool("point-rich")
+    try:
+        pool.begin((0,), fresh=(0,))
+        before = pool.states()
+        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(5)]
+        first = pool.play(policies, episodes)
+        assert (pool.states() == before).all()
+        # A result belongs to the episode's stream, whoever plays it and beside whichever others.
+        assert pool.play(policies, episodes[::-1]) == first[::-1]
+        assert pool.play(policies, episodes[2:3]) == first[2:3]
+    finally:
+        pool.close()
+
+
+class Remember(Callback):
+    def __init__(self):
+        self.failures = []
+
+    def on_failure(self, name, step, reason):
+        self.failures.append((name, step, reason))
+
+
+def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
+    callback = Remember()
+    spec = small_spec(
+        "fine_tuning", [Broken], seeds=(0, 1, 2, 3), horizon_steps=20, steps_per_task=200
+    )
+    run(start(spec, tmp_path, callback))
+    results = read(tmp_path)
+    failed = results.outcome["failed"]
+    assert results.outcome["finished"]
+    assert 0 < len(failed) < 4, "the seeds must give both kinds of run"
+    assert {name: step for name, step, _ in callback.failures} == failed
+    for name, step, reason in callback.failures:
+        assert name.startswith("fine_tuning-Broken-seed")
+        assert step > 40
+        assert step % 20 == 1, "an episode's first step"
+        assert reason == "Broken gave a number that is not finite"
+    last = {record["run"] for record in results.evaluations if record["step"] == 200}
+    names = [run["name"] for run in results.runs]
+    assert {names[index] for index in last} == set(names) - set(failed)
+    losses = [r["loss_q"] for r in results.training if r["step"] == 200 and "loss_q" in r]
+    assert losses
+    assert None not in losses
+
+
+def learnt(path):
+    """The lines that tell of updates; evaluations leave lines of their own."""
+    return [line for line in path.read_bytes().splitlines() if b"loss_q" in line]
+
+
+def test_evaluating_more_often_changes_no_training(tmp_path, finished):
+    run(start(small_spec(evaluate_every=50), tmp_path))
+    trained, before = (learnt(folder / "training.jsonl") for folder in (tmp_path, finished))
+    assert trained == before
+    assert len(trained) >= 12
+    often = (tmp_path / "evaluations.jsonl").read_bytes().splitlines()
+    assert set((finished / "evaluations.jsonl").read_bytes().splitlines()) < set(often)
+
+
+@pytest.mark.parametrize(
+    ("runs", "workers", "shares"),
+    [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
+)
+def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
+    parts = runs_of_workers(runs, workers)
+    assert [len(part) for part in parts] == shares
+    assert sum(parts, ()) == tuple(range(runs))

@@ -1,0 +1,211 @@
+"""Courses: who is collected for when, and fleets that collect for several tasks."""
+
+import os
+import signal
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.callbacks import Callback
+from recall.callbacks.status import Status
+from recall.collect.messages import ACTIONS
+from recall.collect.policy import NumpyPolicy
+from recall.collect.task_schedule import TaskSchedule
+from recall.learn import fleet
+from recall.learn.losses import moments_by_head
+from recall.replay.buffer import sample_uniform
+from recall.replay.log import TransitionLog
+from recall.results.store import read
+from tests.training.small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+
+TASKS, STEPS, CHUNK = 3, 200, 50
+
+
+@pytest.mark.parametrize("collects", ["current", "seen", "all"])
+def test_what_is_collected_is_the_sum_of_the_chunks(collects):
+    task_schedule = TaskSchedule(collects, TASKS, STEPS, CHUNK)
+    counted: Counter = Counter()
+    total = 0
+    for stage in range(task_schedule.stages):
+        for _ in range(task_schedule.steps_per_stage // CHUNK):
+            tasks = task_schedule.chunk(stage, total)
+            assert set(tasks) <= set(task_schedule.played(stage))
+            assert len(tasks) <= task_schedule.most_at_once
+            assert len(task_schedule.played(stage)) <= task_schedule.most_played
+            assert task_schedule.current(stage) in task_schedule.played(stage)
+            counted.update(dict.fromkeys(tasks, CHUNK))
+            total += CHUNK
+            assert [task_schedule.collected(task, total) for task in range(TASKS)] == [
+                counted[task] for task in range(TASKS)
+            ]
+    assert total == task_schedule.total_steps == TASKS * STEPS
+    again = {"current": (0, 0, 0), "seen": (2, 1, 0), "all": (0, 0, 0)}[collects]
+    assert tuple(counted[task] - STEPS for task in range(TASKS)) == tuple(STEPS * n for n in again)
+    assert sorted(
+        task for stage in range(task_schedule.stages) for task in task_schedule.learnt(stage)
+    ) == [*range(TASKS)]
+
+
+def test_all_tasks_keep_level():
+    task_schedule = TaskSchedule("all", TASKS, STEPS, CHUNK)
+    for total in range(0, task_schedule.total_steps + 1, CHUNK):
+        counts = [task_schedule.collected(task, total) for task in range(TASKS)]
+        assert max(counts) - min(counts) <= CHUNK
+        assert sum(counts) == total
+
+
+def changes_of(method):
+    """Small rings that go round, and in `online` every chunk with the policy of now."""
+    changes = {"replay_capacity": 150, "random_steps": 100, "update_after": 100}
+    mode = {"replay_mode": "online", "overlap": False} if method == "perfect_memory" else {}
+    return changes | mode
+
+
+def trainer_of(method, folder, callback=None, **changes):
+    return start(small_spec(method, **changes_of(method), **changes), folder, callback)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """By method, the folder of a fleet that was never interrupted."""
+    folders = {}
+    for method in ("multi_task", "perfect_memory"):
+        folders[method] = tmp_path_factory.mktemp(method)
+        run(trainer_of(method, folders[method]))
+    return folders
+
+
+class KillAWorker(Callback):
+    """In the middle of a chunk."""
+
+    def on_steps(self, total_steps):
+        if total_steps in (150, 450, 550):
+            os.kill(self.trainer.pool.process_ids()[0], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("method", ["multi_task", "perfect_memory"])
+@pytest.mark.parametrize("crash_at", [9, 24])  # in the first half; in the second
+def test_crashes_dead_workers_and_their_number_change_nothing(tmp_path, whole, method, crash_at):
+    with pytest.raises(CrashError):
+        run(trainer_of(method, tmp_path, CrashAt(crash_at), workers=1, checkpoint_minutes=1e-9))
+    callback = KillAWorker()
+    trainer, complaints = go_on(tmp_path, callback)
+    callback.trainer = trainer
+    assert complaints == []
+    run(trainer)
+    assert trainer.pool.restarts >= 1
+    assert left_by(tmp_path) == left_by(whole[method])
+
+
+def test_a_stage_that_starts_from_a_checkpoint_goes_on_with_the_old_environments(tmp_path, whole):
+    """The end of a task is where old environments go on and the new one starts."""
+
+    class CrashAtEnd(Callback):
+        def on_task_end(self, task):
+            raise CrashError
+
+    with pytest.raises(CrashError):
+        run(trainer_of("perfect_memory", tmp_path, CrashAtEnd()))
+    trainer, _ = go_on(tmp_path)
+    assert (trainer.progress.stage, trainer.progress.steps) == (1, 0)
+    run(trainer)
+    assert left_by(tmp_path) == left_by(whole["perfect_memory"])
+
+
+def test_every_task_is_evaluated_over_the_steps_of_all(whole):
+    for folder in whole.values():
+        steps = {(r["step"], r["position"]) for r in read(folder).evaluations}
+        assert steps == {(step, task) for step in (150, 300, 450, 600) for task in (0, 1)}
+        for name in ("task-0", "task-1", "final"):
+            assert len(list(folder.glob(f"policies/*/{name}.npz"))) == 2
+
+
+def rings(trainer, log_folder):
+    """What the log says that the ring of each task holds, [run, slot, column]."""
+    trainer.history.sync()
+    schedule, width = trainer.schedule, trainer.agent.columns.width
+    log = TransitionLog(log_folder, len(trainer.names), schedule.chunk_steps, width)
+    return [log.read(task, trainer.history.capacity) for task in range(trainer.spec.tasks)]
+
+
+def test_multi_task_learns_every_task_from_the_start_and_alike(tmp_path):
+    trainer = trainer_of("multi_task", tmp_path)
+    try:
+        trainer.start_stage()
+        before = {task: trainer.policies(task) for task in (0, 1)}
+        for _ in range(5):
+            trainer.advance()
+        view, width = trainer.view(), trainer.agent.columns.width
+        assert (int(view.task), int(view.new_size), int(view.old_sizes[0])) == (1, 100, 150)
+        heads = fleet.policy_shape(trainer.agent).size
+        for task in (0, 1):
+            moved = before[task] != trainer.policies(task)
+            assert moved.any(axis=1).all()
+            assert moved[:, heads - 10 :].any(axis=1).all(), "its own head too"
+        trainer.advance()
+        one, other = rings(trainer, tmp_path)
+        np.testing.assert_array_equal(trainer.history.replay.old[:, 0, :, :width], one)
+        np.testing.assert_array_equal(trainer.history.replay.new, other)
+
+        first = jax.tree.map(lambda leaf: leaf[0], trainer.history.replay)
+        bits = jax.random.bits(jax.random.PRNGKey(0), (4000,))
+        batch = sample_uniform(first, trainer.view(), trainer.agent.columns, bits)
+        shares = np.bincount(np.asarray(batch.head_of_row()), minlength=2) / 4000
+        np.testing.assert_allclose(shares, 0.5, atol=0.05)
+        for task, ring in ((0, one), (1, other)):
+            mine = np.asarray(batch.head_of_row()) == task
+            stored = {row.tobytes() for row in ring[0, :, :6]}
+            assert {row.tobytes() for row in np.asarray(batch.observation)[mine]} <= stored
+    finally:
+        trainer.close()
+
+
+def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
+    trainer = trainer_of("perfect_memory", tmp_path)
+    try:
+        while trainer.progress.stage == 0:
+            trainer.start_stage()
+            trainer._train_stage()
+            trainer._end_stage()
+        trainer.start_stage()
+        width = trainer.agent.columns.width
+        old = np.asarray(trainer.history.replay.old)[:, 0]
+        np.testing.assert_array_equal(old[..., :width], trainer.history.replay.new)
+        for chunk in range(3):
+            policies = trainer.policies(0)
+            first = 300 + 50 * chunk
+            trainer.advance()
+            now = np.asarray(trainer.history.replay.old)[:, 0]
+            slots = np.arange(first, first + 50) % 150
+            fresh = np.isin(np.arange(150), slots)
+            np.testing.assert_array_equal(now[:, ~fresh], old[:, ~fresh])
+            assert (now[:, fresh] != old[:, fresh]).any(axis=2).all()
+            assert not now[..., width:].any(), "no policy is stored with them"
+            for number, one in enumerate(trainer.spec.runs):
+                observation, action, *_ = trainer.agent.columns.split(now[number, slots])
+                policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
+                draws = np.random.default_rng([one.seed, ACTIONS, 0, first])
+                noise = draws.standard_normal((50, 2))
+                expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
+                np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
+            old = now
+        assert int(trainer.view().old_sizes[0]) == 150
+        np.testing.assert_array_equal(now[..., :width], rings(trainer, tmp_path)[0])
+    finally:
+        trainer.close()
+
+
+def test_people_are_told_that_all_tasks_are_trained_at_once():
+    status = Status(small_spec("multi_task"), 450)
+    assert status.stage_name() == "2 tasks at once"
+    assert status.stage_steps == 450
+    assert Status(small_spec(), 450).stage_name() == "task 2 of 2: point-poor"
+
+
+def test_a_head_with_a_single_row_keeps_its_scale():
+    """One target has no spread: normalising by it would blow the next ones up."""
+    _, _, present = moments_by_head(jnp.array([1.0, 2.0, 3.0]), jnp.array([0, 0, 1]), 3)
+    assert present.tolist() == [True, False, False]

@@ -1,0 +1,255 @@
+"""Films of policies made by hand: what they show is what an evaluation counts."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from PIL import Image
+
+import recall
+from recall.cli import main
+from recall.config.presets import choose
+from recall.config.spec import agent_of, make_spec
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.filming.compose import Tile, animate, caption_height, in_rows
+from recall.filming.encode import writable
+from recall.filming.episode import filmed_episode
+from recall.filming.scripted_film import film_scripted
+from recall.learn import fleet
+from recall.results.policies import FINAL, write_policies
+from recall.results.store import Store
+from recall.settings import Settings
+from recall.worlds.pointworld import expert_action, make_simulator
+from recall.worlds.pointworld.picture import draw_point
+
+TASKS = ("point-rich", "point-poor")
+SMALL = (64, 48)
+
+
+def make_fleet(folder: Path, finished=True, over=(0, 1)) -> Path:
+    """A fleet of two seeds with random policies, without any training."""
+    changes = {"hidden": (8, 8), "head_layers": 1, "steps_per_task": 300}
+    method, settings = choose("fine_tuning", Settings(), "default", changes)
+    spec = make_spec(method, ",".join(TASKS), (3, 5), settings)
+    Store.create(folder, spec.describe()).close()
+    size = fleet.policy_shape(agent_of(spec)[0]).size
+    names = [run.name for run in spec.runs]
+    rng = np.random.default_rng(1)
+    flat = {task: rng.normal(size=(2, size)).astype(np.float32) for task in range(spec.tasks)}
+    for task in over:
+        write_policies(folder, names, f"task-{task}", {task: -flat[task]})
+    if finished:
+        write_policies(folder, names, FINAL, flat)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fleet_folder(tmp_path_factory) -> Path:
+    return make_fleet(tmp_path_factory.mktemp("fleet"))
+
+
+class Expert:
+    def __init__(self, task: str):
+        self.task = task
+
+    def act(self, observation, noise):
+        return expert_action(self.task, observation)
+
+
+def test_a_filmed_episode_is_the_one_that_is_evaluated(fleet_folder, tmp_path):
+    """Every task's successes in a film are those that `evaluate` counts, run by run."""
+    episodes = 8
+    records = recall.evaluate(fleet_folder, episodes, workers=1)
+    rates = []
+    for deterministic, mode in ((False, "stochastic"), (True, "deterministic")):
+        for index, seed in enumerate((3, 5)):
+            made = recall.film(
+                fleet_folder, out=tmp_path / "film.png", seed=seed, when="after",
+                episodes=episodes, deterministic=deterministic, size=(32, 32),
+            )  # fmt: skip
+            for take in made.takes:
+                (record,) = (
+                    r
+                    for r in records
+                    if (r["run"], r["position"], r["mode"]) == (index, take.position, mode)
+                )
+                assert np.mean(take.successes) == record["success"]
+                rates.append(record["success"])
+    assert 0 < np.mean(rates) < 1, "a test with nothing to tell apart"
+
+
+def test_an_episode_is_seen_from_its_start_to_its_end():
+    simulator = make_simulator("point-swap", 1)
+    frames = list(filmed_episode(simulator, 50, Expert("point-swap"), (7,), True, SMALL, every=20))
+    assert [frame.step for frame in frames] == [0, 20, 40, 50]
+    assert [frame.success for frame in frames][::3] == [False, True]
+    np.testing.assert_array_equal(frames[-1].picture, simulator.render(0, *SMALL))
+    assert frames[0].picture.shape == (48, 64, 3)
+
+
+def test_the_picture_of_a_point_is_where_the_point_is():
+    """On 300 x 300 pixels that show 3.12 x 3.12, blue is the point, and up is up."""
+    state = np.array([0.75, 0.5, 0.0, 0.0, -0.9, -0.9])
+    picture = draw_point(state, 0.1, 1.5, 300, 300).astype(int)
+    blue = (picture[..., 2] - picture[..., 0]) > 90
+    rows, columns = np.nonzero(blue)
+    assert columns.mean() + 0.5 == pytest.approx(150 + 0.75 / 3.12 * 300, abs=0.3)
+    assert rows.mean() + 0.5 == pytest.approx(150 - 0.5 / 3.12 * 300, abs=0.3)
+    green = (picture[..., 1] - picture[..., 0]) > 90
+    rows, columns = np.nonzero(green)
+    assert columns.mean() + 0.5 == pytest.approx(150 - 0.9 / 3.12 * 300, abs=0.3)
+    assert np.ptp(columns) == pytest.approx(0.2 / 3.12 * 300 + 2, abs=1.5), "as wide as success"
+
+
+def test_tiles_play_in_step_and_the_shorter_waits():
+    simulators = [make_simulator(task, 1) for task in TASKS]
+    tiles = [
+        [Tile(task, "", filmed_episode(simulator, steps, Expert(task), (1,), True, SMALL))]
+        for task, simulator, steps in zip(TASKS, simulators, (4, 9), strict=True)
+    ]
+    pictures = list(animate(in_rows(tiles), SMALL, hold=2))
+    assert len(pictures) == 1 + 9 + 2
+    left = [np.asarray(picture.crop((0, 0, 6 + 64, 6 + 48))) for picture in pictures]
+    np.testing.assert_array_equal(left[4], left[-1])
+    assert not np.array_equal(left[3], left[4])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "times", "shape"),
+    [(1, 2, [2]), (1, 1, [1]), (3, 2, [3, 3]), (7, 2, [5, 5, 2, 2]), (5, 1, [5])],
+)
+def test_tasks_stand_in_columns_and_times_below_each_other(tasks, times, shape):
+    tiles = [[Tile(f"{task}", f"{time}", ()) for time in range(times)] for task in range(tasks)]
+    rows = in_rows(tiles)
+    assert [len(row) for row in rows] == shape
+    if tasks > 1:
+        assert all(len({tile.subtitle for tile in row}) == 1 for row in rows)
+
+
+def test_a_gif_holds_every_frame_at_its_pace(fleet_folder, tmp_path):
+    made = recall.film(fleet_folder, ["point-poor"], tmp_path / "film.gif", size=SMALL, fps=20)
+    assert [(take.task, take.when) for take in made.takes] == [
+        ("point-poor", "before"),
+        ("point-poor", "after"),
+    ]
+    with Image.open(made.path) as gif:
+        assert gif.size == (2 * 64 + 3 * 6, 48 + caption_height(64) + 2 * 6)
+        total = 0
+        for number in range(gif.n_frames):
+            gif.seek(number)
+            total += gif.info["duration"]
+    assert total == 50 * (51 + 10), "the start, 50 steps, and half a second to look at the end"
+
+
+@pytest.mark.skipif(not shutil.which("ffmpeg"), reason="ffmpeg is not installed")
+def test_an_mp4_is_what_browsers_play(fleet_folder, tmp_path):
+    made = recall.film(fleet_folder, out=tmp_path / "new" / "film.mp4", size=(65, 49), every=5)
+    asked = "stream=codec_name,pix_fmt,width,height,nb_frames"
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", asked, "-of", "csv=p=0", str(made.path)],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    codec, width, height, pixels, frames = shown.strip().split(",")
+    assert (codec, pixels) == ("h264", "yuv420p")
+    assert int(width) % 2 == int(height) % 2 == 0
+    assert int(frames) == 1 + 10 + 15
+    assert [path.name for path in made.path.parent.iterdir()] == ["film.mp4"]
+
+
+def test_without_ffmpeg_an_mp4_becomes_a_gif(fleet_folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert writable(Path("a/b.mp4")) == Path("a/b.gif")
+    out = tmp_path / "film.mp4"
+    main(["film", str(fleet_folder), "--task", "point-rich", "--out", str(out), "--size", "40",
+          "40", "--every", "25"])  # fmt: skip
+    told = capsys.readouterr()
+    assert "film.mp4 needs ffmpeg" in told.err
+    assert told.out.splitlines()[-1] == str(out.with_suffix(".gif"))
+    assert out.with_suffix(".gif").read_bytes()[:3] == b"GIF"
+
+
+def test_a_contact_sheet_goes_to_the_fleets_own_films(fleet_folder, capsys):
+    main(["film", str(fleet_folder), "--sheet", "--size", "40", "32"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[:2] for line in lines[:-1]] == [
+        [task, when] for task in TASKS for when in ("before", "after")
+    ]
+    with Image.open(fleet_folder / "films" / "sheet.png") as sheet:
+        assert sheet.size == (2 * 40 + 3 * 6, 2 * (32 + caption_height(40)) + 3 * 6)
+
+
+def test_an_unfinished_fleet_shows_what_is_over(tmp_path):
+    folder = make_fleet(tmp_path, finished=False, over=(0,))
+    made = recall.film(folder, out=tmp_path / "film.png", size=SMALL)
+    assert [(take.task, take.when) for take in made.takes] == [("point-rich", "before")]
+    with pytest.raises(BadValueError, match=r"not finished.*are over: point-rich"):
+        recall.film(folder, when="after")
+    with pytest.raises(BadValueError, match="for point-rich alone"):
+        recall.film(folder, ["point-poor"])
+
+
+def test_a_fleet_without_policies_says_so(tmp_path):
+    folder = make_fleet(tmp_path, finished=False, over=())
+    with pytest.raises(BadValueError, match=r"no policies of .* yet: no task is over"):
+        recall.film(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"tasks": ["point-pore"]}, "did you mean 'point-poor'.*Valid: point-rich, point-poor"),
+        ({"run": "nobody"}, "unknown run of this fleet 'nobody'"),
+        ({"seed": 4}, "no run has seed 4; there are 3 5"),
+        ({"when": "later"}, "unknown time 'later'"),
+        ({"episodes": 0}, "0 episodes: at least 1"),
+        ({"size": (8, 4)}, "8 x 4: sides are from 32"),
+        ({"out": "film.avi"}, "film.avi: a film ends in .mp4 or .gif"),
+    ],
+)
+def test_what_cannot_be_filmed_is_told(fleet_folder, arguments, told):
+    with pytest.raises((BadValueError, UnknownNameError), match=told):
+        recall.film(fleet_folder, **arguments)
+
+
+def test_a_task_without_pictures_says_so():
+    gymnasium.register("Unseen-v0", entry_point=_Unseen, max_episode_steps=5)
+    from recall.worlds.gym_world import GymnasiumSimulator
+
+    simulator = GymnasiumSimulator("gym:Unseen-v0", 1)
+    with pytest.raises(RecallError, match=r"cannot be drawn.*no brush"):
+        next(filmed_episode(simulator, 5, Expert("point-rich"), (1,), True, SMALL))
+
+
+class _Unseen(gymnasium.Env):
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def render(self):
+        raise gymnasium.error.DependencyNotInstalled("no brush is installed")
+
+
+def test_robots_are_filmed(tmp_path):
+    """MuJoCo's pictures, and Meta-World's own policy, which closes the window."""
+    try:
+        path = film_scripted(tmp_path / "film.gif", ("window-close",), SMALL, steps=95, every=48)
+    except RecallError as error:
+        if "no picture" not in str(error):
+            raise
+        pytest.skip(str(error))
+    with Image.open(path) as gif:
+        first = np.asarray(gif.convert("RGB"))
+        gif.seek(gif.n_frames - 1)
+        last = np.asarray(gif.convert("RGB"))
+    assert np.abs(first[:54].astype(int) - last[:54]).max() > 60, "the arm has moved"
+    green = (last[54:, :, 1].astype(int) - last[54:, :, 0]) > 60
+    assert green.any(), "it says success"

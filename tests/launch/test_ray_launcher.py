@@ -1,0 +1,152 @@
+"""A real cluster of several nodes on this machine, one of which is lost in the middle."""
+
+import dataclasses
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from ray.cluster_utils import Cluster
+
+from recall.errors import BadValueError
+from recall.launch import ray_launcher as launcher
+from recall.launch.display import Lines
+from recall.launch.lease import HOLDER
+from recall.launch.resources import Where, place_of
+from recall.results.fleet_folder import FolderInUseError
+from recall.studies.runner import run_study
+from tests.studies.small_studies import CHOICES, FLEETS, STUDY, left_by
+
+# A lost node is noticed within seconds instead of half a minute.
+QUICK = {
+    "health_check_initial_delay_ms": 500,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
+    made.add_node(num_cpus=1)
+    made.add_node(num_cpus=1)
+    launcher.connect(made.address)
+    yield made
+    launcher.disconnect()
+    made.shutdown()
+
+
+def process_of(fleet_folder: Path) -> int:
+    return json.loads((fleet_folder / "lock").read_text())["pid"]
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class LoseANode(Lines):
+    """Takes the node away on which a fleet has just evaluated for the first time."""
+
+    def __init__(self, jobs, finished, cluster, folder, told):
+        super().__init__(jobs, finished, told)
+        self._cluster, self._folder = cluster, folder
+        self.lost = None
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and self.lost is None:
+            self.lost = event.job
+            raylet = parent_of(process_of(self._folder / event.job))
+            (node,) = (
+                node
+                for node in self._cluster.worker_nodes
+                if node.all_processes["raylet"][0].process.pid == raylet
+            )
+            self._cluster.remove_node(node, allow_graceful=False)
+
+
+def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, uninterrupted):
+    folder, told = tmp_path / "study", io.StringIO()
+    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    assert place.room.places == 2
+    displays = []
+
+    def display(jobs, before):
+        displays.append(LoseANode(jobs, before, cluster, folder, told))
+        return displays[0]
+
+    result = run_study(STUDY, CHOICES, folder, place.room, place.launcher, display, retries=0)
+    assert result.exit_status == 0, told.getvalue()
+    (lost,) = (name for name in FLEETS if name == displays[0].lost)
+    assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
+    assert f"{lost}: its node is lost" in told.getvalue()
+    assert re.search(rf"{lost}: 1 x 400 steps, from step \d+", told.getvalue())
+    assert left_by(folder) == uninterrupted
+
+
+class KillOnce(Lines):
+    """Kills a fleet's process when it has evaluated for the first time."""
+
+    killed = 0
+    held = False
+
+    def __init__(self, jobs, finished, told, holder):
+        super().__init__(jobs, finished, told)
+        self._holder = holder
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and not self.killed:
+            KillOnce.held = json.loads(self._holder.read_text())["pid"] == os.getpid()
+            locks = Path(tempfile.gettempdir()).glob("recall-fleet-*/lock")
+            newest = max(locks, key=lambda path: path.stat().st_mtime)
+            self.killed = process_of(newest.parent)
+            os.kill(self.killed, signal.SIGKILL)
+            shutil.rmtree(newest.parent)  # as if it had been another machine's disk
+
+
+def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
+    tmp_path, cluster, uninterrupted
+):
+    folder, told, holder = tmp_path / "study", io.StringIO(), tmp_path / "store" / HOLDER
+    place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
+    assert 0 < place.room.bytes_per_device < 2**50
+
+    def launch(folder, **changes):
+        return run_study(
+            STUDY,
+            dataclasses.replace(CHOICES, seeds=1, **changes),
+            folder,
+            place.room,
+            place.launcher,
+            lambda jobs, before: KillOnce(jobs, before, told, holder),
+            retries=1,
+            storage=f"file://{tmp_path}/store",
+        )
+
+    result = launch(folder)
+    assert result.exit_status == 0, told.getvalue()
+    assert result.outcome.attempts == {FLEETS[0]: 2}
+    assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
+    # While it was launched from here, nobody else could launch it.
+    assert KillOnce.held
+    assert not holder.exists()
+    whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
+    assert left_by(folder) == whole
+    # Another machine, which has nothing yet, finds all of it there; for another study it is no use.
+    second = launch(tmp_path / "second")
+    assert (second.exit_status, second.outcome.attempts) == (0, {})
+    assert left_by(tmp_path / "second") == whole
+    with pytest.raises(FolderInUseError, match=r"store holds the study cw3 .* another --storage"):
+        launch(tmp_path / "third", scale=0.5)
+
+
+def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
+    with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
+        launcher.needs_of(64, None)

@@ -1,0 +1,64 @@
+"""Which rows a batch has, and what is stored with those of old tasks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from recall.learn import fleet
+from recall.nets.heads import Rows, take_heads
+from recall.replay import buffer
+from recall.replay.batch import ReplayView
+from tests.learn.small import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
+
+
+def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
+    """Rewards tell where a row comes from: 100 task + slot, and -1 in what is not filled."""
+    filled = np.array([3, 5, 4, 9])
+    slots = np.arange(20)
+    numbered = [np.where(slots < size, 100 * task + slots, -1) for task, size in enumerate(filled)]
+    replay = buffer.init(COLUMNS, 20, 3, 20, runs=1)
+    replay = jax.tree.map(lambda leaf: np.array(leaf[0]), replay)
+    replay.old[..., REWARD] = numbered[:3]
+    replay.old[..., COLUMNS.width] = numbered[:3]  # the first number of the stored policy
+    replay.new[..., REWARD] = numbered[3]
+    replay = jax.tree.map(jnp.asarray, replay)
+    view = ReplayView(jnp.asarray(3), jnp.asarray(9), jnp.asarray(filled))
+    bits = jax.random.bits(jax.random.PRNGKey(0), (50 + 2 * 40,))
+    for heads in (np.array([0, 2, 3]), jnp.array([2, 1, 3])):
+        batch = buffer.sample_balanced(replay, view, COLUMNS, 50, heads, bits)
+        groups = np.split(np.asarray(batch.reward), [50, 90])
+        for task, rewards in zip([3, *heads[:2]], groups, strict=True):
+            assert set(rewards) == set(numbered[int(task)][: filled[int(task)]])
+        old = batch.reward[50:]
+        np.testing.assert_array_equal(batch.stored.policy.mean[50:, 0], old)
+        np.testing.assert_array_equal(batch.head_of_row(), [2] * 50 + [0] * 40 + [1] * 40)
+        np.testing.assert_array_equal(batch.new, [1.0] * 50 + [0.0] * 80)
+
+
+def test_what_is_kept_has_the_policy_and_the_raw_values_of_its_own_task():
+    agent = make_agent()
+    state = fleet.init(agent, jnp.array([3]))
+    statistics = state.trainable.popart["heads"]._replace(
+        mean=jnp.full((1, TASKS), 7.0), variance=jnp.full((1, TASKS), 9.0)
+    )
+    # The average and the actor differ: what is stored is the average's.
+    trainable = state.trainable._replace(
+        popart={"heads": statistics},
+        actor=jax.tree.map(lambda leaf: 2.0 * leaf, state.trainable.actor),
+    )
+    state = state._replace(trainable=trainable)
+    replay = make_replay(1)
+    before = np.array(replay.old[0])
+    rows = np.array(replay.new[0])
+    kept = fleet.archive(agent, state, replay, make_view(1)).old[0]
+    actor = one(trainable.averaged)
+    policy = agent.policy_of_task(actor, rows[:, : COLUMNS.observation_size], 1)
+    np.testing.assert_array_equal(kept[1, :, : COLUMNS.width], rows)
+    stored = buffer.stored_outputs(COLUMNS, kept[1])
+    np.testing.assert_allclose(stored.policy.mean, policy.mean, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(stored.policy.log_std, policy.log_std, rtol=1e-4, atol=1e-6)
+    observation, action, *_ = COLUMNS.split(rows)
+    critic = take_heads(one(trainable.critic), jnp.array([1]))
+    q = agent.q(critic, observation, action, Rows(len(rows)))
+    np.testing.assert_allclose(stored.q, 3.0 * q + 7.0, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(kept[jnp.array([0, 2])], before[[0, 2]])

@@ -1,0 +1,80 @@
+"""What runs are called: the method's label, and what sets its runs apart."""
+
+import pytest
+
+from recall.results.collection import gather
+from tests.results.written import write_fleet
+
+
+def labels(folder) -> list[str]:
+    return gather(folder).labels
+
+
+def test_a_method_as_it_is_has_its_plain_label(tmp_path):
+    write_fleet(tmp_path / "a", "recall")
+    write_fleet(tmp_path / "b", "fine_tuning")
+    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
+
+
+def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
+    for name, weight in (("a", 100.0), ("b", 10.0), ("c", 0.1), ("d", 1.0)):
+        write_fleet(tmp_path / name, "recall", "cw6-1", distillation_weight=weight)
+    write_fleet(tmp_path / "e", "recall", "cw6-1", distil=False, normalise_targets=False)
+    assert labels(tmp_path) == [
+        "RECALL",
+        "RECALL, no normalisation, no distillation",
+        "RECALL, λ 0.1",
+        "RECALL, λ 1",
+        "RECALL, λ 100",
+    ]
+
+
+def test_what_all_runs_of_a_method_share_is_no_variant(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", hidden=(64, 64))
+    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64))
+    assert labels(tmp_path) == ["RECALL"]
+    assert "learner.network.hidden" not in gather(tmp_path).runs[0].changes
+
+
+def test_how_often_is_looked_is_no_variant(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,), workers=1, evaluation_episodes=5)
+    write_fleet(tmp_path / "b", "recall", "cw3-1", seeds=(1,), workers=2, evaluate_every=500)
+    assert labels(tmp_path) == ["RECALL"]
+
+
+def test_runs_of_other_families_make_no_variants(tmp_path):
+    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
+    write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
+    write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32))
+    assert labels(tmp_path) == ["Fine-tuning"]
+    write_fleet(tmp_path / "d", "fine_tuning", "cw3-2", hidden=(32, 32))
+    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "label"),
+    [
+        ({"actor_heads": "separate"}, "PM, separate actors"),
+        ({"memory_per_task": 10_000}, "PM, memory per task 10,000"),
+        ({"best_return": True}, "PM, best return"),
+        ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
+    ],
+)
+def test_settings_in_words(tmp_path, changes, label):
+    write_fleet(tmp_path / "a", "perfect_memory")
+    write_fleet(tmp_path / "b", "perfect_memory", **changes)
+    assert labels(tmp_path) == ["PM", label]
+
+
+def test_runs_that_all_depart_from_the_defaults_all_say_so(tmp_path):
+    write_fleet(tmp_path / "a", "recall")  # 1,000 steps, and not a million
+    write_fleet(tmp_path / "b", "recall", steps_per_task=500)
+    assert labels(tmp_path) == ["RECALL, steps per task 500", "RECALL, steps per task 1,000"]
+
+
+def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall")
+    described = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(described.replace('"name": "recall"', '"name": "mine"', 1))
+    found = gather(folder)
+    assert (found.labels, found.problems) == (["mine"], ())

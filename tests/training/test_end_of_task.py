@@ -1,0 +1,149 @@
+"""The end of a task: the method's hook, retraining, and only then the last evaluation."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from recall.callbacks import Callback
+from recall.methods import METHODS
+from recall.methods.packnet import PackNet
+from recall.results.policies import read_policy
+from recall.results.store import read
+from recall.training.evaluation import evaluate
+from recall.training.trainer import Interrupted
+from tests.training.small_runs import CrashError, go_on, left_by, run, small_spec, start
+
+RETRAINING = 15  # updates: three bursts
+END = 300  # of the first task, in steps
+
+
+@dataclass(frozen=True)
+class HalvingPackNet(PackNet):
+    """PackNet that halves the actor's shared weights after retraining."""
+
+    name: ClassVar[str] = "halving_packnet"
+
+    def on_retraining_end(self, state, task):
+        actor = state.trainable.actor
+        halved = actor | {"trunk": 0.5 * actor["trunk"]}
+        return state._replace(trainable=state.trainable._replace(actor=halved))
+
+
+class Story(Callback):
+    """Remembers what it was told, with the number of retraining updates at that moment."""
+
+    def __init__(self):
+        self.told, self.trainer = [], None
+
+    def on_activity(self, what):
+        self.told.append((what, self.trainer.total_steps, self.trainer.progress.retrained))
+
+
+class StopInLastEvaluation(Story):
+    """Asks to stop when the evaluation that follows retraining starts."""
+
+    def on_activity(self, what):
+        super().on_activity(what)
+        stop = what == "evaluating" and self.trainer.progress.retrained == RETRAINING
+        self.trainer.should_stop = lambda: stop
+
+
+class CrashAfterLastEvaluation(Story):
+    """Crashes when that evaluation is recorded but not yet saved."""
+
+    def on_evaluation(self, total_steps, records):
+        if total_steps == END:
+            raise CrashError
+
+
+def begin(folder, callback, method="packnet"):
+    changes = {"retraining_updates": RETRAINING, "checkpoint_minutes": 1e-9}
+    callback.trainer = start(small_spec(method, **changes), folder, callback)
+    return callback.trainer
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A finished PackNet fleet: its folder, and what its callback was told."""
+    folder, callback = tmp_path_factory.mktemp("packed"), Story()
+    run(begin(folder, callback))
+    return folder, callback.told
+
+
+def test_the_last_evaluation_follows_pruning_and_retraining(packed):
+    """In the last task nothing is retrained, and its hook has run before the evaluation."""
+    _, told = packed
+    assert told == [
+        ("evaluating", 150, -1),
+        ("retraining", END, 0),
+        ("evaluating", END, RETRAINING),
+        ("evaluating", 450, -1),
+        ("evaluating", 600, 0),
+    ]
+
+
+def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed, tmp_path):
+    """Its records are those that the saved policies, pruned and retrained, give when replayed."""
+    folder, _ = packed
+    trainer = begin(tmp_path / "pool", Story())
+    try:
+        policies = np.stack([read_policy(folder, name, 0, "task-0") for name in trainer.names])
+        replayed = list(
+            evaluate(trainer.pool, trainer.spec.runs, lambda _: policies, END, 2, positions=[0])
+        )
+    finally:
+        trainer.close()
+    recorded = [r for r in read(folder).evaluations if (r["step"], r["position"]) == (END, 0)]
+    assert len(recorded) == 4  # two runs in two modes
+    assert replayed == recorded
+
+
+def test_plasticity_is_measured_on_the_policies_that_the_task_leaves(packed):
+    folder, _ = packed
+    results = read(folder)
+    measured = {
+        record["run"]: record["weight_norm_pi"]
+        for record in results.training
+        if record["step"] == END and "weight_norm_pi" in record
+    }
+    assert len(measured) == 2
+    for index, norm in measured.items():
+        policy = read_policy(folder, results.runs[index]["name"], 0, "task-0")
+        np.testing.assert_allclose(norm, np.linalg.norm(policy), rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory):
+    """What a finished fleet of the halving PackNet leaves, while that method is registered."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHODS, HalvingPackNet.name, HalvingPackNet)
+        folder = tmp_path_factory.mktemp("halved")
+        run(begin(folder, Story(), HalvingPackNet.name))
+        yield left_by(folder)
+
+
+@pytest.mark.parametrize(
+    ("callback", "error"),
+    [(StopInLastEvaluation(), Interrupted), (CrashAfterLastEvaluation(), CrashError)],
+    ids=["stopped", "crashed"],
+)
+def test_the_evaluation_after_retraining_is_repeated_but_retraining_is_not(
+    tmp_path, halved, callback, error
+):
+    """The hook after retraining is called once too: halved twice, the weights would differ."""
+    with pytest.raises(error):
+        run(begin(tmp_path, callback, HalvingPackNet.name))
+    story = Story()
+    story.trainer, complaints = go_on(tmp_path, story)
+    assert complaints == []
+    progress = story.trainer.progress
+    assert (progress.steps, progress.retrained, progress.evaluated) == (END, RETRAINING, 150)
+    run(story.trainer)
+    assert story.told == [
+        ("evaluating", END, RETRAINING),
+        ("evaluating", 450, -1),
+        ("evaluating", 600, 0),
+    ]
+    assert left_by(tmp_path) == halved

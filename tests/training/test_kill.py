@@ -1,0 +1,225 @@
+"""Whole processes, killed, stopped and starved, as it happens to people."""
+
+import json
+import os
+import random
+import re
+import resource
+import signal
+import time
+
+import pytest
+
+from recall.config.presets import PRESETS
+from tests.training.small_runs import (
+    SEQUENCE,
+    children_of,
+    go_on,
+    is_alive,
+    left_by,
+    options,
+    recall_process,
+    run,
+    small_spec,
+    start,
+    train_process,
+    wait_for,
+)
+
+
+def size(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+def rows_in(folder):
+    """Bytes of transitions: grows with every chunk."""
+    return sum(size(path) for path in folder.glob("replay/task-*.rows"))
+
+
+def a_checkpoint(folder):
+    return [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+
+
+def test_a_fleet_killed_again_and_again_leaves_what_one_never_killed_does(tmp_path, uninterrupted):
+    draw = random.Random(7)
+    folder = tmp_path / "run"
+    process = train_process(folder)
+    wait_for(lambda: a_checkpoint(folder), "a checkpoint")
+    for _ in range(3):
+        before = rows_in(folder)
+        wait_for(lambda: rows_in(folder) != before or process.poll() is not None, "progress")  # noqa: B023
+        time.sleep(draw.uniform(0.0, 0.5))
+        workers = children_of(process.pid)
+        process.kill()
+        process.wait()
+        if workers:
+            wait_for(lambda: not any(map(is_alive, workers)), "its workers to end", 10)  # noqa: B023
+        if (folder / "outcome.json").exists():
+            break
+        process = recall_process("resume", str(folder), "--quiet")
+    _, error = process.communicate(timeout=120)
+    assert (folder / "outcome.json").exists(), error
+    assert left_by(folder) == uninterrupted
+
+
+def test_the_memory_shared_with_workers_has_no_name_that_could_stay_behind(tmp_path):
+    trainer = start(small_spec(), tmp_path)
+    try:
+        shared = [
+            line.split(maxsplit=5)[5]
+            for line in open("/proc/self/maps")  # noqa: PTH123, SIM115
+            if "/dev/shm/" in line and "#" in line
+        ]
+        assert shared
+        assert all(name.strip().endswith("(deleted)") for name in shared)
+    finally:
+        trainer.close()
+
+
+def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
+    changes = {
+        "steps_per_task": 100,
+        "update_after": 50,
+        "random_steps": 50,
+        "evaluate_every": 100,
+        "evaluation_episodes": 1,
+        "scoring_episodes": 1,
+        "record_every": 50,
+        "checkpoint_minutes": 1e-9,
+    }
+    sequence = "window-close,hammer"
+    arguments = ("train", "--sequence", sequence, "--seeds", "0", "1")
+    folder = tmp_path / "killed"
+    # Compiled apart from what goes on: equal bits must not rest on a shared cache of programs.
+    process = recall_process(
+        *arguments, "--out", str(folder), *options(**changes),
+        env=os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"},
+    )  # fmt: skip
+    wait_for(lambda: a_checkpoint(folder), "a checkpoint")
+    process.kill()
+    process.communicate()
+    run(go_on(folder)[0])
+    run(start(small_spec(sequence=sequence, **changes), tmp_path / "whole"))
+    assert left_by(folder) == left_by(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+)
+def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted, number, status):
+    folder = tmp_path / "run"
+    process = train_process(folder, checkpoint_minutes=10)
+    wait_for(lambda: rows_in(folder), "a chunk")
+    process.send_signal(number)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == status, error
+    told = error.splitlines()[-1]
+    assert re.fullmatch(
+        rf"recall: stopped at step \d+ of 600; all is saved\. `recall resume {folder}` goes on",
+        told,
+    )
+    assert "Traceback" not in error
+    assert a_checkpoint(folder)
+    run(go_on(folder)[0])
+    assert left_by(folder) == uninterrupted
+
+
+def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrupted):
+    folder = tmp_path / "run"
+    process = train_process(folder)
+    wait_for((folder / "run.json").exists, "the folder of a fleet")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert error.splitlines()[-1] == (
+        f"recall: stopped at step 0 of 600; all is saved. `recall resume {folder}` goes on"
+    )
+    run(go_on(folder)[0])
+    assert left_by(folder) == uninterrupted
+
+
+def test_a_second_ctrl_c_leaves_at_once(tmp_path):
+    folder = tmp_path / "run"
+    process = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)
+    wait_for(lambda: rows_in(folder), "a chunk")
+    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, signal.SIGTERM)
+    _, error = process.communicate(timeout=10)
+    assert process.returncode in (130, 143)
+    assert "all is saved" not in error
+
+
+@pytest.mark.parametrize("limit", [50, 20_000], ids=["transitions", "checkpoint"])
+def test_no_space_left_is_told_and_costs_nothing_but_the_time(tmp_path, uninterrupted, limit):
+    folder = tmp_path / "run"
+    process = train_process(folder)
+    wait_for(lambda: a_checkpoint(folder), "a checkpoint")
+    # From here on no file may grow beyond this.
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2, error
+    told = error.splitlines()[-1]
+    assert "File too large" in told
+    assert f"make room, then `recall resume {folder}` goes on" in told
+    assert "Traceback" not in error
+    trainer, complaints = go_on(folder)
+    assert complaints == []
+    run(trainer)
+    assert left_by(folder) == uninterrupted
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path):
+    folder = tmp_path / "run"
+    first = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)
+    wait_for(lambda: rows_in(folder), "a chunk")
+    second = recall_process("resume", str(folder))
+    _, error = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"is in use by process {first.pid} on " in error
+    first.kill()
+    first.communicate()
+    # The lock of a process that is gone holds nobody up.
+    assert json.loads((folder / "lock").read_text())["pid"] == first.pid
+    third = recall_process("resume", str(folder), "--quiet")
+    wait_for(
+        lambda: json.loads((folder / "lock").read_text() or "{}").get("pid") == third.pid, "it"
+    )
+    third.kill()
+    third.communicate()
+
+
+def described_by(folder, *arguments):
+    """What run.json says of `recall train` with these arguments."""
+    process = recall_process("train", "--out", str(folder), *arguments)
+    wait_for(lambda: size(folder / "run.json") or process.poll() is not None, "run.json")
+    process.kill()
+    process.communicate()
+    return json.loads((folder / "run.json").read_text())
+
+
+def test_the_small_fleet_on_the_command_line_is_the_small_fleet(tmp_path, finished):
+    """What the other tests here rest on."""
+    held = json.loads((finished / "run.json").read_text())
+    arguments = ("--sequence", SEQUENCE, "--seeds", "0", "1", *options())
+    described = described_by(tmp_path / "run", *arguments)
+    for key in ("method", "runs", "settings"):
+        assert described[key] == held[key]
+    assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco", "metaworld"}
+    assert described["machine"]["cores"] == os.cpu_count()
+    assert described["command"][1] == "train"
+
+
+def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_path):
+    config = tmp_path / "settings.toml"
+    config.write_text(
+        'sequence = "point-poor"\nseeds = [3, 4]\nsteps_per_task = 8000\nrandom_steps = 600\n'
+    )
+    arguments = ("--preset", "quick", "--config", str(config), "--steps-per-task", "9000")
+    described = described_by(tmp_path / "run", *arguments, "--seeds", "5", "--no-overlap")
+    schedule = described["settings"]["schedule"]
+    assert schedule["steps_per_task"] == 9000
+    assert schedule["random_steps"] == 600
+    assert schedule["update_after"] == PRESETS["quick"].settings["update_after"]
+    assert schedule["overlap"] is False
+    assert [(run["seed"], run["sequence"]) for run in described["runs"]] == [(5, "point-poor")]
+    assert described["method"]["batch_size"] == PRESETS["quick"].every_method["batch_size"]

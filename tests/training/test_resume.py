@@ -1,0 +1,219 @@
+"""A fleet that stops, however it stops, goes on as if it had not."""
+
+import json
+import os
+import random
+import shutil
+
+import pytest
+
+from recall.callbacks import Callback
+from recall.results.store import read
+from recall.training.checkpoint import NoCheckpointError
+from recall.training.trainer import Interrupted
+from tests.training.small_runs import (
+    CHANGES,
+    CrashAt,
+    CrashError,
+    go_on,
+    left_by,
+    run,
+    small_spec,
+    start,
+)
+
+EVENTS = 33  # that a callback of the small fleet is told of
+
+
+def test_the_small_fleet_does_all_there_is_to_do(finished):
+    results = read(finished)
+    assert results.outcome == {"schema": 1, "finished": True, "failed": {}}
+    steps = [record["step"] for record in results.evaluations]
+    assert sorted(set(steps)) == [150, 300, 450, 600]
+    # two runs, two tasks, two modes
+    assert len(steps) == 4 * 8
+    scored = [record for record in results.training if "best_head" in record]
+    assert [record["step"] for record in scored] == [300, 300]
+    learnt = [record for record in results.training if "loss_q" in record]
+    assert len(learnt) == 2 * 6
+    assert not (finished / "replay").exists()
+
+
+def test_a_finished_fleet_told_of_as_many_events_as_the_crashes_are_drawn_from(tmp_path):
+    counter = CrashAt(10**9)
+    run(start(small_spec(), tmp_path, counter))
+    assert 10**9 - counter.count == EVENTS
+
+
+@pytest.mark.parametrize("overlap", [True, False])
+def test_equal_fleets_leave_equal_bytes(tmp_path, uninterrupted, overlap):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        run(start(small_spec(overlap=overlap), folder))
+    one, two = map(left_by, folders)
+    assert one == two
+    assert (one == uninterrupted) == overlap
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("minutes", [1e-9, CHANGES["checkpoint_minutes"]])
+def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minutes, seed):
+    draw = random.Random(seed)
+    callback = CrashAt(draw.randint(1, EVENTS))
+    trainer = start(small_spec(checkpoint_minutes=minutes), tmp_path, callback)
+    with pytest.raises(CrashError):
+        run(trainer)
+    for _ in range(2):
+        trainer, complaints = go_on(tmp_path, CrashAt(draw.randint(1, EVENTS // 2)))
+        assert complaints == []
+        try:
+            run(trainer)
+            break
+        except CrashError:
+            pass
+    else:
+        run(go_on(tmp_path)[0])
+    assert left_by(tmp_path) == uninterrupted
+
+
+class StopAt(Callback):
+    """Asks to stop when a certain thing starts."""
+
+    def __init__(self, activity):
+        self.activity, self.trainer, self.finished = activity, None, []
+
+    def on_activity(self, what):
+        self.trainer.should_stop = lambda: self.activity in what
+
+    def on_evaluation(self, total_steps, records):
+        self.finished.append(total_steps)
+
+
+@pytest.mark.parametrize(("activity", "step"), [("evaluating", 150), ("scoring", 300)])
+def test_episodes_are_left_in_the_middle_and_played_again(tmp_path, uninterrupted, activity, step):
+    callback = StopAt(activity)
+    callback.trainer = start(small_spec(checkpoint_minutes=1.0), tmp_path, callback)
+    with pytest.raises(Interrupted, match=f"stopped at step {step} of 600; all is saved"):
+        run(callback.trainer)
+    assert step not in callback.finished or activity == "scoring"
+    run(go_on(tmp_path)[0])
+    assert left_by(tmp_path) == uninterrupted
+
+
+def special_spec(method):
+    """A sample kept of each task, or updates after its end; and a replay that is too small."""
+    special = {"clonex": {"memory_per_task": 60}, "packnet": {"retraining_updates": 15}}[method]
+    changes = {"checkpoint_minutes": 1e-9, "replay_capacity": 200} | special
+    return small_spec(method, seeds=(0,), **changes)
+
+
+def test_a_sample_of_old_tasks_and_a_replay_that_went_round_are_restored(tmp_path):
+    spec = special_spec("clonex")
+    run(start(spec, tmp_path / "whole"))
+    with pytest.raises(CrashError):
+        run(start(spec, tmp_path / "crashed", CrashAt(25)))
+    run(go_on(tmp_path / "crashed")[0])
+    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
+
+
+def test_retraining_is_left_in_the_middle_and_goes_on_there(tmp_path):
+    spec = special_spec("packnet")
+    run(start(spec, tmp_path / "whole"))
+    callback = StopAt("retraining")
+    callback.trainer = start(spec, tmp_path / "stopped", callback)
+    with pytest.raises(Interrupted, match="stopped at step 300 of 600; all is saved"):
+        run(callback.trainer)
+    trainer, _ = go_on(tmp_path / "stopped")
+    assert trainer.progress.retrained == 5
+    run(trainer)
+    assert left_by(tmp_path / "stopped") == left_by(tmp_path / "whole")
+
+
+def damaged_file(folder):
+    """The largest file of the newest checkpoint."""
+    newest = max(folder.glob("checkpoints/*"), key=lambda path: int(path.name))
+    return max(newest.rglob("*"), key=lambda path: path.is_file() * path.stat().st_size)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [truncate, flip, lambda path: path.unlink()])
+@pytest.mark.parametrize("crash_at", [8, 15])  # in the first task; just after its end
+def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(
+    tmp_path, uninterrupted, damage, crash_at
+):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(crash_at)))
+    damage(damaged_file(tmp_path))
+    trainer, complaints = go_on(tmp_path)
+    assert len(complaints) == 1
+    assert "cannot be used" in complaints[0]
+    run(trainer)
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_is(tmp_path):
+    """The end of a task makes its transitions useless to the newest checkpoint alone."""
+    spec = special_spec("clonex")
+    run(start(spec, tmp_path / "whole"))
+    with pytest.raises(CrashError):
+        run(start(spec, tmp_path / "crashed", CrashAt(15)))
+    truncate(damaged_file(tmp_path / "crashed"))
+    trainer, complaints = go_on(tmp_path / "crashed")
+    assert len(complaints) == 1
+    run(trainer)
+    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
+
+
+def test_facts_that_were_changed_are_noticed(tmp_path):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
+    newest = max(tmp_path.glob("checkpoints/*"), key=lambda path: int(path.name))
+    (path,) = [path for path in (newest / "metadata").rglob("*") if "updates" in _text(path)]
+    metadata = json.loads(path.read_text())
+    metadata["progress"]["updates"] += 1
+    path.write_text(json.dumps(metadata))
+    trainer, complaints = go_on(tmp_path)
+    trainer.close()
+    assert "not those that were saved" in complaints[0]
+
+
+def _text(path):
+    return path.read_text() if path.is_file() else ""
+
+
+def test_without_any_good_checkpoint_nothing_is_trained(tmp_path):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
+    for number in tmp_path.glob("checkpoints/*"):
+        shutil.rmtree(number / "arrays")
+    with pytest.raises(NoCheckpointError, match=r"no checkpoint in .* can be used: checkpoint"):
+        go_on(tmp_path)
+
+
+def test_lost_transitions_are_noticed(tmp_path, uninterrupted):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
+    # The newest checkpoint stands at three chunks, the one before at two.
+    log = tmp_path / "replay" / "task-0.rows"
+    os.truncate(log, log.stat().st_size // 2)
+    trainer, complaints = go_on(tmp_path)
+    assert "task-0.rows has 2 of 3 chunks: the rest is lost" in complaints[0]
+    run(trainer)
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_transitions_that_are_all_gone_are_not_made_up(tmp_path):
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
+    (tmp_path / "replay" / "task-0.rows").unlink()
+    with pytest.raises(NoCheckpointError, match="has 0 of 2 chunks: the rest is lost"):
+        go_on(tmp_path)

@@ -17,8 +17,8 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.optimise import statistics_of
 from recall.learn.state import LearnerState
+from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
 from recall.nets import adam
 from recall.nets.arrays import Array, Metrics
@@ -104,13 +104,13 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
         trainable, task = state.trainable, view.task
         actor = agent.method.actor_for_task(state.method_state, evaluated_actor(state), task)
-        statistics, sigma = statistics_of(agent, trainable)
+        scale = scale_of(agent, trainable)
         critic = take_heads(trainable.critic, task[None])
 
         def networks(observation: Array, action: Array) -> Stored:
             policy = agent.policy_of_task(actor, observation, task)
             q = agent.q(critic, observation, action, Rows(observation.shape[0]))
-            return Stored(policy, sigma[task] * q + statistics.mean[task])
+            return Stored(policy, scale.sigma[task] * q + scale.mean[task])
 
         return buffer.archive(replay, view, networks, agent.columns, key)
 
@@ -119,13 +119,11 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
 def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
-    """Start of a task: copy head `best_heads` [run] (-1: none) into `task`, ask the method."""
+    """Start a task: copy head `best_heads` [run] (-1: none) into `task`, reset optimisers."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
         state = copy_head(agent, state, best, task)
-        if agent.method.reset_optimiser:
-            state = reset_optimisers(state)
-        return agent.method.on_task_start(state, task)
+        return reset_optimisers(state) if agent.method.reset_optimiser else state
 
     return jax.vmap(one_run)(state, best_heads)
 
@@ -190,12 +188,6 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
         return reset_optimisers(state) if resets else state
 
     return jax.vmap(one_run)(state, replay)
-
-
-@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
-def end_retraining(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
-    """After the retraining updates: ask the method."""
-    return jax.vmap(agent.method.on_retraining_end, in_axes=(0, None))(state, task)
 
 
 def plasticity(

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 
 from recall.nets.arrays import Array
-from recall.nets.popart import Statistics
 
 
 def target(
@@ -58,8 +57,3 @@ def moments_by_head(values: Array, head: Array, heads: int) -> tuple[Array, Arra
     mean = jnp.sum(one_hot * values, axis=1) / safe
     variance = jnp.sum(one_hot * (values - mean[head]) ** 2, axis=1) / safe
     return mean, variance, count > 1
-
-
-def per_row(statistics: Statistics, sigma: Array, head: Array) -> tuple[Array, Array]:
-    """(mu, sigma) of each row's head, [batch]."""
-    return statistics.mean[head], sigma[head]

@@ -29,11 +29,11 @@ class Method:
     """A frozen container: settings first, then the functions that a method may override."""
 
     # What the registry and the reports say of it.
-    name: ClassVar[str] = "fine_tuning"
-    label: ClassVar[str] = "Fine-tuning"
-    summary: ClassVar[str] = "SAC on one task after the other, nothing done against forgetting."
-    reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021"
-    colour: ClassVar[str] = "#7f7f7f"
+    name: ClassVar[str] = "method"
+    label: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    reference: ClassVar[str] = ""
+    colour: ClassVar[str] = "#000000"
 
     sampling: Sampling = "new"
     """How rows are drawn: of the current task, new and old in balance, or of all that is stored."""
@@ -169,14 +169,6 @@ class Method:
         """Change the gradients; `gradients_for(weights)` gives those of other row weights."""
         return gradients, {}
 
-    def after_update(self, state: LearnerState) -> LearnerState:
-        """Put right what an update may not have touched."""
-        return state
-
-    def on_task_start(self, state: LearnerState, task: Array) -> LearnerState:
-        """Before the first step of `task` (after the copy of the best head, if any)."""
-        return state
-
     def on_task_end(
         self,
         agent: "Agent",
@@ -186,8 +178,4 @@ class Method:
         key: Array,
     ) -> LearnerState:
         """After the last update of `task`; `draw(size, key)` samples its transitions."""
-        return state
-
-    def on_retraining_end(self, state: LearnerState, task: Array) -> LearnerState:
-        """After the retraining updates, for methods that ask for them."""
         return state

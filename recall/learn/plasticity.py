@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.learn.agent import Agent
-from recall.learn.optimise import global_norm
+from recall.learn.clipping import global_norm
 from recall.learn.state import LearnerState
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import head_of

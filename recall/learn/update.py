@@ -1,4 +1,13 @@
-"""One update: sample a batch, differentiate the joint loss, apply the gradients.
+"""One update, as in the paper's Algorithm 1.
+
+    sample a batch           sample
+    targets                  bootstrapped_target
+    critics                  critic_loss
+    policy                   actor_loss
+    temperature              temperature_loss
+    the method's own terms   joint_loss: method.actor_loss, method.critic_loss
+    gradients                update: jax.grad of joint_loss, method.edit_gradients
+    optimiser step           recall.learn.optimise: clipping, Adam, PopArt, target networks
 
 Only the heads that the batch uses take part: the losses see just those, and only those are
 rewritten (recall.learn.optimise). The cost of an update grows with the heads in a batch, at most
@@ -12,10 +21,19 @@ import jax.numpy as jnp
 
 from recall.learn import losses, value_bounds
 from recall.learn.agent import Agent
-from recall.learn.optimise import apply_gradients, scale_of_loss, statistics_of
-from recall.learn.state import Forward, Gradients, LearnerState, Networks, TrainedParams
+from recall.learn.optimise import apply_gradients
+from recall.learn.state import (
+    Forward,
+    Gradients,
+    LearnerState,
+    Networks,
+    Trainable,
+    TrainedParams,
+)
+from recall.learn.target_scale import Scale, scale_of, scale_of_loss
 from recall.nets import gaussian
-from recall.nets.arrays import Array, Metrics
+from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
 from recall.nets.heads import one_trunk, put_heads, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView
@@ -57,68 +75,110 @@ def sample(
     return buffer.sample_balanced(replay, view, columns, method.batch_size, heads, bits)
 
 
+class Pass(NamedTuple):
+    """What the losses of one batch share."""
+
+    agent: Agent
+    batch: Batch
+    networks: Networks
+    weights: Array  # [batch] how much each row counts
+    head: Array  # [batch] which of the batch's heads a row belongs to
+    scale: Scale  # [batch] of the row's targets
+    alphas: Array  # [heads] temperatures, not differentiated
+
+
+def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
+    """Q_tau [batch]: reward and discounted soft value of the next state, within its bounds."""
+    agent, batch, head = run.agent, run.batch, run.head
+    policy = agent.policy(actor, batch.next_observation, batch.rows)
+    action, log_pi = gaussian.sample(policy, noise)
+    q = agent.q(run.networks.target, batch.next_observation, action, batch.rows)
+    target = losses.target(
+        batch.reward,
+        batch.terminated,
+        agent.settings.sac.discount,
+        q,
+        *run.scale,
+        run.alphas[head],
+        log_pi,
+    )
+    if not agent.settings.sac.bound_targets:
+        return target
+    low, high = bounds_of(agent, run.networks.rewards["heads"], run.alphas)
+    return jnp.clip(target, low[head], high[head])
+
+
+def critic_loss(run: Pass, critic: Params, target: Array) -> tuple[Array, Array]:
+    """L_Q,norm, and the normalised values [critic, batch] of the stored actions.
+
+    Where the method distils old critics, old rows have the values of the time as targets.
+    """
+    agent, batch = run.agent, run.batch
+    q = agent.q(critic, batch.observation, batch.action, batch.rows)
+    scale = scale_of_loss(agent, run.networks, target, run.head)
+    if agent.method.distils_critics and batch.stored is not None:
+        target = jnp.where(batch.new > 0, target, batch.stored.q)
+    return losses.q_loss(q, target, *scale, run.weights), q
+
+
+def actor_loss(
+    run: Pass, actor: Params, critic: Params, noise: Array
+) -> tuple[Array, Gaussian, Array]:
+    """L_pi,norm, the policies of all rows, and the log probability [batch] of their actions."""
+    agent, batch = run.agent, run.batch
+    policy = agent.policy(actor, batch.observation, batch.rows)
+    action, log_pi = gaussian.sample(policy, noise)
+    q = agent.q(critic, batch.observation, action, batch.rows)
+    return losses.policy_loss(q, run.alphas[run.head], log_pi, run.weights), policy, log_pi
+
+
+def temperature_loss(run: Pass, log_alpha: Array, log_pi: Array) -> Array:
+    """L_alpha, over new rows alone unless sampling is uniform."""
+    batch, uniform = run.batch, run.agent.method.sampling == "uniform"
+    # A product with one-hot rows, not an index: its gradient adds up in a fixed order on a GPU.
+    one_hot = jax.nn.one_hot(run.head, batch.heads.shape[0])
+    weights = run.weights if uniform else batch.new / batch.new.sum()
+    return losses.alpha_loss(one_hot @ log_alpha, log_pi, run.agent.target_entropy, weights)
+
+
 def joint_loss(
     agent: Agent,
     trained: TrainedParams,
-    part: Networks,
+    networks: Networks,
     method_state: Any,
     batch: Batch,
     weights: Array,
-    drawn: UpdateNoise,
+    noise: UpdateNoise,
 ) -> tuple[Array, tuple[Forward, Metrics]]:
     """L_Q,norm + L_pi,norm + L_alpha + the method's terms, all from the same parameters.
 
-    `trained` holds what is differentiated, `part` the rest; each term reaches its own parameters
-    alone, so one backward pass gives all gradients.
+    `trained` holds what is differentiated, `networks` the rest; each term reaches its own
+    parameters alone, so one backward pass gives all gradients.
     """
-    sac, method = agent.settings.sac, agent.method
-    noise_next, noise = drawn.noise
-    head, rows = batch.head_of_row(), batch.rows
-    statistics, sigma = statistics_of(agent, part)
-    mean_row, sigma_row = losses.per_row(statistics, sigma, head)
-    alphas = jax.lax.stop_gradient(jnp.exp(trained.log_alpha["heads"]))
-    alpha = alphas[head]
-    actor = method.actor_for_training(trained.actor, drawn.key)
+    method, head = agent.method, batch.head_of_row()
+    log_alpha = trained.log_alpha["heads"]
+    scale = scale_of(agent, networks).of_rows(head)
+    alphas = jax.lax.stop_gradient(jnp.exp(log_alpha))
+    run = Pass(agent, batch, networks, weights, head, scale, alphas)
+    actor = method.actor_for_training(trained.actor, noise.key)
     frozen_actor, frozen_critic = jax.lax.stop_gradient(
         (one_trunk(actor), one_trunk(trained.critic))
     )
+    noise_next, noise_now = noise.noise
 
-    next_policy = agent.policy(frozen_actor, batch.next_observation, rows)
-    next_action, next_log_pi = gaussian.sample(next_policy, noise_next)
-    target_q = agent.q(part.target, batch.next_observation, next_action, rows)
-    target = losses.target(
-        batch.reward, batch.terminated, sac.discount,
-        target_q, mean_row, sigma_row, alpha, next_log_pi,
-    )  # fmt: skip
-    if sac.bound_targets:
-        low, high = bounds_of(agent, part.rewards["heads"], alphas)
-        target = jnp.clip(target, low[head], high[head])
-    learnt = target  # by the critics
-    if method.distils_critics and batch.stored is not None:
-        learnt = jnp.where(batch.new > 0, target, batch.stored.q)
-
-    q = agent.q(trained.critic, batch.observation, batch.action, rows)
-    policy = agent.policy(actor, batch.observation, rows)
-    action, log_pi = gaussian.sample(policy, noise)
-    policy_q = agent.q(frozen_critic, batch.observation, action, rows)
+    target = bootstrapped_target(run, frozen_actor, noise_next)
+    loss_q, q = critic_loss(run, trained.critic, target)
+    loss_pi, policy, log_pi = actor_loss(run, actor, frozen_critic, noise_now)
+    loss_alpha = temperature_loss(run, log_alpha, log_pi)
 
     forward = Forward(batch, policy, q, target)
-    loss_scale = scale_of_loss(agent, statistics, sigma, target, head)
-    loss_q = losses.q_loss(q, learnt, *loss_scale, weights)
-    loss_pi = losses.policy_loss(policy_q, alpha, log_pi, weights)
-    # A product with one-hot rows, not an index: its gradient adds up in a fixed order on a GPU.
-    one_hot = jax.nn.one_hot(head, batch.heads.shape[0])
-    alpha_weights = weights if method.sampling == "uniform" else batch.new / batch.new.sum()
-    loss_alpha = losses.alpha_loss(
-        one_hot @ trained.log_alpha["heads"], log_pi, agent.target_entropy, alpha_weights
-    )
     extra_pi, metrics_pi = method.actor_loss(agent, method_state, trained.actor, forward)
     extra_q, metrics_q = method.critic_loss(agent, method_state, trained.critic, forward)
     metrics = {
         "loss_q": loss_q,
         "loss_pi": loss_pi,
         "loss_alpha": loss_alpha,
-        "by_head": _by_head(batch, jnp.mean(q, axis=0) * sigma_row + mean_row, -log_pi),
+        "by_head": _by_head(batch, jnp.mean(q, axis=0) * scale.sigma + scale.mean, -log_pi),
     }
     total = loss_q + loss_pi + loss_alpha + extra_pi + extra_q
     return total, (forward, metrics | metrics_pi | metrics_q)
@@ -148,54 +208,70 @@ def update(
     view: ReplayView,
     groups: int,
     number: Array,
-    drawn: UpdateNoise,
+    noise: UpdateNoise,
 ) -> tuple[LearnerState, Metrics]:
-    """Update `number` of one run."""
+    """Carry out update `number` of one run: the inner loop of the paper's Algorithm 1."""
     method = agent.method
-    batch = sample(agent, replay, view, groups, number, drawn.rows)
-    # What is differentiated and read; optimisers and targets move in the whole state below.
-    part = take_heads(Networks.of(state.trainable), batch.heads).in_blocks(batch.rows)
-    rewards = value_bounds.widen(part.rewards["heads"], batch.reward, batch.head_of_row())
-    part = part._replace(rewards={"heads": rewards})
+    batch = sample(agent, replay, view, groups, number, noise.rows)
+    networks = _networks_of(state.trainable, batch)
     weights = method.row_weights(batch, view.task)
 
     def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
         def loss(trained: TrainedParams) -> tuple[Array, tuple[Forward, Metrics]]:
-            return joint_loss(agent, trained, part, state.method_state, batch, weights, drawn)
+            return joint_loss(agent, trained, networks, state.method_state, batch, weights, noise)
 
-        return jax.grad(loss, has_aux=True)(TrainedParams(part.actor, part.critic, part.log_alpha))
+        trained = TrainedParams(networks.actor, networks.critic, networks.log_alpha)
+        return jax.grad(loss, has_aux=True)(trained)
 
     gradients, (forward, metrics) = gradients_for(weights)
     gradients, edited = method.edit_gradients(
         state.method_state, gradients, batch, lambda weights: gradients_for(weights)[0]
     )
     trainable, norms = apply_gradients(agent, state.trainable, gradients, forward)
-    seen = jax.tree.map(
-        lambda leaf, value: put_heads(leaf, value, batch.heads), trainable.rewards["heads"], rewards
-    )
-    trainable = trainable._replace(rewards={"heads": seen})
+    trainable = _with_rewards(trainable, networks, batch)
     finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
-    state = method.after_update(state._replace(trainable=trainable, failed_at=failed_at))
-    by_head = metrics.pop("by_head")
+    state = state._replace(trainable=trainable, failed_at=failed_at)
+    return state, _by_task(agent, metrics, batch) | edited | norms
+
+
+def _networks_of(trainable: Trainable, batch: Batch) -> Networks:
+    """Return what the losses read, with the batch's heads alone and its rewards seen."""
+    networks = take_heads(Networks.of(trainable), batch.heads).in_blocks(batch.rows)
+    seen = value_bounds.widen(networks.rewards["heads"], batch.reward, batch.head_of_row())
+    return networks._replace(rewards={"heads": seen})
+
+
+def _with_rewards(trainable: Trainable, networks: Networks, batch: Batch) -> Trainable:
+    """Return the state with the range of rewards that the batch has widened."""
+    rewards = jax.tree.map(
+        lambda leaf, value: put_heads(leaf, value, batch.heads),
+        trainable.rewards["heads"],
+        networks.rewards["heads"],
+    )
+    return trainable._replace(rewards={"heads": rewards})
+
+
+def _by_task(agent: Agent, metrics: Metrics, batch: Batch) -> Metrics:
+    """Return the metrics with those of each head as arrays [task], NaN for tasks without rows."""
+    q_value, entropy = metrics.pop("by_head")
     none = jnp.full(agent.tasks, jnp.nan)
-    metrics |= {
-        "q_value": put_heads(none, by_head[0], batch.heads),
-        "entropy": put_heads(none, by_head[1], batch.heads),
+    return metrics | {
+        "q_value": put_heads(none, q_value, batch.heads),
+        "entropy": put_heads(none, entropy, batch.heads),
     }
-    return state, metrics | edited | norms
 
 
 def describe(agent: Agent, state: LearnerState) -> Metrics:
     """Metrics of the state itself, as opposed to one update, [task] each."""
-    statistics, sigma = statistics_of(agent, state.trainable)
+    scale = scale_of(agent, state.trainable)
     alpha = jnp.exp(state.trainable.log_alpha["heads"])
     bounds = bounds_of(agent, state.trainable.rewards["heads"], alpha)
     low, high = (jnp.where(jnp.isfinite(bound), bound, jnp.nan) for bound in bounds)
     return {
         "alpha": alpha,
-        "mu": statistics.mean,
-        "sigma": sigma,
+        "mu": scale.mean,
+        "sigma": scale.sigma,
         "q_lowest": low,
         "q_highest": high,
     }

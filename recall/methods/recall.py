@@ -12,6 +12,22 @@ the task ended in place of bootstrapped targets. The paper bootstraps there too;
 collected for an old task, so the pessimism of the two critics' minimum is never corrected, and the
 values sink (docs/learning.md).
 
+Algorithm 1 of the paper, line by line:
+
+    choose the best old head, copy it     recall.training.evaluation.score_heads, best_heads;
+                                          recall.learn.fleet.copy_head
+    collect with the policy, append       recall.collect.worker, recall.replay.history
+    sample D_new and D_old                recall.replay.buffer.sample_balanced
+    normalised targets                    recall.learn.update.bootstrapped_target,
+                                          recall.learn.target_scale.scale_of_loss
+    L_Q,norm and L_pi,norm                recall.learn.update.critic_loss, actor_loss
+    L_alpha                               recall.learn.update.temperature_loss
+    L_pi,distill                          Recall.actor_loss
+    statistics, outputs preserved         recall.learn.target_scale.move_statistics,
+                                          recall.nets.popart.preserve_outputs
+    target networks                       recall.nets.polyak, in recall.learn.optimise
+    end of a task: D_new joins D_old      recall.learn.fleet.archive, with policy and values
+
 The three switches are the paper's ablation: without normalisation and distillation it is plain
 experience replay with a best-return start.
 """

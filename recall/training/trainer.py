@@ -243,10 +243,6 @@ class Trainer:
         while self.progress.retrained < updates:
             self.learn()
             self.progress.retrained += self.spec.settings.learner.updates_per_burst
-            if self.progress.retrained >= updates:  # before it can be saved as done
-                self.state = reshard(
-                    fleet.end_retraining(self.agent, self.state, as_argument(self.task))
-                )
             # No chunk is collected meanwhile, so without waiting all bursts would be queued.
             jax.block_until_ready(self.state)
             self._save_if_due()

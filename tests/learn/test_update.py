@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.learn.optimise import global_norm
+from recall.learn.clipping import global_norm
 from recall.learn.state import Forward
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian

@@ -108,7 +108,6 @@ class SmallFleet:
         self.state = fleet.end_task(self.agent, self.state, self.replay, self.view())
         if self.method.retraining_updates and self.task < TASKS - 1:
             self.burst()
-            self.state = fleet.end_retraining(self.agent, self.state, jnp.asarray(self.task))
         if self.method.stores_old_data() and self.task < TASKS - 1:
             if self.method.collects == "current":
                 self.replay = fleet.archive(self.agent, self.state, self.replay, self.view())

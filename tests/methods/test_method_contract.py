@@ -165,6 +165,13 @@ def test_the_papers_settings_are_the_defaults():
 
 
 def test_fine_tuning_is_the_defaults():
-    assert METHODS["fine_tuning"] is Method
-    for field in dataclasses.fields(Method):
-        assert getattr(Method(), field.name) == field.default
+    own = {name for name in vars(METHODS["fine_tuning"]) if not name.startswith("_")}
+    assert own == {"name", "label", "summary", "reference", "colour"}
+    assert dataclasses.asdict(METHODS["fine_tuning"]()) == dataclasses.asdict(Method())
+
+
+def test_every_method_says_for_itself_what_it_is():
+    for said in ("name", "label", "summary", "reference", "colour"):
+        assert all(said in vars(method) for method in METHODS.values()), said
+        if said in ("name", "label"):
+            assert len({getattr(method, said) for method in METHODS.values()}) == len(METHODS)

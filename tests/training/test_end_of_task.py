@@ -21,11 +21,12 @@ END = 300  # of the first task, in steps
 
 @dataclass(frozen=True)
 class HalvingPackNet(PackNet):
-    """PackNet that halves the actor's shared weights after retraining."""
+    """PackNet that also halves the actor's shared weights at the end of a task."""
 
     name: ClassVar[str] = "halving_packnet"
 
-    def on_retraining_end(self, state, task):
+    def on_task_end(self, agent, state, task, draw, key):
+        state = super().on_task_end(agent, state, task, draw, key)
         actor = state.trainable.actor
         halved = actor | {"trunk": 0.5 * actor["trunk"]}
         return state._replace(trainable=state.trainable._replace(actor=halved))

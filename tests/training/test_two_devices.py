@@ -36,7 +36,7 @@ def alike(mine: Any, other: Any) -> bool:
     if isinstance(other, list):
         return len(mine) == len(other) and all(map(alike, mine, other))
     if isinstance(other, float):
-        return math.isclose(mine, other, rel_tol=1e-3, abs_tol=1e-4)
+        return math.isclose(mine, other, rel_tol=1e-2, abs_tol=1e-3)
     return mine == other
 
 

@@ -1,15 +1,15 @@
-"""What the user sees when a value cannot be used: the value, the reason, the way out."""
+"""Exceptions for values that cannot be used. Messages give the value, the reason and a fix."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class RecallError(Exception):
-    """Something a user can mend; the command line prints it without a traceback."""
+    """Base class of errors that a user can fix; the command line prints no traceback for them."""
 
 
 class UnknownNameError(RecallError, ValueError):
-    """A name that stands for nothing, with the valid names and the nearest of them."""
+    """Unknown name. The message lists the valid names and suggests the nearest one."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
         names = list(valid)
@@ -21,4 +21,4 @@ class UnknownNameError(RecallError, ValueError):
 
 
 class BadValueError(RecallError, ValueError):
-    """A value of the right kind that cannot be used here."""
+    """Value of the right type that cannot be used here."""

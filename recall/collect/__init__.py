@@ -1,1 +1,1 @@
-"""Collecting: worker processes that roll chunks and episodes with a NumPy copy of the actor."""
+"""Collection: worker processes that roll out chunks and episodes with a NumPy copy of the actor."""

@@ -1,4 +1,4 @@
-"""Chunks one at a time: ordered ahead, waited for when needed, kept in checkpoints meanwhile."""
+"""Chunks of a fleet, one at a time: ordered in advance, awaited on demand, and checkpointed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from recall.collect.pool import ChunkRequest, Pool
 from recall.worlds.episodes import Outcome
 from recall.worlds.simulator import Array
 
-Ended = list[tuple[int, int, Outcome]]  # the episodes that ended, with run and position
+Ended = list[tuple[int, int, Outcome]]  # episodes that ended: (run, position, outcome)
 
 
 class Chunks:
-    """The chunk that comes next: not ordered, being rolled, or waiting."""
+    """The next chunk, which is either not ordered, being rolled out, or waiting to be taken."""
 
     def __init__(self, pool: Pool):
         self._pool = pool
@@ -22,11 +22,11 @@ class Chunks:
 
     @property
     def ordered(self) -> bool:
-        """Whether there is one on its way."""
+        """Return True if a chunk is being rolled out or waiting."""
         return self._rolling or self._waiting is not None
 
     def order(self, requests: Sequence[ChunkRequest]) -> None:
-        """Let the workers roll the next chunk."""
+        """Have the workers roll out the next chunk."""
         self._pool.order_chunk(requests)
         self._rolling = True
 
@@ -37,14 +37,14 @@ class Chunks:
             self._rolling = False
 
     def take(self) -> tuple[Array, Ended]:
-        """Rows [run, part, chunk, columns] of the ordered chunk, and the episodes that ended."""
+        """Return the ordered chunk: rows [run, part, chunk, columns] and the ended episodes."""
         self.settle()
         assert self._waiting is not None, "no chunk was ordered"
         taken, self._waiting = self._waiting, None
         return taken
 
     def saved(self) -> tuple[dict[str, Array], list[Any] | None]:
-        """What a checkpoint must hold, workers being idle: arrays, and plain data."""
+        """Return the state for a checkpoint: arrays, and plain data. The workers must be idle."""
         arrays = {"states": self._pool.states(), "rows": np.zeros_like(self._pool.shared["rows"])}
         if self._waiting is None:
             return arrays, None
@@ -52,7 +52,7 @@ class Chunks:
         return arrays | {"rows": rows}, [[run, at, *outcome] for run, at, outcome in ended]
 
     def restore(self, arrays: dict[str, Array], ended: list[Any] | None) -> None:
-        """Go on from what `saved` gave."""
+        """Restore the state that `saved` returned."""
         self._pool.set_states(arrays["states"])
         self._waiting = None
         if ended is not None:

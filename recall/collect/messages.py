@@ -1,4 +1,4 @@
-"""What the pool asks of its workers: plain data, one message each."""
+"""Messages from the pool to its workers, as plain data."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
 
-# Random streams: (seed, domain, ...). Numbers belong to a seed, a task and a step, never to a
-# worker, so results do not depend on how many workers there are.
+# Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
+# the worker, so results do not depend on the number of workers.
 ACTIONS, TRAINING, EVALUATION, SCORING = range(4)
 
 
 class RunTasks(NamedTuple):
-    """What a worker must know of a run: its seed and the tasks of its sequence."""
+    """Seed of a run and the tasks of its sequence: all that a worker needs to know about it."""
 
     seed: int
     tasks: tuple[Any, ...]  # names, or callables that make a Gymnasium environment
@@ -20,7 +20,7 @@ class RunTasks(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker."""
+    """First message to a worker, which describes the fleet and the shared memory."""
 
     runs: tuple[RunTasks, ...]  # of the whole fleet
     world: WorldSettings
@@ -32,10 +32,10 @@ class Setup:
 
 @dataclass(frozen=True)
 class Begin:
-    """Take up the tasks at these positions in some runs, and leave all others.
+    """Order to build the environments of the tasks at `positions` in `runs`, and close all others.
 
-    The `fresh` ones start from their beginning, the others go on from the shared states. A task's
-    place among the positions is its place in those.
+    The tasks in `fresh` start a new episode; the others continue from the shared states. The index
+    of a task in `positions` is its index in the shared states.
     """
 
     positions: tuple[int, ...]
@@ -44,16 +44,16 @@ class Begin:
 
 
 class Part(NamedTuple):
-    """One task's part of a chunk."""
+    """Part of a chunk that belongs to one task."""
 
     position: int
-    first_step: int  # steps of the run on this task that came before
+    first_step: int  # number of earlier steps of the run on this task
     uniform: bool
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Roll these parts in all runs the worker has; part i with policies i, into rows i."""
+    """Order to roll out these parts in all runs of the worker: part i with policy i into rows i."""
 
     parts: tuple[Part, ...]
 
@@ -69,13 +69,13 @@ class Episode(NamedTuple):
 
 @dataclass(frozen=True)
 class Play:
-    """Play these episodes with the evaluation policies and report how they ended."""
+    """Order to play these episodes with the evaluation policies and report their results."""
 
     episodes: tuple[Episode, ...]
 
 
 class EpisodeResult(NamedTuple):
-    """How an episode ended."""
+    """Result of one episode."""
 
     episode_return: float
     success: bool

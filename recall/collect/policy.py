@@ -1,6 +1,6 @@
-"""The actor in NumPy: what a worker acts with. No JAX here: workers start fast and stay small.
+"""The actor in NumPy, with which workers act. Without JAX, workers start fast and stay small.
 
-A policy travels as one flat float32 vector, layer after layer in the order of `layer_shapes`.
+A policy is sent as one flat float32 vector, layer after layer in the order of `layer_shapes`.
 """
 
 import math
@@ -10,14 +10,14 @@ import numpy as np
 
 Array = np.ndarray
 
-# As recall.nets.gaussian and flax's LayerNorm; a test holds the two actors equal.
+# The values of recall.nets.gaussian and flax's LayerNorm; a test checks that both actors agree.
 _LOG_STD_MIN, _LOG_STD_MAX = -20.0, 2.0
 _NORM_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
 class PolicyShape:
-    """The actor's shape: one trunk and one head, as a single stack of layers."""
+    """Shape of the actor: one trunk and one head, as a single stack of layers."""
 
     observation_size: int
     action_size: int
@@ -26,11 +26,11 @@ class PolicyShape:
     shared_layers: int = 0
 
     def layer_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes in the order of the flat vector, as recall.learn.fleet lays it out.
+        """Return the layers' shapes in the order of the flat vector of recall.learn.fleet.
 
-        The trunk, then the head: in each the hidden layers it has, then the LayerNorm that
-        follows the first layer if that is among them, each with its bias before its kernel or
-        scale. The output comes last.
+        The trunk comes first, then the head. Each consists of its hidden layers, then the
+        LayerNorm of the first layer if it contains that layer; biases come before kernels and
+        scales. The output layer comes last.
         """
         hidden: dict[str, tuple[int, ...]] = {}
         inputs = self.observation_size
@@ -47,12 +47,12 @@ class PolicyShape:
 
     @property
     def size(self) -> int:
-        """Numbers in the flat vector."""
+        """Length of the flat vector."""
         return sum(int(np.prod(shape)) for shape in self.layer_shapes().values())
 
 
 class NumpyPolicy:
-    """Acts from a flat vector; `load` points it at another one."""
+    """Policy that acts with the parameters of a flat vector; `load` switches to another vector."""
 
     def __init__(self, shape: PolicyShape, vector: Array):
         self._shape = shape
@@ -60,7 +60,10 @@ class NumpyPolicy:
         self.load(vector)
 
     def load(self, vector: Array) -> None:
-        """Use the parameters in `vector` [size]; a view, so keep it unchanged while acting."""
+        """Use the parameters in `vector` [size].
+
+        The policy keeps views of the vector, which must not change while the policy acts.
+        """
         layers: dict[str, Array] = {}
         start = 0
         for name, shape in self._shape.layer_shapes().items():
@@ -75,11 +78,11 @@ class NumpyPolicy:
         self._out = layers["out_bias"], layers["out_kernel"]
 
     def outputs(self, observation: Array) -> tuple[Array, Array]:
-        """Mean and log std before tanh, each [act], of one observation [obs]."""
+        """Return mean and log std before tanh, each [act], for one observation [obs]."""
         (first_bias, first_kernel), *others = self._hidden
         norm_bias, norm_scale = self._norm
         out_bias, out_kernel = self._out
-        # In place and with few calls: for one row the calls cost as much as the products.
+        # In place and with few calls: for one row, the calls cost as much as the products.
         x = np.dot(observation.astype(np.float32), first_kernel)
         x += first_bias
         x -= np.add.reduce(x) / np.float32(x.size)
@@ -97,7 +100,7 @@ class NumpyPolicy:
         return out[:act], np.minimum(np.maximum(out[act:], _LOG_STD_MIN), _LOG_STD_MAX)
 
     def act(self, observation: Array, noise: Array | None) -> Array:
-        """An action in (-1, 1); without noise the mean's."""
+        """Return an action in (-1, 1); without noise, it is the tanh of the mean."""
         mean, log_std = self.outputs(observation)
         if noise is None:
             return np.tanh(mean)

@@ -1,9 +1,9 @@
-"""The pool: workers, the memory they share with the parent, and orders to them.
+"""Pool of workers: the memory they share with the parent, and the orders sent to them.
 
-A worker that dies is started again, put back to where the chunk began, and given the same order:
-the random numbers are the same, so is what it rolls. The parent reads the shared rows only when
-every worker has answered. The shared memory is an unlinked file, so the kernel takes it back on
-every way out, a kill included.
+A worker that dies is restarted, put back to the state at the start of the chunk, and given the same
+order. Its random numbers are the same, so it collects the same transitions. The parent reads the
+shared rows only after every worker has answered. The shared memory is an unlinked file, so the
+kernel frees it however the process ends, even if it is killed.
 """
 
 import mmap
@@ -37,28 +37,28 @@ from recall.worlds.simulator import Array
 
 _RESTARTS_PER_ORDER = 3
 _POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 1.0  # for workers to end by themselves
+_PATIENCE_SECONDS = 1.0  # time that workers have to exit by themselves
 
 
-class Abandoned(Exception):  # noqa: N818  (nothing is wrong)
-    """Episodes were left in the middle because the pool's owner wants to stop."""
+class Abandoned(Exception):  # noqa: N818  (not an error)
+    """Signal that episodes were interrupted because the pool's owner wants to stop."""
 
 
 class ChunkRequest(NamedTuple):
-    """What is requested of one task in a chunk."""
+    """Request to collect for one task in a chunk."""
 
     position: int
-    first_step: int  # steps of each run on this task that came before
-    policies: Array | None  # [run, size]; None acts uniformly
+    first_step: int  # number of earlier steps of each run on this task
+    policies: Array | None  # [run, size]; None means uniformly random actions
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """Return False: the default for callers that never stop early."""
     return False
 
 
 class Pool:
-    """Workers for a fleet. Orders one thing at a time: a chunk, or episodes."""
+    """Workers of a fleet. They carry out one order at a time: a chunk, or episodes."""
 
     def __init__(
         self,
@@ -72,9 +72,11 @@ class Pool:
         most_at_once: int = 1,
         most_played: int = 1,
     ):
-        """At most `most_at_once` tasks are rolled in a chunk, and `most_played` stand ready.
+        """Allocate the shared memory and start the workers.
 
-        `should_stop` is asked while episodes are played; if true they are abandoned.
+        A chunk contains at most `most_at_once` tasks, and environments of at most `most_played`
+        tasks exist at a time. `should_stop` is polled while episodes are played; if it returns
+        True, they are abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
         count = len(runs)
@@ -95,16 +97,16 @@ class Pool:
         memory = mmap.mmap(self._memory_file.fileno(), total)
         self.shared = map_arrays(memory, offsets)
         self._should_stop = should_stop
-        self._positions: tuple[int, ...] = ()  # of the tasks that environments are in
+        self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self.restarts = 0
         self._processes = [WorkerProcess(part) for part in runs_of_workers(count, max(workers, 1))]
         for process in self._processes:
             process.launch(self._setup, self._memory_file.fileno())
 
     def begin(self, positions: Sequence[int], fresh: Sequence[int]) -> None:
-        """Take up the tasks at `positions` in every run, and leave all others.
+        """Build the environments of the tasks at `positions` in every run, and close all others.
 
-        The `fresh` ones start from their beginning, the others go on from the states.
+        The tasks in `fresh` start a new episode; the others continue from the shared states.
         """
         self._positions = ()
         for process in self._with_runs():
@@ -114,7 +116,7 @@ class Pool:
         self._commit()
 
     def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
-        """Start a chunk of every wanted task in every run."""
+        """Start a chunk of every requested task in every run."""
         for number, each in enumerate(requests):
             if each.policies is not None:
                 self.shared["policy"][:, number] = each.policies
@@ -125,9 +127,9 @@ class Pool:
             process.send(Chunk(parts))
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
-        """The ordered chunk: rows [run, part, chunk, columns], and the episodes that ended in it.
+        """Wait for the ordered chunk and return its rows and the episodes that ended in it.
 
-        Episodes come with their run and their task's position.
+        Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
         """
         answers = self._answers(self._with_runs())
         self._commit()
@@ -136,11 +138,11 @@ class Pool:
         return self.shared["rows"].copy(), ended
 
     def states(self) -> Array:
-        """[run, place, state] of the environments, where the next chunk will start."""
+        """Return the environment states [run, place, state] from which the next chunk starts."""
         return self.shared["state"].copy()
 
     def set_states(self, states: Array) -> None:
-        """What tasks that are not begun afresh go on from."""
+        """Set the states from which `begin` continues tasks that are not fresh."""
         self.shared["state"][:] = states
 
     def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
@@ -156,7 +158,7 @@ class Pool:
         return [result for answer in answers for result in answer]
 
     def process_ids(self) -> list[int]:
-        """Of the workers."""
+        """Return the process ids of the workers."""
         return [process.process.pid for process in self._processes]
 
     def close(self) -> None:
@@ -178,7 +180,10 @@ class Pool:
     def _answers(
         self, busy: list[WorkerProcess], should_stop: Callable[[], bool] = never
     ) -> list[Any]:
-        """Everyone's answer, in order; the dead are restarted and asked again."""
+        """Return the answers of all busy workers, in order.
+
+        Workers that die are restarted and given their order again.
+        """
         answers: dict[int, Any] = {}
         restarts = [0] * len(busy)
         while len(answers) < len(busy):
@@ -197,9 +202,9 @@ class Pool:
         return [answers[index] for index in range(len(busy))]
 
     def _restart(self, process: WorkerProcess, error: WorkerDiedError) -> None:
-        """A new process in the old one's place, in the same state, with the same order.
+        """Start a new process in place of a dead one, in the same state and with the same order.
 
-        If it dies on the way, that is noticed when its answer is awaited.
+        If it dies during this, that is noticed when its answer is awaited.
         """
         self.restarts += 1
         order = process.order
@@ -211,15 +216,15 @@ class Pool:
 
 
 def default_workers() -> int:
-    """One per core."""
+    """Return the default number of workers, one per core."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
-    """Which runs each worker rolls.
+    """Return the runs of each worker.
 
-    As many workers as it takes for the busiest to have no more runs than it must; those left over
-    leave their cores to the learner, and still play episodes.
+    Only as many workers get runs as are needed to minimise the runs of the busiest worker. The
+    others have none and leave their cores to the learner, but still play episodes.
     """
     busy = -(-runs // -(-runs // workers))
     parts = [tuple(part.tolist()) for part in np.array_split(np.arange(runs), busy)]
@@ -227,7 +232,7 @@ def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
 
 
 def _memory_folder() -> str | None:
-    """Memory-backed where the system has it."""
+    """Return a memory-backed folder if the system has one, else None."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 

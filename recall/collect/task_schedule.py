@@ -1,11 +1,11 @@
-"""The task schedule: which tasks a run collects for, chunk by chunk, and how much of each.
+"""Task schedule: for which tasks a run collects, chunk by chunk, and how much for each.
 
-    current   one task after the other, each for its own stage (continual learning)
-    seen      the same, and beside every chunk of the current task one of each task before it
-    all       one long stage in which the chunks go round all tasks (multi-task learning)
+    current   one task after the other, each in its own stage (continual learning)
+    seen      as `current`, but every chunk also has a part for each earlier task
+    all       one long stage in which the chunks cycle through all tasks (multi-task learning)
 
-A task schedule is arithmetic on the number of steps of a run, so that nothing of it has to be
-saved. Steps are those of the tasks in training: what `seen` collects of old tasks comes on top.
+A task schedule is a function of a run's number of steps, so it has no state to save. Only steps of
+the tasks in training count: the steps that `seen` collects for old tasks are additional.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Collects = Literal["current", "seen", "all"]
 
 @dataclass(frozen=True)
 class TaskSchedule:
-    """Positions in the sequence, as functions of the stage and of a run's steps in all."""
+    """Positions in the sequence as functions of the stage and of a run's total steps."""
 
     collects: Collects
     tasks: int
@@ -25,55 +25,55 @@ class TaskSchedule:
 
     @property
     def stages(self) -> int:
-        """Parts of a run between which the tasks in training change."""
+        """Number of stages: parts of a run between which the tasks in training change."""
         return 1 if self.collects == "all" else self.tasks
 
     @property
     def steps_per_stage(self) -> int:
-        """Steps of each run in each stage."""
+        """Number of steps of each run in each stage."""
         return self.tasks * self.steps_per_task // self.stages
 
     @property
     def total_steps(self) -> int:
-        """Steps of each run in all."""
+        """Total number of steps of each run."""
         return self.tasks * self.steps_per_task
 
     def steps_at(self, stage: int, steps: int) -> int:
-        """Steps of a run in all, when it has gone `steps` of a stage."""
+        """Return a run's total steps after `steps` steps of a stage."""
         return stage * self.steps_per_stage + steps
 
     @property
     def most_at_once(self) -> int:
-        """Tasks in one chunk, at most."""
+        """Maximum number of tasks in one chunk."""
         return self.tasks if self.collects == "seen" else 1
 
     @property
     def most_played(self) -> int:
-        """Tasks whose environments stand ready at once, at most."""
+        """Maximum number of tasks whose environments exist at the same time."""
         return 1 if self.collects == "current" else self.tasks
 
     def learnt(self, stage: int) -> tuple[int, ...]:
-        """The tasks that a stage is there to learn."""
+        """Return the tasks that are learnt in a stage."""
         return tuple(range(self.tasks)) if self.collects == "all" else (stage,)
 
     def current(self, stage: int) -> int:
-        """The task whose transitions are D_new; those of the others are D_old."""
+        """Return the task whose transitions are D_new; those of the other tasks are D_old."""
         return self.learnt(stage)[-1]
 
     def played(self, stage: int) -> tuple[int, ...]:
-        """The tasks whose environments stand ready in a stage."""
+        """Return the tasks whose environments exist in a stage."""
         if self.collects == "seen":
             return tuple(range(min(stage + 1, self.tasks)))
         return self.learnt(stage)
 
     def chunk(self, stage: int, total_steps: int) -> tuple[int, ...]:
-        """The tasks of the chunk that follows a run's first `total_steps` steps."""
+        """Return the tasks of the chunk that follows a run's first `total_steps` steps."""
         if self.collects == "all":
             return (total_steps // self.chunk_steps % self.tasks,)
         return self.played(stage)
 
     def collected(self, position: int, total_steps: int) -> int:
-        """Transitions collected of a task within a run's first `total_steps` steps."""
+        """Return how many transitions of a task a run has after its first `total_steps` steps."""
         if self.collects == "all":
             rounds, rest = divmod(total_steps // self.chunk_steps, self.tasks)
             return (rounds + (position < rest)) * self.chunk_steps

@@ -1,4 +1,4 @@
-"""A transition as one row of float32 numbers: what worlds write and replay reads."""
+"""Layout of a transition as one row of float32 numbers, written by workers and read by replay."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Columns:
-    """Where the numbers of a transition stand in a row."""
+    """Columns of a row that holds a transition."""
 
     observation_size: int
     action_size: int
 
     @property
     def width(self) -> int:
-        """Numbers in a row of D_new."""
+        """Number of columns of D_new."""
         return 2 * self.observation_size + self.action_size + 2
 
     @property
     def old_width(self) -> int:
-        """Numbers in a row of D_old: policy and values of the time come behind the transition."""
+        """Number of columns of D_old: the transition, then the stored policy and values."""
         return self.width + 2 * self.action_size + 2
 
     def split(self, rows: Any) -> tuple[Any, Any, Any, Any, Any]:
-        """Observation, action, reward, terminated, next observation of rows [..., >= width].
+        """Split rows [..., >= width] into their fields, for NumPy and JAX arrays alike.
 
-        For NumPy and JAX arrays alike.
+        The fields are observation, action, reward, terminated and next observation.
         """
         obs, act = self.observation_size, self.action_size
         return (

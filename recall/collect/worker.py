@@ -1,8 +1,8 @@
-"""A worker process: owns the environments of some runs, rolls whole chunks by itself.
+"""Worker process, which owns the environments of some runs and rolls out whole chunks by itself.
 
-Started as `python -m recall.collect.worker SOCKET MEMORY` with two inherited file descriptors: a
-socket to the pool and the memory they share. It ends when the socket does, so it never outlives
-the pool, however that died.
+It is started as `python -m recall.collect.worker SOCKET MEMORY` with two inherited file
+descriptors: a socket to the pool and the shared memory. It exits when the socket closes, so it
+never outlives the pool, however the pool died.
 """
 
 import mmap
@@ -33,11 +33,11 @@ from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import default_horizon_steps, make_simulator
 from recall.worlds.simulator import Array
 
-_STEPS_BETWEEN_LOOKS = 25  # at whether the pool is still there, while playing
+_STEPS_BETWEEN_LOOKS = 25  # steps of episodes between two checks that the pool still exists
 
 
 def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]) -> Any:
-    """The shared arrays by name."""
+    """Return the shared arrays by name."""
     return {
         name: np.frombuffer(memory, dtype, count=int(np.prod(shape)), offset=offset).reshape(shape)
         for name, (offset, shape, dtype) in offsets.items()
@@ -45,7 +45,7 @@ def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]
 
 
 def by_task(runs: tuple[RunTasks, ...], position: int, chosen: list[int]) -> dict[Any, list[int]]:
-    """The chosen indices grouped by the task their run has at `position`."""
+    """Group the chosen run indices by the task that each run has at `position`."""
     groups: dict[Any, list[int]] = {}
     for index in chosen:
         groups.setdefault(runs[index].tasks[position], []).append(index)
@@ -53,10 +53,10 @@ def by_task(runs: tuple[RunTasks, ...], position: int, chosen: list[int]) -> dic
 
 
 class Worker:
-    """Carries out orders."""
+    """Worker that carries out the pool's orders."""
 
     def __init__(self, setup: Setup, memory: Any, abandoned: Callable[[], bool]):
-        """`abandoned` tells whether nobody waits for an answer any more."""
+        """Map the shared arrays. `abandoned` returns True once nobody waits for an answer."""
         self.setup = setup
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
@@ -65,12 +65,12 @@ class Worker:
         ]  # [run][part]
         self.eval_policies = [NumpyPolicy(setup.policy, row) for row in self.shared["eval_policy"]]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
-        # By position: its place in the shared states, and the runs that share a simulator.
+        # By position: its index in the shared states, and groups of runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
-        self._arenas: dict[Any, Any] = {}  # simulators of evaluations, by task
+        self._arenas: dict[Any, Any] = {}  # simulators for evaluation, by task
 
     def handle(self, order: Any) -> Any:
-        """Carry out one order; what it returns goes back to the pool."""
+        """Carry out one order and return the answer for the pool."""
         actions: dict[type, Callable[[Any], Any]] = {
             Begin: self.begin,
             Chunk: self.roll,
@@ -119,7 +119,10 @@ class Worker:
         self.shared["next_state"][run, place][: episodes.state_size] = episodes.get_state(slot)
 
     def roll(self, order: Chunk) -> list[tuple[int, int, Outcome]]:
-        """Roll one chunk in every run; returns the episodes that ended, with run and position."""
+        """Roll out one chunk in every run.
+
+        Returns the episodes that ended, as (run, position, outcome).
+        """
         ended: list[tuple[int, int, Outcome]] = []
         for number, part in enumerate(order.parts):
             place, groups = self.played[part.position]
@@ -133,12 +136,12 @@ class Worker:
     def _roll_group(
         self, number: int, part: Part, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
-        """Roll part `number` of a chunk in runs that share a simulator."""
+        """Roll out part `number` of a chunk in runs that share a simulator."""
         outcomes: list[Outcome] = []
         steps = self.setup.chunk_steps
         draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
         policies = [self.policies[run][number] for run in runs]
-        # Written through views, number by number: with few runs, calls cost more than copies.
+        # Written through views, step by step: with few runs, calls cost more than copies.
         rows = np.empty((len(runs), steps, self.columns.width), np.float32)
         before, action, reward, terminated, after = self.columns.split(rows)
         for step in range(steps):
@@ -164,7 +167,7 @@ class Worker:
         return rng.uniform(-1.0, 1.0, shape) if part.uniform else rng.standard_normal(shape)
 
     def play(self, order: Play) -> list[EpisodeResult]:
-        """Play whole episodes apart from training, each with its own random stream."""
+        """Play whole episodes outside of training, each with its own random stream."""
         results: list[EpisodeResult | None] = [None] * len(order.episodes)
         groups: dict[Any, list[int]] = {}
         for index, episode in enumerate(order.episodes):
@@ -211,28 +214,31 @@ class Worker:
 
 
 def _act(policies: list[NumpyPolicy], observation: Array, draws: Array, actions: Array) -> None:
-    """Fill `actions` [run, act]."""
-    # One matrix-vector pass per run: a batched product may round differently with its size.
+    """Write the policies' actions to `actions` [run, act]."""
+    # One matrix-vector pass per run: the rounding of a batched product may depend on its size.
     for i, policy in enumerate(policies):
         actions[i] = policy.act(observation[i], draws[i])
     _finite(actions)
 
 
 def _finite(actions: Array) -> Array:
-    """In place: a run whose environment or network gave no number goes on, and is told of later."""
-    # Asked first: replacing takes several times as long.
+    """Replace non-finite actions in place and return them.
+
+    A run with non-finite numbers keeps stepping here; its failure is reported later.
+    """
+    # Checked first, because replacing takes several times as long.
     if not np.isfinite(actions).all():
         np.nan_to_num(actions, copy=False, posinf=1.0, neginf=-1.0)
     return actions
 
 
 def main(socket: int, memory: int) -> None:
-    """Serve until the pool hangs up."""
+    """Serve orders until the pool closes the socket."""
     connection = Connection(socket)
     try:
         sys.path[:] = cloudpickle.loads(connection.recv_bytes())
         setup = cloudpickle.loads(connection.recv_bytes())
-        # While episodes are played nothing is sent, so something to read means the end.
+        # The pool sends nothing while episodes are played, so readable data mean it has hung up.
         worker = Worker(setup, mmap.mmap(memory, 0), lambda: connection.poll(0))
         while True:
             order = cloudpickle.loads(connection.recv_bytes())

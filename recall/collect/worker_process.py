@@ -1,4 +1,4 @@
-"""One worker process as the pool sees it: how it is started, spoken to and ended."""
+"""Handle of the pool on one worker process: starting it, sending orders and ending it."""
 
 import contextlib
 import os
@@ -13,20 +13,20 @@ import cloudpickle
 from recall.collect.messages import Setup
 from recall.errors import RecallError
 
-# A worker computes with one thread: there is one worker per core.
+# A worker computes with one thread, because there is one worker per core.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 class WorkerDiedError(RecallError):
-    """A worker that ended without an answer."""
+    """A worker process ended without an answer."""
 
 
 class TaskFailedError(RecallError):
-    """An environment raised an exception; it would again, so nothing is tried again."""
+    """An environment raised an exception. The order is not retried, since it would fail again."""
 
 
 class WorkerProcess:
-    """Process, socket, runs, and the order it is busy with."""
+    """Worker process with its socket, its runs and its current order."""
 
     def __init__(self, runs: tuple[int, ...]):
         self.runs = runs
@@ -34,14 +34,14 @@ class WorkerProcess:
         self._answers_to_skip = 0
 
     def launch(self, setup: Setup, memory: int) -> None:
-        """Start the process; `memory` is the descriptor of the shared memory."""
+        """Start the process; `memory` is the file descriptor of the shared memory."""
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "recall.collect.worker", str(theirs.fileno()), str(memory)],
             pass_fds=(theirs.fileno(), memory),
             env=os.environ | _ONE_THREAD,
             stdin=subprocess.DEVNULL,
-            # Ctrl-C goes to the parent alone, which then tells the workers.
+            # Ctrl-C then reaches only the parent, which tells the workers.
             start_new_session=True,
         )
         theirs.close()
@@ -51,18 +51,18 @@ class WorkerProcess:
         self._write(setup)
 
     def send(self, order: Any, followed: bool = False) -> None:
-        """Give an order; the answer to one that is `followed` by another is not asked for."""
+        """Send an order. If it is `followed` by another one, `receive` skips its answer."""
         self.order = order
         self._answers_to_skip += followed
         self._write(order)
 
     def _write(self, message: Any) -> None:
-        # A broken pipe is noticed and mended when the answer is awaited.
+        # A broken pipe is noticed and handled when the answer is awaited.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.connection.send_bytes(cloudpickle.dumps(message))
 
     def receive(self) -> Any:
-        """The answer to the order."""
+        """Wait for the answer to the current order and return it."""
         try:
             for _ in range(self._answers_to_skip):
                 self._answer()
@@ -86,11 +86,11 @@ class WorkerProcess:
         return None
 
     def hang_up(self) -> None:
-        """Close the socket: the worker ends when it notices."""
+        """Close the socket; the worker exits once it notices."""
         self.connection.close()
 
     def end(self, patience_seconds: float) -> None:
-        """Make sure that the process is gone."""
+        """Wait for the process to exit, and kill it after `patience_seconds`."""
         self.connection.close()
         try:
             self.process.wait(timeout=patience_seconds)

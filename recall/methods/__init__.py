@@ -1,4 +1,4 @@
-"""The methods, one file each, and their registry: a new method is one file and one line here."""
+"""Registry of the continual-learning methods. A new method is one new file and one line here."""
 
 from recall.errors import UnknownNameError
 from recall.learn.method import Method
@@ -16,7 +16,7 @@ from recall.methods.recall import Recall
 from recall.methods.reset import Reset
 from recall.methods.vcl import Vcl
 
-# In the order of tables and figures: what the paper compares first.
+# The order of tables and figures: methods that the paper compares come first.
 METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (
@@ -38,7 +38,7 @@ METHODS: dict[str, type[Method]] = {
 
 
 def method_class(name: str) -> type[Method]:
-    """The method called `name`."""
+    """Return the class of the method called `name`."""
     if name not in METHODS:
         raise UnknownNameError("method", name, METHODS)
     return METHODS[name]

@@ -1,12 +1,13 @@
-"""Anchored weights: what EWC, L2 and MAS share. No method by itself.
+"""Quadratic penalty on weight changes: the common base of EWC, L2 and MAS, not a method itself.
 
-The shared parameters theta are pulled to where the last task left them, each as hard as the
-tasks so far need it:
+The penalty pulls the shared parameters theta towards their values at the end of the last task,
+each in proportion to its importance for the tasks so far:
 
     L_anchor = lambda sum_i W_i (theta_i - theta*_i)^2,      W = sum over past tasks of w_task
 
-The three differ in the importance w alone. Heads belong to their tasks and are left free. The
-anchor is the latest theta*, not one for each task: the importance adds up, the anchor moves on.
+The three methods differ only in the importance w. Heads belong to their tasks and are not
+penalised. There is one anchor theta*, that of the latest task, instead of one per task: the
+importance accumulates over tasks, while the anchor is replaced.
 """
 
 import math
@@ -25,31 +26,31 @@ from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import Rows, take_heads
 from recall.replay.batch import Batch
 
-# Rows whose Jacobians are in memory at once: at the paper's sizes one takes 6 MB.
+# Number of rows whose Jacobians are held in memory at once; at the paper's sizes, one takes 6 MB.
 _ROWS_AT_ONCE = 8
 
 
 class Anchor(NamedTuple):
-    """Of one network: trunk [size], or [critic, size] for the two critics."""
+    """Anchor of one network, each array [size], or [critic, size] for the two critics."""
 
     trunk: Array
     importance: Array
 
 
 class Anchors(NamedTuple):
-    """The method's state; nothing for the critics where they are free."""
+    """State of the method. `critic` is None where the critics are not penalised."""
 
     actor: Anchor
     critic: Anchor | None
 
 
 def penalty(anchor: Anchor, params: Params) -> Array:
-    """sum_i W_i (theta_i - theta*_i)^2."""
+    """Return sum_i W_i (theta_i - theta*_i)^2."""
     return jnp.sum(anchor.importance * (params["trunk"] - anchor.trunk) ** 2)
 
 
 def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
-    """The mean over rows of function(row of each column), a few rows at a time."""
+    """Return the mean over rows of `function(row of each column)`, a few rows at a time."""
     size = columns[0].shape[0]
     some = math.gcd(size, _ROWS_AT_ONCE)
     blocks = tuple(column.reshape(-1, some, *column.shape[1:]) for column in columns)
@@ -64,18 +65,18 @@ def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
 
 @dataclass(frozen=True)
 class Anchored(Method):
-    """The quadratic; a method adds how important a row finds each parameter."""
+    """Method with the quadratic penalty; subclasses define the importance of each parameter."""
 
     weight: float = 1.0
-    """Lambda of the actor."""
+    """Weight (lambda) of the penalty on the actor."""
     critic_weight: float = 0.0
-    """Lambda of the critics; 0 leaves them free."""
+    """Weight (lambda) of the penalty on the critics; 0 applies none."""
     importance_batches: int = 10
-    """Batches, at the end of a task, over which importance is averaged."""
+    """Number of batches, at the end of a task, over which importance is averaged."""
     importance_batch_size: int = 256
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.weight < 0 or self.critic_weight < 0:
             raise BadValueError(
@@ -89,15 +90,15 @@ class Anchored(Method):
             )
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
-        """[size] the importance of the actor's shared parameters, a mean over the batch."""
+        """Return the importance of the actor's shared parameters [size], a batch mean."""
         raise NotImplementedError
 
     def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
-        """[critic, size] the same for the critics."""
+        """Return the importance of the critics' shared parameters [critic, size]."""
         raise NotImplementedError
 
     def init(self, agent: Agent, state: LearnerState) -> Anchors:
-        """No importance yet, so that the first task is plain SAC."""
+        """Return anchors with zero importance, so that the first task is plain SAC."""
 
         def none_yet(params: Params) -> Anchor:
             return Anchor(jnp.copy(params["trunk"]), jnp.zeros_like(params["trunk"]))
@@ -108,14 +109,14 @@ class Anchored(Method):
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """L_anchor of the actor."""
+        """Return the weighted L_anchor of the actor."""
         loss = penalty(method_state.actor, actor)
         return self.weight * loss, {"loss_anchor_pi": loss}
 
     def critic_loss(
         self, agent: Agent, method_state: Any, critic: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """L_anchor of the critics."""
+        """Return the weighted L_anchor of the critics."""
         if method_state.critic is None:
             return 0.0, {}
         loss = penalty(method_state.critic, critic)
@@ -129,7 +130,7 @@ class Anchored(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Add the task's importance and anchor where it ended."""
+        """Add the task's importance and move the anchor to the current parameters."""
         actor, critic = state.trainable.actor, state.trainable.critic
 
         def of_batch(key: Array) -> tuple[Array, Array | None]:
@@ -152,12 +153,12 @@ class Anchored(Method):
 def trunk_slopes(
     agent: Agent, critic: Params, task: Array, observation: Array, action: Array
 ) -> tuple[Array, Array]:
-    """Q of one row, [critic], and its slope in each critic's own trunk, [critic, size]."""
+    """Return Q of one row [critic] and its gradient in each critic's own trunk [critic, size]."""
     head = take_heads({"heads": critic["heads"]}, task[None])
 
     def values(trunk: Array) -> tuple[Array, Array]:
         q = agent.q({"trunk": trunk} | head, observation[None], action[None], Rows(1))[:, 0]
-        return jnp.sum(q), q  # a critic's value does not depend on the other's trunk
+        return jnp.sum(q), q  # neither critic depends on the other's trunk
 
     slopes, q = jax.grad(values, has_aux=True)(critic["trunk"])
     return q, slopes

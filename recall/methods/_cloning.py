@@ -1,10 +1,11 @@
-"""Cloning: what ClonEx and CLEAR share. No method by itself.
+"""Behavioural cloning: the common base of ClonEx and CLEAR, not a method itself.
 
-On rows of old tasks the current networks are held to what those of the time said:
+On rows of old tasks, the current networks are trained towards the outputs that the networks had
+at the end of that task:
 
     L_clone = lambda_pi E_old KL(pi, pi_old) + lambda_Q E_old 1/2 sum over critics (Q - Q_old)^2
 
-What policy and critics said is stored with the rows.
+Replay stores these outputs of policy and critics with the rows.
 """
 
 from dataclasses import dataclass
@@ -22,24 +23,24 @@ from recall.replay.batch import Batch
 
 
 def mean_of_old(batch: Batch, values: Array) -> Array:
-    """The mean of values [batch] over the rows of old tasks; 0 where there are none."""
+    """Return the mean of values [batch] over the rows of old tasks, or 0 if there are none."""
     old = 1.0 - batch.new
-    # New rows hold nothing stored: keep what they compute out of value and gradient.
+    # New rows have no stored outputs, so they must affect neither the value nor the gradient.
     return jnp.sum(jnp.where(old > 0, values, 0.0)) / jnp.maximum(jnp.sum(old), 1.0)
 
 
 @dataclass(frozen=True)
 class Cloning(Method):
-    """Old and new halves, and the cloning loss on the old one."""
+    """Method with batches of a new and an old half, and a cloning loss on the old half."""
 
     sampling: Sampling = "balanced"
     weight: float = 1.0
-    """Lambda of the policy."""
+    """Weight (lambda_pi) of the policy's cloning loss."""
     critic_weight: float = 0.0
-    """Lambda of the critics; 0 leaves them free."""
+    """Weight (lambda_Q) of the critics' cloning loss; 0 applies none."""
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.weight < 0 or self.critic_weight < 0:
             raise BadValueError(
@@ -55,13 +56,13 @@ class Cloning(Method):
             )
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
-        """[batch] the KL of policies [batch, act]."""
+        """Return the KL divergence [batch] of policies [batch, act]."""
         raise NotImplementedError
 
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """lambda_pi E_old KL."""
+        """Return lambda_pi E_old KL."""
         stored = forward.batch.stored
         if not self.weight or stored is None:
             return 0.0, {}
@@ -71,7 +72,7 @@ class Cloning(Method):
     def critic_loss(
         self, agent: Agent, method_state: Any, critic: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
+        """Return lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
         stored = forward.batch.stored
         if not self.critic_weight or stored is None:
             return 0.0, {}

@@ -1,11 +1,12 @@
-"""A-GEM: averaged gradient episodic memory, no step that the memory would object to.
+"""A-GEM: averaged gradient episodic memory.
 
-With g the gradient on new data and r the one on rows of old tasks, actor and critics together,
+Let g be the gradient on new data and r the gradient on rows of old tasks, both of actor and
+critics together. The update uses
 
     g' = g                          if g . r >= 0
     g' = g - (g . r / r . r) r      otherwise,
 
-the nearest gradient that does not raise the memory's loss to first order.
+which is the gradient nearest to g that does not raise the memory's loss to first order.
 """
 
 from collections.abc import Callable
@@ -24,14 +25,14 @@ from recall.replay.batch import Batch
 
 
 def inner(left: Params, right: Params) -> Array:
-    """The inner product of two trees."""
+    """Return the inner product of two trees."""
     products = jax.tree.map(lambda a, b: jnp.sum(a * b), left, right)
     total: Array = sum(jax.tree.leaves(products), start=jnp.zeros(()))
     return total
 
 
 def project(new: Params, reference: Params) -> tuple[Params, Array]:
-    """`new` without its component against `reference`, and whether it had one."""
+    """Return `new` without its component against `reference`, and 1 if it had one, else 0."""
     product = inner(new, reference)
     scale = jnp.minimum(product, 0.0) / jnp.maximum(inner(reference, reference), 1e-30)
     projected = jax.tree.map(lambda a, b: a - scale * b, new, reference)
@@ -50,11 +51,11 @@ class AGem(Method):
 
     sampling: Sampling = "balanced"
     rehearse: bool = False
-    """The memory only vetoes; its rows are not learnt from."""
+    """Whether SAC also trains on rows of old tasks. By default they only constrain the gradient."""
     memory_per_task: int | None = 10_000
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.sampling != "balanced":
             raise BadValueError(
@@ -68,11 +69,14 @@ class AGem(Method):
         batch: Batch,
         gradients_for: Callable[[Array], Gradients],
     ) -> tuple[Gradients, Metrics]:
-        """Project actor and critics as one vector; the temperature is the new task's alone."""
-        if batch.stored is None:  # the first task: nothing to violate
+        """Project the gradients of actor and critics as one vector.
+
+        The temperature's gradient stays as it is: it belongs to the new task alone.
+        """
+        if batch.stored is None:  # in the first task there is no memory
             return gradients, {"violation": jnp.zeros(())}
         old = 1.0 - batch.new
-        # The two come from different rows, whose trunks are differentiated apart.
+        # The trunk's gradients of old and new rows are computed separately: sum them first.
         new, reference = (
             {"actor": summed_trunk(each.actor), "critic": summed_trunk(each.critic)}
             for each in (gradients, gradients_for(old / jnp.sum(old)))

@@ -1,10 +1,11 @@
-"""CLEAR, in the manner of: rehearsal of everything, with policy and values cloned beside it.
+"""Adaptation of CLEAR to SAC: replay of all past data, with policy and values cloned.
 
     L = L_SAC(D_new and D_old) + lambda_pi E_old KL[pi_old, pi] + lambda_Q E_old 1/2 (Q - Q_old)^2
 
-CLEAR is an actor-critic with V-trace. What carries over to SAC is the mixture, half new and half
-replayed, and the two cloning terms, with policy and values taken at the end of a task. The KL is
-CLEAR's way round, which punishes dropping what the old policy did.
+CLEAR itself is an actor-critic method with V-trace. The parts that carry over to SAC are the
+mixture of half new and half replayed data and the two cloning terms, whose targets are the policy
+and values at the end of a task. The KL has CLEAR's direction, KL(old || new), which penalises a
+policy that drops actions of the old one.
 """
 
 from dataclasses import dataclass
@@ -33,5 +34,5 @@ class Clear(Cloning):
     critic_weight: float = 0.005
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
-        """KL(old || new), summed over the action's dimensions."""
+        """Return KL(old || new), summed over the action dimensions."""
         return jnp.sum(gaussian.kl(old, new), axis=-1)

@@ -1,9 +1,9 @@
-"""ClonEx: behavioural cloning from a small memory, and a best-return start.
+"""ClonEx: behavioural cloning from a small memory, with a best-return start.
 
     L = L_SAC(D_new) + lambda E_{s in D_old} KL[pi(.|s), pi_old(.|s)]
 
-Old rows teach the policy what it did, not what was rewarded: they take no part in SAC's losses.
-A new task starts from the old head that earns most on it.
+Old rows are used for cloning only; they take no part in SAC's losses. A new task starts from the
+old head that earns the highest return on it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from recall.nets.gaussian import Gaussian
 
 @dataclass(frozen=True)
 class ClonEx(Cloning):
-    """10,000 states of each task, with the policy's outputs at its end."""
+    """Cloning from 10,000 states per task, with the policy's outputs at the end of that task."""
 
     name: ClassVar[str] = "clonex"
     label: ClassVar[str] = "ClonEx"
@@ -34,5 +34,5 @@ class ClonEx(Cloning):
     weight: float = 100.0
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
-        """KL(new || old), a mean over the action's dimensions: lambda was tuned for it."""
+        """Return KL(new || old), averaged over action dimensions; lambda was tuned for the mean."""
         return jnp.mean(gaussian.kl(new, old), axis=-1)

@@ -1,12 +1,13 @@
-"""EWC: elastic weight consolidation, weights pulled back as hard as the Fisher information says.
+"""EWC: elastic weight consolidation, with Fisher information as the importance of a weight.
 
-The diagonal Fisher of a Gaussian policy has a closed form, so no action is sampled. Per state,
-summed over the action's dimensions j,
+The diagonal Fisher information of a Gaussian policy has a closed form, so no action is sampled.
+Per state, summed over the action dimensions j, it is
 
     F_i = sum_j [(d mean_j / d theta_i)^2 + 2 (d std_j / d theta_i)^2] / std_j^2
 
-of the Gaussian before tanh, which a change of variables leaves the Fisher of the action. For the
-critics, whose error is a unit Gaussian's log likelihood, it is (d Q / d theta_i)^2.
+for the Gaussian before tanh. A change of variables does not alter Fisher information, so this is
+also that of the action. The critics' squared error is the log likelihood of a unit Gaussian, for
+which the Fisher information is (d Q / d theta_i)^2.
 """
 
 from dataclasses import dataclass
@@ -21,13 +22,13 @@ from recall.methods._anchored import Anchored, mean_of_rows, trunk_slopes
 from recall.nets.arrays import Array, Params
 from recall.replay.batch import Batch
 
-# Keeps a collapsed policy's information finite: log std may fall to -20.
+# Keeps the information of a collapsed policy finite: log std may fall to -20.
 _SMALLEST_VARIANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Ewc(Anchored):
-    """Importance is Fisher information."""
+    """Anchored weights whose importance is the Fisher information."""
 
     name: ClassVar[str] = "ewc"
     label: ClassVar[str] = "EWC"
@@ -37,16 +38,16 @@ class Ewc(Anchored):
 
     weight: float = 1e4
     importance_floor: float = 1e-5
-    """Least information that a state has of any parameter of the actor."""
+    """Lower bound of the Fisher information of each actor parameter, applied per state."""
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.importance_floor < 0:
             raise BadValueError(f"importance_floor {self.importance_floor} is negative")
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
-        """F, floored state by state."""
+        """Return the mean of F over the batch, with the floor applied per state."""
 
         def of_state(observation: Array) -> Array:
             def outputs(trunk: Array) -> tuple[Array, Array]:
@@ -62,7 +63,7 @@ class Ewc(Anchored):
         return mean_of_rows(of_state, batch.observation)
 
     def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
-        """(d Q / d theta)^2."""
+        """Return the mean of (d Q / d theta)^2 over the batch."""
 
         def of_row(observation: Array, action: Array) -> Array:
             return trunk_slopes(agent, critic, task, observation, action)[1] ** 2

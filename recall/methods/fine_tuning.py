@@ -1,4 +1,4 @@
-"""Fine-tuning: SAC on one task after the other. The defaults of a method, nothing else."""
+"""Fine-tuning: SAC on one task after the other, which is what the defaults of Method do."""
 
 from dataclasses import dataclass
 from typing import ClassVar

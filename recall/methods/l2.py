@@ -1,8 +1,8 @@
-"""L2: every shared weight is pulled back to the last task's, all equally hard.
+"""L2: a penalty that pulls all shared weights equally towards their values after the last task.
 
     w_i = 1
 
-The control for EWC and MAS: what they gain over this, they gain by knowing which weights matter.
+This is the control for EWC and MAS: any gain over L2 comes from knowing which weights matter.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from recall.replay.batch import Batch
 
 @dataclass(frozen=True)
 class L2(Anchored):
-    """Importance is 1."""
+    """Anchored weights whose importance is 1."""
 
     name: ClassVar[str] = "l2"
     label: ClassVar[str] = "L2"
@@ -28,13 +28,13 @@ class L2(Anchored):
 
     weight: float = 1e5
     importance_batches: int = 1
-    """Importance needs no data here."""
+    """Number of importance batches. The importance of L2 needs no data, so 1 is enough."""
     importance_batch_size: int = 1
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
-        """1 everywhere."""
+        """Return ones."""
         return jnp.ones_like(actor["trunk"])
 
     def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
-        """1 everywhere."""
+        """Return ones."""
         return jnp.ones_like(critic["trunk"])

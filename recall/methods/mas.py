@@ -1,8 +1,9 @@
-"""MAS: memory aware synapses, weights held as hard as the outputs feel them.
+"""MAS: memory aware synapses, with the sensitivity of the outputs as importance of a weight.
 
     w_i = E_s |d (|mean(s)|^2 + |log std(s)|^2) / d theta_i|,      critics: E |d Q^2 / d theta_i|
 
-Unlike Fisher information it needs no likelihood: how much would the output's length change?
+Unlike Fisher information this needs no likelihood: it measures how much the squared length of the
+outputs changes with each weight.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from recall.replay.batch import Batch
 
 @dataclass(frozen=True)
 class Mas(Anchored):
-    """Importance is the slope of the outputs' squared length."""
+    """Anchored weights whose importance is the gradient of the outputs' squared length."""
 
     name: ClassVar[str] = "mas"
     label: ClassVar[str] = "MAS"
@@ -30,7 +31,7 @@ class Mas(Anchored):
     weight: float = 1e4
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
-        """Of mean and log std together."""
+        """Return the importance for the outputs mean and log std together."""
 
         def of_state(observation: Array) -> Array:
             def length(trunk: Array) -> Array:
@@ -42,7 +43,7 @@ class Mas(Anchored):
         return mean_of_rows(of_state, batch.observation)
 
     def critic_importance(self, agent: Agent, critic: Params, task: Array, batch: Batch) -> Array:
-        """Of each critic by itself."""
+        """Return the importance for each critic's own output."""
 
         def of_row(observation: Array, action: Array) -> Array:
             q, slopes = trunk_slopes(agent, critic, task, observation, action)

@@ -1,8 +1,8 @@
-"""Multi-task SAC: all tasks at once, the upper bound that Continual World reports.
+"""Multi-task SAC on all tasks at once, the upper bound that Continual World reports.
 
-No task comes before another. The chunks of a run go round its tasks from the first step on, each
-has `steps_per_task` steps in the end, and every batch is drawn from all of them alike. It is no
-continual learner: it plays every task whenever it likes, so nothing can be forgotten.
+The chunks of a run cycle through its tasks from the first step on, every task receives
+`steps_per_task` steps in total, and batches are drawn uniformly from the data of all tasks. This
+is not a continual learner: all tasks remain available throughout, so nothing can be forgotten.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from recall.learn.method import Method, Sampling
 
 @dataclass(frozen=True)
 class MultiTask(Method):
-    """Uniform over what was collected of all tasks; PopArt by `normalise_targets`."""
+    """Uniform sampling from the data of all tasks; `normalise_targets` adds PopArt."""
 
     name: ClassVar[str] = "multi_task"
     label: ClassVar[str] = "Multi-task"
@@ -27,7 +27,7 @@ class MultiTask(Method):
     memory_per_task: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.sampling != "uniform":
             raise BadValueError(
@@ -37,5 +37,5 @@ class MultiTask(Method):
 
     @property
     def collects(self) -> Collects:
-        """All tasks at once."""
+        """Return "all": every task is collected for at once."""
         return "all"

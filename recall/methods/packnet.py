@@ -1,16 +1,16 @@
-"""PackNet: a share of every shared kernel for each task, the rest zeroed and handed on.
+"""PackNet: each task owns a share of every shared kernel; pruned weights pass to the next task.
 
-While task k trains, it owns all weights that no earlier task kept. At its end the smallest are
-pruned, so that with n weights in hand and m tasks to come
+While task k trains, it owns all weights that no earlier task kept. At its end the smallest of
+them are pruned. With n weights owned and m tasks to come,
 
     kept = n - floor(n m / (m + 1)),
 
-an equal share for everyone; the kept ones are retrained without the others, then frozen. Task k
-acts with the weights of tasks 0 to k, so what later tasks do with the rest cannot reach it:
-nothing is forgotten, at the price of a smaller network for each newcomer.
+which is an equal share for every task. The kept weights are retrained without the pruned ones and
+then frozen. Task k acts with the weights of tasks 0 to k, so later tasks cannot affect it: nothing
+is forgotten, but each new task has fewer weights to train.
 
-Only the actor's trunk is packed. Its biases and LayerNorm freeze after the first task; critics
-and temperature train on through the retraining as in the reference.
+Only the actor's trunk is packed. Its biases and LayerNorm freeze after the first task. Critics and
+temperature continue to train during the retraining, as in the reference.
 """
 
 from collections.abc import Callable
@@ -31,13 +31,13 @@ FROZEN = -1
 
 
 class Owners(NamedTuple):
-    """[size] the task that each number of the actor's trunk belongs to; FROZEN serves all."""
+    """Owner of each parameter of the actor's trunk [size]: a task, or FROZEN (all tasks use it)."""
 
     trunk: Array
 
 
 def layout(agent: Agent) -> list[tuple[bool, int, int]]:
-    """(whether it is a kernel, start, end) of every array in the actor's flat trunk."""
+    """Return (is a kernel, start, end) for every array in the actor's flat trunk."""
     network = agent.actor
     size = jax.eval_shape(network.init, jax.random.PRNGKey(0))["trunk"]
     tree = jax.eval_shape(network.trunk_tree, size)
@@ -50,9 +50,12 @@ def layout(agent: Agent) -> list[tuple[bool, int, int]]:
 
 
 def release(weights: Array, owners: Array, task: Array, tasks_left: Array) -> Array:
-    """[n] which of a kernel's weights `task` gives up: its smallest, all but an equal share."""
+    """Return a mask [n] of the weights of a kernel that `task` releases.
+
+    These are its smallest weights, all but an equal share.
+    """
     mine = owners == task
-    # Others' weights rank behind all of ours, so the first `pruned` ranks are our smallest.
+    # Weights of other tasks rank last, so the first `pruned` ranks are this task's smallest.
     order = jnp.argsort(jnp.where(mine, jnp.abs(weights), jnp.inf))
     rank = jnp.zeros_like(order).at[order].set(jnp.arange(order.shape[0]))
     pruned = jnp.sum(mine) * tasks_left // (tasks_left + 1)
@@ -61,7 +64,7 @@ def release(weights: Array, owners: Array, task: Array, tasks_left: Array) -> Ar
 
 @dataclass(frozen=True)
 class PackNet(Method):
-    """Prune, retrain, freeze."""
+    """Pruning, retraining and freezing of a share of the actor's trunk per task."""
 
     name: ClassVar[str] = "packnet"
     label: ClassVar[str] = "PackNet"
@@ -73,7 +76,7 @@ class PackNet(Method):
     retraining_updates: int = 100_000
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if not self.reset_optimiser:
             raise BadValueError(
@@ -91,11 +94,11 @@ class PackNet(Method):
             )
 
     def init(self, agent: Agent, state: LearnerState) -> Owners:
-        """Everything belongs to the first task."""
+        """Return owners that assign every parameter to the first task."""
         return Owners(jnp.zeros(state.trainable.actor["trunk"].shape, jnp.int32))
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
-        """The weights of tasks 0 to `task`, zeros elsewhere."""
+        """Return an actor with the weights of tasks 0 to `task`, and zeros elsewhere."""
         trunk = jnp.where(method_state.trunk <= task, actor["trunk"], 0.0)
         return {"trunk": trunk, "heads": actor["heads"]}
 
@@ -106,7 +109,7 @@ class PackNet(Method):
         batch: Batch,
         gradients_for: Callable[[Array], Gradients],
     ) -> tuple[Gradients, Metrics]:
-        """Only the current task's weights move."""
+        """Zero the gradients of all trunk weights that the current task does not own."""
         mine = method_state.trunk == batch.heads[-1]
         trunk = jnp.where(mine, gradients.actor["trunk"], 0.0)
         share = jnp.mean(mine.astype(trunk.dtype))
@@ -120,7 +123,7 @@ class PackNet(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Prune every kernel, freeze everything else. Nothing is pruned for after the last."""
+        """Prune every kernel and freeze everything else. The last task prunes nothing."""
         actor, owners = state.trainable.actor, state.method_state.trunk
         tasks_left = agent.actor.tasks - task - 1
         weights_after, owners_after = [], []

@@ -1,9 +1,9 @@
-"""Perfect memory: keep every transition, sample uniformly from everything.
+"""Perfect memory: keep every transition and sample uniformly from all of them.
 
-The naive replay whose failure the paper studies: old tasks' large targets drown the small first
-rewards of a new one in the shared critic. The paper's other replay mode, `online`, goes back to
-the old tasks' environments, which a continual learner may not: it shows that what perfect memory
-forgets, it forgets because nobody collects for old tasks any more.
+This is the naive replay whose failure the paper studies: in the shared critic, the large targets
+of old tasks drown the small first rewards of a new one. The paper's other replay mode, `online`,
+continues to collect from the environments of old tasks, which a continual learner may not do. It
+shows that perfect memory forgets because no new data are collected for old tasks.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from recall.learn.method import Method, Sampling
 
 @dataclass(frozen=True)
 class PerfectMemory(Method):
-    """Batch 512 over all that was ever seen."""
+    """Uniform batches of 512 from all transitions collected so far."""
 
     name: ClassVar[str] = "perfect_memory"
     label: ClassVar[str] = "PM"
@@ -27,10 +27,10 @@ class PerfectMemory(Method):
     batch_size: int = 512
     memory_per_task: int | None = None
     replay_mode: Literal["offline", "online"] = "offline"
-    """Old tasks' data: those of their stage, or joined by a fresh chunk of each, by the current
-    policy, with every chunk of the current task."""
+    """Source of old tasks' data. offline: only the data of their own stage; online: also a fresh
+    chunk of each old task, by the current policy, with every chunk of the current task."""
 
     @property
     def collects(self) -> Collects:
-        """Every task seen so far, where replay is online."""
+        """Return "seen" (every task seen so far) if replay is online, else "current"."""
         return "seen" if self.replay_mode == "online" else "current"

@@ -1,16 +1,16 @@
 """RECALL: replay with normalised targets, distillation of old policies and a best-return start.
 
 Half of every batch is replayed. Each head's targets are normalised (PopArt), so that a new
-task's small rewards weigh as much as an old task's large ones, and on old tasks the policy is
-held to the one stored at their end:
+task's small rewards weigh as much as an old task's large ones. On old tasks, the policy is
+distilled towards the one stored at the end of that task:
 
     min  L_Q,norm + L_pi,norm + lambda L_pi,distill
     L_pi,distill = E_{s in D_old} KL[pi(.|s), pi_old(.|s)]
 
-Critics are distilled as policies are: on D_old, L_Q,norm has the values that the critics gave when
-the task ended in place of bootstrapped targets. The paper bootstraps there too; nothing new is
-collected for an old task, so the pessimism of the two critics' minimum is never corrected, and the
-values sink (docs/learning.md).
+Critics are distilled like policies: on D_old, the targets of L_Q,norm are the critics' values at
+the end of the task instead of bootstrapped targets. The paper bootstraps on D_old too. But no new
+data are collected for an old task, so the pessimism of the minimum of two critics is never
+corrected, and the values sink (docs/learning.md).
 
 Algorithm 1 of the paper, line by line:
 
@@ -28,8 +28,8 @@ Algorithm 1 of the paper, line by line:
     target networks                       recall.nets.polyak, in recall.learn.optimise
     end of a task: D_new joins D_old      recall.learn.fleet.archive, with policy and values
 
-The three switches are the paper's ablation: without normalisation and distillation it is plain
-experience replay with a best-return start.
+The three switches are those of the paper's ablation: without normalisation and distillation the
+method is plain experience replay with a best-return start.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ from recall.nets.arrays import Array, Metrics, Params
 
 @dataclass(frozen=True)
 class Recall(Method):
-    """Replay-enhanced continual RL."""
+    """Replay-enhanced continual RL (RECALL)."""
 
     name: ClassVar[str] = "recall"
     label: ClassVar[str] = "RECALL"
@@ -66,16 +66,16 @@ class Recall(Method):
     best_return: bool = True
     average_actor: float | None = 0.002
     distil: bool = True
-    """Hold old policies to what they were at the end of their task."""
+    """Whether to distil old policies towards what they were at the end of their task."""
     distil_critics: bool = True
-    """Hold old critics too, where policies are held, instead of bootstrapping their targets."""
+    """Whether to distil critics along with policies, instead of bootstrapping on old tasks."""
     distillation_weight: float = 10.0
-    """The paper's lambda."""
+    """Weight of the distillation loss, the paper's lambda."""
     distillation_kl: Literal["mean", "sum"] = "mean"
-    """Over the action dimensions; lambda was tuned for the mean."""
+    """Reduction of the KL over the action dimensions; lambda was tuned for the mean."""
 
     def __post_init__(self) -> None:
-        """Refuse to push policies away from the old ones."""
+        """Raise BadValueError for a negative weight, which would undo distillation."""
         super().__post_init__()
         if not self.distillation_weight >= 0:
             raise BadValueError(
@@ -84,13 +84,13 @@ class Recall(Method):
 
     @property
     def distils_critics(self) -> bool:
-        """Critics go with the policies: without distillation this is plain replay."""
+        """Return True if critics are distilled; they never are without the policies."""
         return self.distil and self.distil_critics and self.sampling == "balanced"
 
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """Lambda L_pi,distill over the old rows."""
+        """Return lambda L_pi,distill over the old rows."""
         stored = forward.batch.stored
         if not self.distil or stored is None:
             return 0.0, {}

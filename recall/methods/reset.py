@@ -1,9 +1,9 @@
-"""Reset: a fresh network for each task, the old ones put aside.
+"""Reset: a fresh network for each task, while the networks of old tasks are kept unchanged.
 
 Nothing is shared, so nothing is forgotten and nothing is transferred: each task is learnt as if
-it were the only one. What a method that shares gains or loses in plasticity is measured from
-here. Fresh networks need no resetting of a shared one: every task has its own from the start,
-drawn by itself, and touches it only in its turn.
+it were the only one. This is the baseline for the plasticity that other methods gain or lose by
+sharing. No network is actually reset: every task has its own network from the start, initialised
+independently, and trains it only during its own stage.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from recall.learn.method import Method, Sharing
 
 @dataclass(frozen=True)
 class Reset(Method):
-    """Separate actors, critics and optimisers."""
+    """Separate actors, critics and optimisers for each task."""
 
     name: ClassVar[str] = "reset"
     label: ClassVar[str] = "Reset"
@@ -27,7 +27,7 @@ class Reset(Method):
     critic_heads: Sharing = "separate"
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if (self.actor_heads, self.critic_heads) != ("separate", "separate"):
             raise BadValueError(

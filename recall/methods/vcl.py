@@ -1,12 +1,12 @@
-"""VCL: variational continual learning, the last task's posterior is the next task's prior.
+"""VCL: variational continual learning, where each task's posterior is the next task's prior.
 
-Every shared number of the actor is a Gaussian, q(theta_i) = N(m_i, s_i^2). Each update trains
-with one draw theta = m + s eps and adds
+Every shared parameter of the actor is a Gaussian, q(theta_i) = N(m_i, s_i^2). Each update trains
+with one draw theta = m + s eps and adds the loss
 
     L_KL = lambda sum_i [log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2]
 
-with N(m', s'^2) the posterior after the previous task. Acting uses the means. Weights that the
-old tasks pinned down (small s') can hardly move; those they left open can.
+where N(m', s'^2) is the posterior after the previous task. Acting uses the means. Weights that
+old tasks determine precisely (small s') can hardly move; the others can.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ SPREAD = "trunk_log_std"
 
 
 class Prior(NamedTuple):
-    """Of the actor's trunk; `weight` is lambda, or 0 while the first task runs free."""
+    """Prior of the actor's trunk. `weight` is lambda, or 0 while the first task has no prior."""
 
     mean: Array
     log_std: Array
@@ -35,7 +35,7 @@ class Prior(NamedTuple):
 
 
 def divergence(mean: Array, log_std: Array, prior: Prior) -> Array:
-    """KL(q || prior), summed over all parameters."""
+    """Return KL(q || prior), summed over all parameters."""
     ratio = log_std - prior.log_std
     distance = (mean - prior.mean) * jnp.exp(-prior.log_std)
     return jnp.sum(0.5 * (jnp.exp(2.0 * ratio) + distance**2 - 1.0) - ratio)
@@ -43,7 +43,7 @@ def divergence(mean: Array, log_std: Array, prior: Prior) -> Array:
 
 @dataclass(frozen=True)
 class Vcl(Method):
-    """A Bayesian actor."""
+    """Bayesian actor: a Gaussian over every parameter of its trunk."""
 
     name: ClassVar[str] = "vcl"
     label: ClassVar[str] = "VCL"
@@ -52,14 +52,14 @@ class Vcl(Method):
     colour: ClassVar[str] = "#cc79a7"
 
     weight: float = 1.0
-    """Lambda."""
+    """Weight (lambda) of the KL loss."""
     initial_log_std: float = -3.0
-    """Of every shared parameter's posterior."""
+    """Initial log standard deviation of every shared parameter's posterior."""
     first_task_kl: bool = False
-    """Whether the first task is held to a standard normal prior, or runs free."""
+    """Whether the first task has a standard normal prior; otherwise it has none."""
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
+        """Raise BadValueError for values that no run can use."""
         super().__post_init__()
         if self.weight < 0:
             raise BadValueError(f"weight {self.weight} would reward leaving the prior")
@@ -70,29 +70,29 @@ class Vcl(Method):
             )
 
     def init_actor(self, actor: Params, key: Array) -> Params:
-        """The means are the network's own start; the spread stands beside them."""
+        """Add the log standard deviations; the network's initial parameters are the means."""
         return actor | {SPREAD: jnp.full_like(actor["trunk"], self.initial_log_std)}
 
     def init(self, agent: Agent, state: LearnerState) -> Prior:
-        """A standard normal, which counts only where the first task has a prior."""
+        """Return a standard normal prior; its weight is 0 unless the first task has a prior."""
         zeros = jnp.zeros_like(state.trainable.actor["trunk"])
         weight = self.weight if self.first_task_kl else 0.0
         return Prior(zeros, zeros.copy(), jnp.asarray(weight, jnp.float32))
 
     def actor_for_training(self, actor: Params, key: Array) -> Params:
-        """One draw for the whole batch."""
+        """Return an actor with one draw of the trunk, used for the whole batch."""
         noise = jax.random.normal(key, actor["trunk"].shape)
         drawn = actor["trunk"] + jnp.exp(actor[SPREAD]) * noise
         return {"trunk": drawn, "heads": actor["heads"]}
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
-        """The means."""
+        """Return an actor with the means."""
         return {"trunk": actor["trunk"], "heads": actor["heads"]}
 
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """L_KL."""
+        """Return the weighted L_KL."""
         if not self.weight:
             return 0.0, {}
         loss = divergence(actor["trunk"], actor[SPREAD], method_state)
@@ -108,7 +108,7 @@ class Vcl(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """The posterior becomes the prior."""
+        """Make the posterior the prior of the next task."""
         actor = state.trainable.actor
         prior = Prior(
             actor["trunk"], actor[SPREAD], jnp.full_like(state.method_state.weight, self.weight)

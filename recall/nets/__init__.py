@@ -1,1 +1,1 @@
-"""Networks: a trunk that tasks share, a head for each task, the policy's distribution, PopArt."""
+"""Networks: multi-head networks, the policy's distribution, PopArt, Adam and sharding."""

@@ -1,11 +1,11 @@
-"""Adam on parameters of which only some heads may move.
+"""Adam for parameters of which an update changes only some heads.
 
-The rule is Keras's, which both reference code bases use: epsilon is added to the root of the
-second moment before that is corrected for its bias, so it weighs more in the first steps. With
-gradients far above epsilon it is optax.adam (a test holds them equal). It is written out because
-of the heads: an update touches those in its batch, moments and step count included, and must leave
-the others bit for bit alone without reading or writing them, so that tasks outside the batch cost
-little.
+The rule is that of Keras, which both reference code bases use: epsilon is added to the root of the
+second moment before the bias correction, so it weighs more in the first steps. For gradients far
+above epsilon it equals optax.adam (checked by a test). It is implemented here because of the
+heads: an update changes only the heads in its batch, including their moments and step counts. It
+must leave the others unchanged, bit for bit, without reading or writing them, so that tasks
+outside the batch cost little.
 """
 
 from typing import Any, NamedTuple
@@ -19,9 +19,9 @@ FIRST_DECAY, SECOND_DECAY = 0.9, 0.999
 
 
 class Moments(NamedTuple):
-    """The optimiser's state: as many numbers as parameters, twice, and the steps taken."""
+    """State of the optimiser: two moments of every parameter, and the number of steps taken."""
 
-    steps: dict[str, Array]  # {"shared": [], "heads": [task]}: each head counts its own
+    steps: dict[str, Array]  # {"shared": [], "heads": [task]}: every head has its own count
     first: dict[str, Any]  # {"trunk": ..., "heads": ...}, or the heads alone
     second: dict[str, Any]
 
@@ -42,9 +42,9 @@ def step(
     rate: float,
     epsilon: float,
 ) -> tuple[Any, Any, Any]:
-    """Return new parameters and moments of a tree of arrays.
+    """Return the new parameters and moments of a tree of arrays.
 
-    `count` includes this step. It is one number, or one for each head of leaves [heads, ...].
+    `count` includes this step. It is a scalar, or [heads] for leaves [heads, ...].
     """
     corrected = rate * jnp.sqrt(1.0 - SECOND_DECAY**count) / (1.0 - FIRST_DECAY**count)
 

@@ -1,8 +1,8 @@
-"""Names of arrays that networks, replay, the learner and methods share.
+"""Array types shared by networks, replay, the learner and methods.
 
-Axes, everywhere: `run` (runs of a fleet), `task` (position in the sequence, one head each),
-`slot` (place in a buffer), `batch` (rows of a batch), `obs`, `act`. Functions are written for one
-run; the run axis is added by vmap in one place.
+Axis names used everywhere: `run` (runs of a fleet), `task` (position in the sequence, one head
+each), `slot` (place in a buffer), `batch` (rows of a batch), `obs`, `act`. Functions are written
+for one run; vmap adds the run axis in one place.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """Layers whose matrix products take bfloat16 inputs and sum in float32.
 
-Kernels, inputs and gradients are rounded to 8 bits of mantissa on their way into a product; what a
-hidden layer's product gives is rounded when it is summed up, and again with bias and activation,
-as the next layer will read it: half the memory to travel through, forwards and backwards.
+Kernels, inputs and gradients are rounded to 8 bits of mantissa before a product. The product of a
+hidden layer is rounded after it is summed up, and again after bias and activation, since the next
+layer reads it in that precision. This halves memory traffic in the forward and backward passes.
 Parameters, their gradients, optimiser, losses and the outputs of a network stay float32.
 """
 
@@ -19,18 +19,18 @@ HALF = jnp.bfloat16
 
 
 def product(a: Array, b: Array, dtype: Any = jnp.float32) -> Array:
-    """Of bfloat16 matrices, summed in float32 and given as `dtype`."""
-    if jax.default_backend() == "cpu":  # which has no such product: the same numbers, slower
+    """Return the product of bfloat16 matrices, summed in float32, as `dtype`."""
+    if jax.default_backend() == "cpu":  # has no such product: same numbers, but slower
         a, b = a.astype(jnp.float32), b.astype(jnp.float32)
         return jnp.matmul(a, b).astype(dtype)
     return jnp.matmul(a, b, preferred_element_type=dtype)
 
 
 def half_layer(x: Array, kernel: Array, bias: Array, slope: float | None) -> Array:
-    """Rows x [n, in] times kernel [in, out] plus bias.
+    """Return rows x [n, in] times kernel [in, out] plus bias.
 
-    With a `slope` below 0 the outputs go through a (leaky) ReLU and are bfloat16; without they
-    are float32.
+    With a `slope`, that of the activation below 0, the outputs pass through a (leaky) ReLU and are
+    bfloat16. Without one they are float32.
     """
     return _layer(x.astype(HALF), kernel, bias, slope)
 
@@ -45,8 +45,8 @@ def _layer_forward(
 ) -> tuple[Array, tuple[Array, ...]]:
     kernel = kernel.astype(HALF)
     if slope is None:
-        # The last layer, of one or few outputs: apart from the one before, or the compiler joins
-        # the two to something slow.
+        # The last layer has one or few outputs. The barrier separates it from the layer before:
+        # the compiler would fuse the two into something slow.
         x = jax.lax.optimization_barrier(x)
         return product(x, kernel) + bias, (x, kernel)
     before = product(x, kernel, HALF) + bias
@@ -65,7 +65,7 @@ def _layer_backward(
 
 
 def _backward_product(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
-    """The gradients of inputs and kernel, from that of the product; all but the last bfloat16."""
+    """Return the gradients of inputs (bfloat16) and kernel (float32), given that of the product."""
     return product(gradient, kernel.T, HALF), product(x.T, gradient)
 
 
@@ -73,7 +73,7 @@ _layer.defvjp(_layer_forward, _layer_backward)
 
 
 def half_norm_layer(x: Array, kernel: Array, bias: Array, scale: Array, shift: Array) -> Array:
-    """Rows x [n, in] times kernel plus bias, through LayerNorm and tanh; the outputs bfloat16."""
+    """Return x [n, in] times kernel plus bias, after LayerNorm and tanh; outputs are bfloat16."""
     return _norm_layer(x.astype(HALF), kernel, bias, scale, shift)
 
 
@@ -87,7 +87,7 @@ def _norm_layer_forward(
 ) -> tuple[Array, tuple[Array, Array, norm.Kept]]:
     kernel = kernel.astype(HALF)
     outputs, kept = norm.forward(product(x, kernel) + bias, scale, shift)
-    # The barrier keeps them rounded: compilers may leave out what does nothing else.
+    # The barrier keeps the rows rounded: compilers may otherwise remove the conversion.
     rows = jax.lax.optimization_barrier(kept.rows.astype(HALF))
     return outputs.astype(HALF), (x, kernel, kept._replace(rows=rows))
 

@@ -1,7 +1,7 @@
-"""Trees with a task axis: some tasks' heads taken out, put back, the others left alone.
+"""Trees with a task axis: take some tasks' heads and write them back, leaving others alone.
 
-A leaf has the task axis in front if it stands below a key named "heads". Everything here is for
-trees of such leaves, whatever network or statistics they belong to.
+A leaf has a leading task axis if it is below a key named "heads". The functions here work on any
+tree with such leaves, whether of networks or of statistics.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 Array = jax.Array
-Heads = Array | np.ndarray  # [k]; in NumPy where they are known beforehand
+Heads = Array | np.ndarray  # [k]; a NumPy array if they are known at compile time
 
 
 class Rows(NamedTuple):
-    """How the rows of a batch fall to the heads it uses. Static: each head multiplies one block.
+    """Assignment of a batch's rows to heads. It is static, so that each head multiplies one block.
 
-    The first `new` rows belong to the last head, the current task's; then come `groups` groups of
-    `group_size` rows, group i of head i.
+    The first `new` rows belong to the last head, that of the current task. They are followed by
+    `groups` groups of `group_size` rows, where group i belongs to head i.
     """
 
     new: int
@@ -28,32 +28,32 @@ class Rows(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All rows."""
+        """Total number of rows."""
         return self.new + self.groups * self.group_size
 
     def head_of_row(self) -> Array:
-        """[total] the head of every row."""
+        """Return the head of every row, [total]."""
         groups = np.arange(self.groups).repeat(self.group_size)
         return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
 
 
 def head_of(heads: Any, task: Array | int) -> Any:
-    """One task's layers out of those of all, or those of several."""
+    """Return the layers of one task's head, or of several."""
     return jax.tree.map(lambda leaf: leaf[task], heads)
 
 
 class Blocks(NamedTuple):
-    """The heads of one batch as its rows use them: those of its groups, and the current one."""
+    """Heads of one batch, split into those of its groups (old) and the current one (new)."""
 
     old: Any
     new: Any
 
 
 def in_blocks(heads: Any, rows: Rows | Array) -> Any:
-    """Heads as `Blocks` where rows come in groups.
+    """Return heads as `Blocks` if the rows have groups, else unchanged.
 
-    Taken apart before they are differentiated, heads have their gradients in blocks too, and
-    these need not be put together to be measured.
+    If heads are split before differentiation, their gradients come in blocks too, and need not be
+    joined to compute norms.
     """
     if isinstance(heads, Blocks) or not isinstance(rows, Rows) or not rows.groups:
         return heads
@@ -63,29 +63,30 @@ def in_blocks(heads: Any, rows: Rows | Array) -> Any:
 
 
 def twice_trunk(trunk: Any, rows: Rows | Array) -> Any:
-    """The shared layers for old and for new rows, where rows come in groups.
+    """Return separate copies of the trunk for old and new rows if the rows have groups.
 
-    Differentiated as two, they have the gradients of old and of new rows apart.
+    Differentiating the two copies gives separate gradients for old and new rows.
     """
     return Blocks(trunk, trunk) if isinstance(rows, Rows) and rows.groups else trunk
 
 
 def one_trunk(params: Any) -> Any:
-    """A network whose rows all go through one trunk, for passes that are not differentiated."""
+    """Return a network with one trunk for all rows, for passes that are not differentiated."""
     trunk = params["trunk"]
     return params | {"trunk": trunk.new} if isinstance(trunk, Blocks) else params
 
 
 def summed_trunk(gradient: Any) -> Any:
-    """The gradient of a network's trunk over all rows."""
+    """Return the gradient with that of the trunk summed over old and new rows."""
     trunk = gradient["trunk"]
     return gradient | {"trunk": trunk.old + trunk.new} if isinstance(trunk, Blocks) else gradient
 
 
 def joined(heads: Any) -> Any:
-    """Blocks as one tree of heads again.
+    """Join blocks to one tree of heads.
 
-    Padded and added: compilers let these happen where the result is read, a concatenation not.
+    The blocks are padded and added, because compilers can fuse these operations into the reader
+    of the result, unlike a concatenation.
     """
     if not isinstance(heads, Blocks):
         return heads
@@ -99,19 +100,19 @@ def joined(heads: Any) -> Any:
 
 
 def is_head(path: tuple[Any, ...]) -> bool:
-    """Whether a leaf at `path` has the task axis: it stands below a key named "heads"."""
+    """Return True if a leaf at `path` has the task axis: it is below a key named "heads"."""
     return any(getattr(key, "key", None) == "heads" for key in path)
 
 
 def take_heads(tree: Any, heads: Heads) -> Any:
-    """The tree with only `heads` on the task axis."""
+    """Return the tree with only `heads` on the task axis."""
     return jax.tree_util.tree_map_with_path(
         lambda path, leaf: _take(leaf, heads) if is_head(path) else leaf, tree
     )
 
 
 def _are_first(heads: Heads) -> bool:
-    """Whether they are known to be 0, 1, ..., k - 1: one slice then has them all."""
+    """Return True if heads are known to be 0, 1, ..., k - 1, so that one slice contains them."""
     return isinstance(heads, np.ndarray) and np.array_equal(heads, np.arange(len(heads)))
 
 
@@ -122,13 +123,13 @@ def _take(leaf: Array, heads: Heads) -> Array:
 
 
 def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
-    """`leaf` [task, ...] with `values` in place of `heads`, written in place if possible."""
+    """Return `leaf` [task, ...] with `heads` replaced by `values`, in place if possible."""
     if _are_first(heads):
         if len(heads) == leaf.shape[0]:
             return values
         return jax.lax.dynamic_update_slice_in_dim(leaf, values, 0, 0)
-    # One scatter, not a slice per head: many times fewer kernels on a GPU, and on a CPU a chain
-    # of slices makes the compiler copy the heads of all tasks.
+    # One scatter instead of a slice per head: it needs far fewer kernels on a GPU, and on a CPU
+    # a chain of slices makes the compiler copy the heads of all tasks.
     return leaf.at[heads].set(values, mode="promise_in_bounds", unique_indices=True)
 
 
@@ -138,10 +139,10 @@ def map_heads(
     inputs: tuple[Any, ...],
     heads: Heads,
 ) -> tuple[Any, ...]:
-    """Rewrite `heads` of `trees` [task, ...] and leave the others alone.
+    """Rewrite `heads` of `trees` [task, ...] and leave the other heads unchanged.
 
-    `function` gets blocks [heads, ...] of every tree, then of every input, and returns the
-    trees' new blocks.
+    `function` receives blocks [heads, ...] of every tree, then of every input, and returns the
+    new blocks of the trees.
     """
     blocks = jax.tree.map(lambda leaf: _take(leaf, heads), trees)
     new = function(*blocks, *inputs)

@@ -1,14 +1,15 @@
-"""A multi-head network: layers that all tasks share (the trunk), then layers of each task's own.
+"""Multi-head networks: layers that all tasks share (the trunk), then separate layers per task.
 
-One description covers every shape the paper needs. With four hidden layers, sharing all four
+One class covers every architecture that the paper needs. With four hidden layers, sharing all four
 leaves linear heads (`shallow`: the actor, and the critic of every baseline), sharing one gives
 heads with three hidden layers (`deep`: RECALL's critic), and sharing none gives each task a
-network of its own (`separate`). The task number only ever selects a head.
+network of its own (`separate`). The task number is used only to select a head.
 
 Parameters are `{"trunk": [size], "heads": {layer: {"kernel": [task, ...], "bias": ...}}}`. The
-trunk is flat, layer after layer: methods that hold weights back or pack them see one vector, and
-optimising it is one pass over memory. Heads, most of RECALL's numbers, stay as layers: their
-gradients come layer by layer, and putting those into one array would cost as much as a product.
+trunk is flat, layer after layer, so that methods which anchor or pack weights see one vector, and
+optimising it is one pass over memory. Heads, which hold most of RECALL's parameters, stay separate
+layers: their gradients are computed layer by layer, and copying them into one array would cost as
+much as a product.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from recall.nets.norm import layer_norm, norm_tanh
 Array = jax.Array
 Params = dict[str, Any]  # {"trunk": [size], "heads": a tree of layers, each leaf [task, ...]}
 
-SLOPES = {"relu": 0.0, "leaky_relu": 0.2}  # of the activations, below 0
+SLOPES = {"relu": 0.0, "leaky_relu": 0.2}  # slopes of the activations below 0
 LAST_LAYER = "out"
 HIDDEN = "hidden_outputs"
 
@@ -42,7 +43,7 @@ def _dense(x: Array, kernel: Array, bias: Array) -> Array:
 
 
 class _Linear(nn.Module):
-    """nn.Dense's parameters, without its product: the layers differ in what they do with them."""
+    """Parameters of nn.Dense without its product, which differs between layers."""
 
     width: int
 
@@ -53,7 +54,7 @@ class _Linear(nn.Module):
 
 
 class _Norm(nn.Module):
-    """nn.LayerNorm's parameters."""
+    """Parameters of nn.LayerNorm."""
 
     width: int
 
@@ -93,7 +94,7 @@ class _Layers(nn.Module):
                 x = half_precision.half_layer(x, *linear, slope)
             else:
                 x = _activate(_dense(x, *linear), slope)
-            self.sow(HIDDEN, HIDDEN, x)  # kept only for those who ask
+            self.sow(HIDDEN, HIDDEN, x)  # stored only if the caller makes the collection mutable
         if self.outputs is None:
             return x
         last = _Linear(self.outputs, name=LAST_LAYER)(x.shape[-1])
@@ -102,10 +103,10 @@ class _Layers(nn.Module):
 
 @dataclass(frozen=True)
 class MultiHead:
-    """A network with `inputs` numbers in, `outputs` out, for `tasks` tasks.
+    """Network with `inputs` inputs and `outputs` outputs for each of `tasks` tasks.
 
-    LayerNorm and tanh follow the first hidden layer, `activation` the others, behind LayerNorm
-    where `normalise_every` says so.
+    LayerNorm and tanh follow the first hidden layer; `activation` follows the others, after
+    LayerNorm if `normalise_every` is set.
     """
 
     inputs: int
@@ -137,7 +138,7 @@ class MultiHead:
 
     @property
     def features(self) -> int:
-        """Numbers the trunk hands to a head."""
+        """Number of features that the trunk passes to a head."""
         return self.hidden[self.shared_layers - 1] if self.shared_layers else self.inputs
 
     def _trunk_shapes(self) -> Any:
@@ -147,7 +148,10 @@ class MultiHead:
         return _shapes(self._head(), self.features)
 
     def init(self, key: Array) -> Params:
-        """Fresh parameters, of all layers and heads in one draw: many draws compile slowly."""
+        """Return initial parameters.
+
+        All layers and heads come from one random draw, because many draws compile slowly.
+        """
         trunk, head = _init_scale(self._trunk_shapes()), _init_scale(self._head_shapes())
         split = trunk.spread.size
         drawn = jax.random.uniform(key, (split + self.tasks * head.spread.size,), minval=-1.0)
@@ -158,11 +162,11 @@ class MultiHead:
         }
 
     def trunk_tree(self, trunk: Array) -> Any:
-        """The trunk's flat parameters as a tree of layers."""
+        """Return the trunk's flat parameters as a tree of layers."""
         return _unravel(self._trunk_shapes(), trunk)
 
     def trunk(self, params: Params, x: Array) -> Array:
-        """[..., inputs] -> [..., features]."""
+        """Apply the trunk: [..., inputs] -> [..., features]."""
         if not self.shared_layers:
             return x
         tree = _apart(self.trunk_tree(params["trunk"]))
@@ -170,25 +174,29 @@ class MultiHead:
         return features
 
     def apply(self, params: Params, x: Array, rows: Rows | Array) -> Array:
-        """[n, inputs] -> [n, outputs], each row through its head.
+        """Apply the network to each row with its own head: [n, inputs] -> [n, outputs].
 
-        `rows` is either the static layout of the rows, or [n] the head of each row in any order;
-        then every head sees every row and each row keeps one answer, which is cheap for linear
-        heads and exact for all.
+        `rows` is either the static layout of the rows, or the head of each row [n] in any order.
+        In the latter case every head is applied to every row and each row keeps one result, which
+        is cheap for linear heads and exact for all.
         """
         features = self._features(params["trunk"], x, rows)
         return self._answers(params["heads"], features, rows, self._one)
 
     def apply_pair(self, params: Params, x: Array, rows: Rows | Array) -> Array:
-        """[2, n, outputs] of two networks, trunk [2, size] and heads [task, 2, ...].
+        """Apply two networks to x [n, inputs] and return their outputs [2, n, outputs].
 
-        The heads' axes stay in their order all the way: moving them would copy every parameter.
+        The trunk is [2, size] and heads are [task, 2, ...]. The heads' axes keep their order
+        throughout: moving them would copy every parameter.
         """
         features = jax.vmap(lambda trunk: self._features(trunk, x, rows))(params["trunk"])
         return self._answers(params["heads"], features, rows, jax.vmap(self._one))
 
     def _features(self, trunk: Array | Blocks, x: Array, rows: Rows | Array) -> Array:
-        """[n, inputs] -> [n, features]; new and old rows each through their trunk, if they have."""
+        """Apply the trunk: [n, inputs] -> [n, features].
+
+        A trunk in `Blocks` has one copy for new rows and one for old rows.
+        """
         if not isinstance(trunk, Blocks) or not isinstance(rows, Rows):
             return self.trunk({"trunk": trunk}, x)
         new = self.trunk({"trunk": trunk.new}, x[: rows.new])
@@ -198,7 +206,7 @@ class MultiHead:
     def _answers(
         self, heads: Any, features: Array, rows: Rows | Array, one: Callable[..., Array]
     ) -> Array:
-        """Features [..., n, width] -> [..., n, outputs]; `one` applies one head."""
+        """Apply heads: features [..., n, width] -> [..., n, outputs]; `one` applies one head."""
         if not isinstance(rows, Rows):
             every = jax.vmap(one, in_axes=(0, None))(heads, features)  # [heads, ..., n, outputs]
             mine = rows.reshape(*(1,) * (every.ndim - 2), -1, 1)
@@ -217,12 +225,12 @@ class MultiHead:
         return answers
 
     def apply_head(self, params: Params, x: Array, task: Array | int) -> Array:
-        """[n, inputs] -> [n, outputs], every row through the head of `task`."""
+        """Apply the network with the head of `task` to all rows: [n, inputs] -> [n, outputs]."""
         one = take_heads(params, jnp.asarray(task)[None])
         return self.apply(one, x, Rows(x.shape[0]))
 
     def hidden_outputs(self, params: Params, x: Array, task: Array | int) -> list[Array]:
-        """[n, width] of every hidden layer on the way to the head of `task`, in order."""
+        """Return the outputs [n, width] of every hidden layer, in order, for the head of `task`."""
         found: list[Array] = []
         parts = []
         if self.shared_layers:
@@ -236,20 +244,20 @@ class MultiHead:
 
 @cache
 def _shapes(layers: _Layers, inputs: int) -> Any:
-    """The tree of a network's parameters, shapes only; nothing is computed, and traced once."""
+    """Return the shapes of a network's parameters as a tree; traced once, and never computed."""
     variables = jax.eval_shape(layers.init, jax.random.PRNGKey(0), jnp.zeros((1, inputs)))
     return variables["params"]
 
 
 class _InitScale(NamedTuple):
-    """Flat parameters start uniformly within `spread` of `centre`."""
+    """Distribution of initial flat parameters: uniform within `spread` of `centre`."""
 
     centre: Array
     spread: Array
 
 
 def _init_scale(shapes: Any) -> _InitScale:
-    """Glorot's rule for kernels; biases start at 0, the norm's scales at 1."""
+    """Return Glorot's range for kernels; biases start at 0, and LayerNorm's scales at 1."""
     centre, spread = [jnp.zeros(0)], [jnp.zeros(0)]
     for path, leaf in jax.tree_util.tree_leaves_with_path(shapes):
         kind = path[-1].key
@@ -260,7 +268,7 @@ def _init_scale(shapes: Any) -> _InitScale:
 
 
 def _unravel(shapes: Any, flat: Array) -> Any:
-    """`flat` as a tree of these shapes."""
+    """Return `flat` as a tree of these shapes."""
     leaves = jax.tree.leaves(shapes)
     if not leaves:
         return shapes
@@ -272,9 +280,10 @@ def _unravel(shapes: Any, flat: Array) -> Any:
 
 @jax.custom_vjp
 def _apart(tree: Any) -> Any:
-    """Nothing, but that each array's gradient is finished before it is put beside others.
+    """Return `tree`, with a barrier on the gradients in the backward pass.
 
-    Without this the compiler computes sums over rows anew for every number of the joint array.
+    Each array's gradient is then finished before it is joined to the others. Without the barrier,
+    the compiler recomputes sums over rows for every element of the joint array.
     """
     return tree
 

@@ -1,11 +1,11 @@
-"""LayerNorm and tanh as one step, with a backward pass that reads little.
+"""LayerNorm and tanh as one operation, with a backward pass that reads little memory.
 
-The same numbers as flax's LayerNorm followed by tanh (a test holds them equal). Written out so
-that the backward pass finds the normalised rows, instead of computing them again from the layer's
-input; tanh it does compute again, which is cheaper than to read it.
+The results equal those of flax's LayerNorm followed by tanh (checked by a test). It is implemented
+here so that the backward pass reads the normalised rows instead of recomputing them from the
+layer's input. It does recompute tanh, which is cheaper than reading it.
 
-The barriers keep the sums over a row apart from what uses them: joined to one kernel, as the GPU
-compiler likes to, they are several times slower.
+The barriers separate the sums over a row from the operations that use them. The GPU compiler would
+otherwise fuse them into one kernel, which is several times slower.
 """
 
 from typing import NamedTuple
@@ -19,22 +19,22 @@ EPSILON = 1e-6
 
 
 class Kept(NamedTuple):
-    """What the backward pass needs."""
+    """Values that the backward pass needs."""
 
-    rows: Array  # [n, width] normalised
-    sums: tuple[Array, ...]  # [n, 1] of each row and of its squares
+    rows: Array  # [n, width] normalised rows
+    sums: tuple[Array, ...]  # [n, 1] sums of each row and of its squares
     scale: Array
     shift: Array
 
 
 @jax.custom_vjp
 def norm_tanh(x: Array, scale: Array, shift: Array) -> Array:
-    """Rows x [n, width], each with mean 0 and variance 1, scaled, shifted and through tanh."""
+    """Normalise rows x [n, width] to mean 0 and variance 1, then scale, shift and apply tanh."""
     return forward(x, scale, shift)[0]
 
 
 def forward(x: Array, scale: Array, shift: Array) -> tuple[Array, Kept]:
-    """The outputs, and what the backward pass needs."""
+    """Return the outputs, and the values that the backward pass needs."""
     sums = _row_sums(x, x**2)
     mean, rate = _mean_and_rate(sums, x.shape[-1])
     rows = (x - mean) * rate
@@ -42,7 +42,7 @@ def forward(x: Array, scale: Array, shift: Array) -> tuple[Array, Kept]:
 
 
 def backward(kept: Kept, gradient: Array) -> tuple[Array, Array, Array]:
-    """The gradients of x, scale and shift; sums in float32, whatever the rows are kept as."""
+    """Return the gradients of x, scale and shift, summed in float32 whatever the rows' dtype."""
     rows, width = kept.rows.astype(jnp.float32), kept.rows.shape[-1]
     slope = 1.0 - jnp.tanh(rows * kept.scale + kept.shift) ** 2
     gradient = gradient.astype(jnp.float32) * slope
@@ -54,7 +54,7 @@ def backward(kept: Kept, gradient: Array) -> tuple[Array, Array, Array]:
 
 
 def layer_norm(x: Array, scale: Array, shift: Array) -> Array:
-    """Rows x [n, width], each with mean 0 and variance 1, scaled and shifted."""
+    """Normalise rows x [n, width] to mean 0 and variance 1, then scale and shift."""
     x = x.astype(jnp.float32)
     centred = x - jnp.mean(x, axis=-1, keepdims=True)
     rate = jax.lax.rsqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + EPSILON)
@@ -68,7 +68,7 @@ def _row_sums(*arrays: Array) -> tuple[Array, ...]:
 
 
 def _mean_and_rate(sums: tuple[Array, ...], width: int) -> tuple[Array, Array]:
-    """Of rows with these sums: the mean, and what makes their variance 1."""
+    """Return the mean of rows with these sums, and the factor that makes their variance 1."""
     mean = sums[0] / width
     variance = jnp.maximum(sums[1] / width - mean**2, 0.0)
     return mean, jax.lax.rsqrt(variance + EPSILON)

@@ -1,13 +1,13 @@
-"""PopArt: adaptive normalisation of the critic's targets, outputs preserved.
+"""PopArt: adaptive normalisation of the critic's targets that preserves its outputs.
 
-Each head keeps the mean and the variance of its raw targets, and when they move the last layer
-is rewritten so that the unnormalised value stays what it was. The variance is followed directly
-instead of as nu - mu^2: with targets near 1e5 that difference has no digits left in float32, and
+Each head tracks the mean and the variance of its raw targets. When they change, the last layer is
+rewritten so that the unnormalised value stays the same. The variance is tracked directly instead
+of as nu - mu^2: with targets near 1e5 that difference has no digits left in float32, and
 
     sigma'^2 = (1 - b) sigma^2 + b var(y) + b (1 - b) (mean(y) - mu)^2
 
-is the same recursion written without it. rlax has PopArt for one network and one set of
-statistics; here one set of statistics serves both critics and both targets of a head.
+is the same recursion without the difference. rlax has PopArt for one network with one set of
+statistics; here both critics and both target critics of a head share one set of statistics.
 """
 
 from typing import NamedTuple
@@ -19,20 +19,20 @@ Array = jax.Array
 
 
 class Statistics(NamedTuple):
-    """Of each head's raw targets, [task]; starts at mean 0, variance 1."""
+    """Statistics of each head's raw targets, each [task]; initially mean 0 and variance 1."""
 
     mean: Array
     variance: Array
-    updates: Array  # seen so far, for the bias-corrected step
+    updates: Array  # number of updates so far, for the bias-corrected step
 
 
 def init(tasks: int) -> Statistics:
-    """Nothing seen yet."""
+    """Return the initial statistics."""
     return Statistics(jnp.zeros(tasks), jnp.ones(tasks), jnp.zeros(tasks))
 
 
 def sigma(statistics: Statistics, bounds: tuple[float, float]) -> Array:
-    """[task] the scale, kept within `bounds`."""
+    """Return the scale of each head [task], clipped to `bounds`."""
     return jnp.clip(jnp.sqrt(statistics.variance), *bounds)
 
 
@@ -44,7 +44,7 @@ def update(
     step_size: float,
     bias_corrected: bool,
 ) -> Statistics:
-    """One step towards the batch's statistics [task], where a head is `present` [task]."""
+    """Move the statistics of `present` heads [task] one step towards those of the batch [task]."""
     count = statistics.updates + 1.0
     step = _corrected(step_size, count) if bias_corrected else step_size
     distance = batch_mean - statistics.mean
@@ -55,9 +55,10 @@ def update(
 
 
 def _corrected(step_size: float, count: Array) -> Array:
-    """Beta / (1 - (1 - beta)^count), never above 1: that would make the variance negative.
+    """Return beta / (1 - (1 - beta)^count), at most 1: above, the variance would be negative.
 
-    The power itself is so near 1 that its difference from 1 has four digits left in float32.
+    The power is so near 1 that its difference from 1 would have only four digits left in float32,
+    hence expm1 and log1p.
     """
     weight_so_far = -jnp.expm1(count * jnp.log1p(-step_size))
     return jnp.where(count > 1.0, step_size / weight_so_far, 1.0)

@@ -1,1 +1,1 @@
-"""Replay: batches, the buffers on the device, and the log that can fill them again."""
+"""Replay: batches, buffers on the device, and the log on disk that can restore them."""

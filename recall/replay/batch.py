@@ -1,4 +1,4 @@
-"""What is drawn from replay, and how full it is."""
+"""Batches drawn from replay, and the view of how full replay is."""
 
 from typing import NamedTuple
 
@@ -8,33 +8,33 @@ from recall.nets.heads import Heads, Rows
 
 
 class Stored(NamedTuple):
-    """What the networks of the time said of old rows at the end of their task; rubbish in new."""
+    """Outputs of the networks for old rows, at the end of their task; meaningless for new rows."""
 
     policy: Gaussian  # [batch, act]
     q: Array  # [critic, batch] raw values
 
 
 class Batch(NamedTuple):
-    """Sampled transitions. New rows stand first, rows of old tasks behind them."""
+    """Sampled transitions: first the new rows, then the rows of old tasks."""
 
     observation: Array  # [batch, obs]
     action: Array  # [batch, act]
     reward: Array  # [batch]
     terminated: Array  # [batch] 0 or 1
     next_observation: Array  # [batch, obs]
-    heads: Heads  # [heads] the tasks whose heads this batch uses, the current one last
-    rows: Rows | Array  # which of `heads` each row belongs to: a static layout, or [batch]
-    new: Array  # [batch] 1 where the row is of the current task
+    heads: Heads  # [heads] tasks whose heads this batch uses, the current one last
+    rows: Rows | Array  # index into `heads` of each row: a static layout, or [batch]
+    new: Array  # [batch] 1 for rows of the current task, else 0
     stored: Stored | None
 
     def head_of_row(self) -> Array:
-        """[batch] which of `heads` each row belongs to."""
+        """Return the index into `heads` of each row, [batch]."""
         return self.rows.head_of_row() if isinstance(self.rows, Rows) else self.rows
 
 
 class ReplayView(NamedTuple):
-    """What replay holds in the current stage; the same for all runs of a fleet."""
+    """Sizes of what replay holds in the current stage; the same for all runs of a fleet."""
 
-    task: Array  # position in the sequence
-    new_size: Array  # transitions of the current task in replay
-    old_sizes: Array  # [task] transitions kept of each task
+    task: Array  # position of the current task in the sequence
+    new_size: Array  # number of transitions of the current task
+    old_sizes: Array  # [task] number of transitions kept of each task

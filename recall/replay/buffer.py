@@ -1,10 +1,10 @@
-"""Replay on the device: the current task's transitions (D_new) and the kept ones (D_old).
+"""Replay buffers on the device: transitions of the current task (D_new) and of old ones (D_old).
 
-A transition is one row of float32 numbers, so that appending is one write and sampling one read
-of contiguous bytes. Rows of D_old also hold what policy and critics said at the end of their task:
-160 bytes with Continual World's 12 observations and 4 actions. D_old holds nothing for methods
-that keep nothing, and goes on being filled for those that collect for other tasks than the
-current one. Functions here are for one run; the learner adds the run axis.
+A transition is one row of float32 numbers, so appending is one write and sampling one read of
+contiguous bytes. Rows of D_old also hold the outputs of policy and critics at the end of their
+task: 160 bytes in all with Continual World's 12 observations and 4 actions. D_old is empty for
+methods that keep no transitions, and still grows for methods that collect for tasks other than
+the current one. The functions here are for one run; the learner adds the run axis.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from recall.replay.batch import Batch, ReplayView, Stored
 
 
 class Replay(NamedTuple):
-    """The buffers of one run; with the run axis in front, of a fleet."""
+    """Replay buffers of one run, or of a fleet if the arrays have a leading run axis."""
 
     new: Array  # [slot, columns]
     old: Array  # [task, slot, columns + 2 act]
 
 
 def stored_outputs(columns: Columns, old_rows: Array) -> Stored:
-    """What rows [batch, columns] of D_old hold of the networks of their time."""
+    """Return the stored network outputs of rows [batch, columns] of D_old."""
     start, act = columns.width, columns.action_size
     policy = Gaussian(old_rows[:, start : start + act], old_rows[:, start + act : start + 2 * act])
     return Stored(policy, old_rows[:, start + 2 * act :].T)
@@ -43,19 +43,19 @@ def init(
     runs: int,
     layout: jax.sharding.Sharding | None = None,
 ) -> Replay:
-    """Empty buffers of a fleet, laid out over several devices where that is said."""
+    """Return empty buffers of a fleet, sharded over several devices if `layout` is given."""
     new = (runs, capacity, columns.width)
     old = (runs, tasks_kept, memory_per_task, columns.old_width)
     return Replay(*(jnp.zeros(shape, jnp.float32, device=layout) for shape in (new, old)))
 
 
 def append(replay: Replay, rows: Array, position: Array) -> Replay:
-    """Write rows [chunk, columns] at `position`, which the caller counts round the buffer."""
+    """Write rows [chunk, columns] at `position`; the caller wraps it around the buffer."""
     return replay._replace(new=jax.lax.dynamic_update_slice(replay.new, rows, (position, 0)))
 
 
 def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
-    """Write rows [chunk, columns] of another task than the current one, without a policy."""
+    """Write rows [chunk, columns] of a task other than the current one, without stored outputs."""
     padded = jnp.pad(rows, ((0, 0), (0, replay.old.shape[-1] - rows.shape[-1])))
     start = (task, position, 0)
     return replay._replace(old=jax.lax.dynamic_update_slice(replay.old, padded[None], start))
@@ -68,17 +68,17 @@ def archive(
     columns: Columns,
     key: Array,
 ) -> Replay:
-    """End of a task: keep its transitions, or a uniform sample of them, with `networks` outputs.
+    """Keep a finished task's transitions, or a uniform sample of them, with `networks` outputs.
 
-    Which transitions stay is drawn without replacement, so the kept ones are what a reservoir
-    over all that replay holds of the task would hold. Those that are all kept stay in their slots.
+    The sample is drawn without replacement, so it is distributed like a reservoir sample of all
+    transitions of the task that replay holds. If all are kept, they stay in their slots.
     """
     memory = replay.old.shape[1]
     if memory >= replay.new.shape[0]:
         rows = replay.new[: min(memory, replay.new.shape[0])]
         rows = jnp.pad(rows, ((0, memory - rows.shape[0]), (0, 0)))
     else:
-        # Slots beyond the fill get the lowest priority; the top `memory` are a uniform sample.
+        # Empty slots get the lowest priority; the top `memory` slots are a uniform sample.
         priority = jax.random.uniform(key, (replay.new.shape[0],))
         priority = jnp.where(jnp.arange(replay.new.shape[0]) < view.new_size, priority, -1.0)
         rows = replay.new[jax.lax.top_k(priority, memory)[1]]
@@ -94,12 +94,15 @@ def archive(
 
 
 def _below(limit: Array, bits: Array) -> Array:
-    """Random bits as slots below `limit`. A million slots differ by 0.02 % in how often."""
+    """Map random bits to slots below `limit`.
+
+    With a million slots, the probabilities of slots differ by 0.02 %.
+    """
     return (bits % limit.astype(bits.dtype)).astype(jnp.int32)
 
 
 def sample_new(replay: Replay, view: ReplayView, columns: Columns, bits: Array) -> Batch:
-    """A row of the current task for each of the random `bits` [batch]."""
+    """Return a batch with one row of the current task for each of the random `bits` [batch]."""
     size = len(bits)
     rows = replay.new[_below(view.new_size, bits)]
     heads = view.task[None]
@@ -107,10 +110,10 @@ def sample_new(replay: Replay, view: ReplayView, columns: Columns, bits: Array) 
 
 
 def heads_of_update(view: ReplayView, groups: int, most: int, number: Array) -> Heads:
-    """[groups + 1] the tasks that take part in an update, the current one last.
+    """Return the tasks that take part in an update [groups + 1], the current one last.
 
-    With fewer than `most` groups there are just as many old tasks, and all take part. Beyond,
-    they take turns, round robin, so that each comes up equally often.
+    With fewer than `most` groups there are as many groups as old tasks, and all take part.
+    Otherwise old tasks alternate in round-robin order, so that each takes part equally often.
     """
     if groups < most:
         return np.arange(groups + 1)
@@ -126,7 +129,10 @@ def sample_balanced(
     heads: Heads,
     bits: Array,
 ) -> Batch:
-    """`size` rows of the current task, then as many of each old task in `heads`, one per bits."""
+    """Return a batch of `size` rows of the current task, then an equal group per old task.
+
+    The old tasks are those in `heads`. Each of the random `bits` selects one row.
+    """
     old_tasks = jnp.asarray(heads[:-1])
     groups = len(old_tasks)
     new = sample_new(replay, view, columns, bits[:size])
@@ -153,7 +159,7 @@ def sample_balanced(
 
 
 def sample_uniform(replay: Replay, view: ReplayView, columns: Columns, bits: Array) -> Batch:
-    """A row of all that is stored, current and old, for each of the random `bits` [batch]."""
+    """Return a batch with one row of all stored ones, new and old, per random `bits` [batch]."""
     tasks = replay.old.shape[0]
     old_sizes = jnp.where(jnp.arange(tasks) < view.task, view.old_sizes[:tasks], 0)
     ends = view.new_size + jnp.cumsum(old_sizes)

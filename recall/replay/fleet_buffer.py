@@ -1,4 +1,4 @@
-"""Replay of a whole fleet, jitted: the run axis in front, the buffers donated."""
+"""Jitted replay functions for a whole fleet, with a leading run axis and donated buffers."""
 
 from functools import partial
 
@@ -18,11 +18,11 @@ def append(replay: Replay, rows: Array, position: Array) -> Replay:
 
 @partial(jax.jit, donate_argnames=("replay",))
 def append_old(replay: Replay, rows: Array, task: Array, position: Array) -> Replay:
-    """Write each run's chunk of another task than the current one, at `position` of its ring."""
+    """Write each run's chunk of a task other than the current one, at `position` of its ring."""
     return jax.vmap(buffer.append_old, in_axes=(0, 0, None, None))(replay, rows, task, position)
 
 
 @partial(jax.jit, donate_argnames=("replay",))
 def set_aside(replay: Replay, task: Array) -> Replay:
-    """End of a task that is collected for again: D_new, slot by slot, becomes its ring in D_old."""
+    """Copy D_new, slot by slot, to the ring of `task` in D_old, to which more will be appended."""
     return jax.vmap(lambda one: buffer.append_old(one, one.new, task, jnp.asarray(0)))(replay)

@@ -1,4 +1,4 @@
-"""What a fleet has seen: replay on the device, and on disk the log that can fill it again."""
+"""Transitions of a fleet: replay on the device, and the log on disk that can restore it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 class History:
-    """D_new and D_old of every run."""
+    """D_new and D_old of every run, on the device and on disk."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class History:
         memory_per_task: int | None,
         folder: Path,
     ):
-        """Prepare to store at most `capacity` transitions of the task in training.
+        """Create buffers for at most `capacity` transitions of the task in training.
 
-        Afterwards `memory_per_task` of them are kept: None keeps all, 0 nothing.
+        After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none.
         """
         self._task_schedule = task_schedule
         self._chunk_steps = task_schedule.chunk_steps
@@ -38,8 +38,8 @@ class History:
         kept = self.capacity if memory_per_task is None else memory_per_task
         self._memory = min(kept, self.capacity)
         self._tasks_kept = task_schedule.tasks - 1 if self._memory else 0
-        # Of tasks that are kept whole the log has the transitions: only the columns behind
-        # them, the stored policies, are written when a task is archived.
+        # The log already has the transitions of tasks that are kept whole: only the columns
+        # after them, the stored network outputs, are written when a task is archived.
         whole = self._tasks_kept > 0 and self._memory == self.capacity
         self._columns_in_log = columns.width if whole else 0
         self._log = TransitionLog(folder, runs, task_schedule.chunk_steps, columns.width)
@@ -49,11 +49,11 @@ class History:
 
     @property
     def _collects_again(self) -> bool:
-        """Whether old tasks are collected for too, so that D_old goes on being filled."""
+        """Return True if old tasks are still collected for, so that D_old keeps growing."""
         return self._task_schedule.collects != "current"
 
     def view(self, number: int, total_steps: int) -> ReplayView:
-        """What the learner finds in stage `number` after a run's first `total_steps` steps."""
+        """Return the view of replay in stage `number` after a run's first `total_steps` steps."""
         current = self._task_schedule.current(number)
         sizes = [
             min(self._task_schedule.collected(task, total_steps), self._memory)
@@ -65,9 +65,9 @@ class History:
         return ReplayView(as_argument(current), as_argument(filled), as_argument(sizes))
 
     def append(self, number: int, total_steps: int, rows: Array) -> None:
-        """Add the chunk that follows the first `total_steps` steps, rows [run, part, step, column].
+        """Append the chunk that follows the first `total_steps` steps, [run, part, step, column].
 
-        Each of its parts goes into the ring of its task.
+        Each part of the chunk goes to the ring of its task.
         """
         for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
             mine = shard(rows[:, part])
@@ -79,10 +79,10 @@ class History:
             self._log.append(task, rows[:, part])
 
     def archive(self, view: ReplayView, archived: Callable[[Replay], Replay]) -> None:
-        """Turn what is kept of a finished task into old data.
+        """Copy the transitions of a finished task that are kept to D_old.
 
-        `archived` gives the buffers with the task's transitions, and what the networks say of
-        them, among the old ones; it is not called where tasks are collected for again.
+        `archived` returns the buffers with the task's transitions, and the networks' outputs for
+        them, in D_old. It is not called if old tasks are still collected for.
         """
         task = int(view.task)
         if task >= self._tasks_kept:
@@ -94,15 +94,15 @@ class History:
         self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))
 
     def sync(self) -> None:
-        """Put all on disk."""
+        """Flush the log to disk."""
         self._log.sync()
 
     def check(self, number: int, total_steps: int) -> None:
-        """Refuse if some of the first `total_steps` steps are no longer on disk."""
+        """Raise RecallError if some of the first `total_steps` steps are no longer on disk."""
         self._log.check(self._chunks(number, total_steps))
 
     def _chunks(self, number: int, total_steps: int) -> dict[int, int]:
-        """By task, how many of the chunks that the log must have there are."""
+        """Return the number of chunks that the log must have of each task."""
         current = self._task_schedule.current(number)
         tasks = range(current + 1) if self._columns_in_log else (current,)
         return {
@@ -111,7 +111,7 @@ class History:
         }
 
     def restore(self, number: int, total_steps: int) -> None:
-        """Go back to the first `total_steps` steps, in stage `number`."""
+        """Restore replay as it was after the first `total_steps` steps, in stage `number`."""
         self._log.cut(self._chunks(number, total_steps))
         old, known = np.array(self.replay.old), self._columns_in_log
         current = self._task_schedule.current(number)
@@ -124,7 +124,7 @@ class History:
         self.replay = buffer.Replay(*shard((new, old)))
 
     def forget(self, before: int) -> None:
-        """Remove from disk what no checkpoint in task `before` or later needs."""
+        """Remove transitions from disk that no checkpoint in task `before` or later needs."""
         if not self._columns_in_log:
             self._log.forget(before)
 
@@ -133,5 +133,5 @@ class History:
         self._log.clear()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files of the log."""
         self._log.close()

@@ -1,10 +1,10 @@
-"""The transitions of a fleet on disk: one file per task, each appended chunk after chunk.
+"""Log of a fleet's transitions on disk: one file per task, to which chunks are appended.
 
     task-K.rows   every chunk of task K, [chunk, run, step, column] float32
-    old-K.npy     what replay keeps of task K once it is over
+    old-K.npy     what replay keeps of task K after its end
 
-Nothing is rewritten. A checkpoint knows how many chunks it stands for; what came later is cut off
-when a fleet resumes and collected again.
+Files are never rewritten. A checkpoint records how many chunks it covers. When a fleet resumes,
+later chunks are cut off and collected again.
 """
 
 import os
@@ -20,7 +20,7 @@ Array = np.ndarray
 
 
 class TransitionLog:
-    """Every transition that some checkpoint may still need."""
+    """Log of every transition that a checkpoint may still need."""
 
     def __init__(self, folder: Path, runs: int, chunk_steps: int, width: int):
         self.folder = folder / "replay"
@@ -33,19 +33,19 @@ class TransitionLog:
         return self.folder / f"task-{task}.rows"
 
     def append(self, task: int, rows: Array) -> None:
-        """Add a chunk [run, step, column] of the task."""
+        """Append a chunk [run, step, column] of the task."""
         if task not in self._files:
-            # Unbuffered: nothing is left over that would be written after a failure.
+            # Unbuffered, so that no leftover data are written after a failure.
             self._files[task] = self._path(task).open("ab", buffering=0)
         write_all(self._files[task], np.ascontiguousarray(rows, np.float32).tobytes())
 
     def sync(self) -> None:
-        """Put all on disk."""
+        """Flush all files to disk."""
         for file in self._files.values():
             os.fsync(file.fileno())
 
     def check(self, chunks: Mapping[int, int]) -> None:
-        """Refuse a log that has lost some of the first chunks of a task; `chunks` says how many."""
+        """Raise RecallError if a task in `chunks` has fewer chunks on disk than stated there."""
         for task, count in chunks.items():
             path = self._path(task)
             stored = path.stat().st_size if path.exists() else 0
@@ -55,7 +55,7 @@ class TransitionLog:
                 )
 
     def cut(self, chunks: Mapping[int, int]) -> None:
-        """Drop what came after the first chunks of these tasks, and all tasks beyond them."""
+        """Cut each task in `chunks` to that number of chunks, and delete all later tasks."""
         self.close()
         self.check(chunks)
         for task in self._numbers():
@@ -68,7 +68,7 @@ class TransitionLog:
         return [int(path.stem.split("-")[1]) for path in self.folder.glob("task-*.rows")]
 
     def read(self, task: int, capacity: int) -> Array:
-        """[run, slot, column] as the buffer of the task stood: the last chunks, in its ring."""
+        """Return the task's buffer [run, slot, column]: its last chunks, in ring order."""
         runs, chunk, width = self._shape
         rows = np.zeros((runs, capacity, width), np.float32)
         path = self._path(task)
@@ -81,7 +81,7 @@ class TransitionLog:
         return rows
 
     def keep(self, task: int, kept: Array) -> None:
-        """Write what replay keeps of a finished task, or the part that is not in the log."""
+        """Write what replay keeps of a finished task, or the part of it that is not in the log."""
         temporary = self.folder / f"old-{task}.tmp"
         with temporary.open("wb") as file:
             np.save(file, kept)
@@ -90,7 +90,7 @@ class TransitionLog:
         temporary.replace(self.folder / f"old-{task}.npy")
 
     def read_kept(self, task: int) -> Array:
-        """What `keep` was given."""
+        """Return the array that `keep` wrote."""
         kept: Array = np.load(self.folder / f"old-{task}.npy", allow_pickle=False)
         return kept
 
@@ -103,7 +103,7 @@ class TransitionLog:
                     self._files.pop(task).close()
 
     def clear(self) -> None:
-        """Remove everything: the fleet is done, nothing will be resumed."""
+        """Remove all files, once the fleet is done and will not be resumed."""
         self.close()
         for path in self.folder.iterdir():
             path.unlink()
@@ -117,7 +117,7 @@ class TransitionLog:
 
 
 def write_all(file: Any, data: bytes) -> None:
-    """Write to an unbuffered file, which may take a part at a time."""
+    """Write all data to an unbuffered file, whose `write` may accept only a part at a time."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]

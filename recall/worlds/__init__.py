@@ -1,1 +1,1 @@
-"""Worlds: the tasks that experience comes from, and the sequences they form."""
+"""Worlds: simulators of tasks, Gymnasium environments, and sequences of tasks."""

@@ -1,4 +1,4 @@
-"""One task as a Gymnasium environment."""
+"""Gymnasium environment of one task."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
@@ -16,23 +16,24 @@ from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import Array
 
 RenderMode = Literal["rgb_array"]
-RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms to a step
+RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms per step
 
 
 class TaskEnv(gymnasium.Env[Array, Array]):
-    """Episodes of one task, one at a time; `recall.make` is another name for it.
+    """Gymnasium environment of one task; `recall.make` is another name for this class.
 
     `task` is a name from `recall list tasks`, "gym:<id>" or a function that makes a Gymnasium
-    environment. `reward` and `observation` choose Continual World's variants, `horizon` the steps
-    per episode (None: the world's own, 200 in Continual World).
+    environment. `reward` and `observation` select Continual World's variants; `horizon` is the
+    number of steps per episode (None: the world's default, 200 in Continual World).
 
-    `info` of a step has "success" (bool, this step); that of an episode's last step also has
-    "episode_success" (any step), "last_success", and "diverged": True where the physics broke
-    down, which truncates the episode.
+    The `info` of a step has "success" (bool, this step). That of an episode's last step also has
+    "episode_success" (any step) and "last_success", and "diverged": True if the physics diverged,
+    which truncates the episode.
 
-    `reset(seed=s)` begins the random stream (s, 0) and a reset without a seed goes on to that
-    stream's next episode: the episodes of slot 0 of `make_vec(..., seed=s)`. `options` go to the
-    task; Continual World takes {"rand_vec": ...}, Meta-World's vector of start and goal.
+    `reset(seed=s)` starts the random stream (s, 0), and a reset without a seed starts the next
+    episode of that stream. These are the episodes of slot 0 of `make_vec(..., seed=s)`. `options`
+    are passed to the task; Continual World accepts {"rand_vec": ...}, Meta-World's vector of start
+    and goal.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # Gymnasium's is no ClassVar
@@ -78,18 +79,18 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode: the first of stream (seed, 0), or without a seed the next one."""
+        """Start an episode: the first of stream (seed, 0), or without a seed the next one."""
         super().reset(seed=seed)
         self._episode = 0 if seed is not None else self._episode + 1
         stream = (self.np_random_seed, 0)
-        # The same generator as recall.worlds.episodes gives this stream's episode.
+        # The same generator that recall.worlds.episodes uses for this episode of the stream.
         rng = np.random.default_rng([*stream, self._episode])
         first = self.simulator.reset(0, rng, options)
         self._steps, self._success, self._playing = 0, False, True
         return self._observation(first), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Take one action; the horizon and a divergence truncate, only the task terminates."""
+        """Take one action. Horizon and divergence truncate; only the task terminates."""
         if not self._playing:
             raise ResetNeeded(f"no episode of {self.simulator.task} is under way: call reset()")
         actions = as_floats(action)[np.newaxis]
@@ -109,7 +110,7 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         return observation, float(result.reward[0]), terminated, truncated, info
 
     def render(self) -> Array | None:
-        """A picture of the task as it stands, where `render_mode` is "rgb_array"."""
+        """Return an RGB image of the current state if `render_mode` is "rgb_array", else None."""
         return None if self.render_mode is None else self.simulator.render(0)
 
     def close(self) -> None:
@@ -121,19 +122,19 @@ class TaskEnv(gymnasium.Env[Array, Array]):
 
 
 def as_floats(actions: Any) -> Array:
-    """Actions as floats. Single precision stays single, since in Meta-World it matters too."""
+    """Return actions as floats. Single precision is kept, because it matters in Meta-World."""
     values = np.asarray(actions)
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
 def final_info(success: bool, last_success: bool, diverged: bool) -> Mapping[str, bool]:
-    """What the info of an episode's last step says about the whole of it."""
+    """Return the entries about the whole episode for the `info` of its last step."""
     outcome = {"episode_success": success, "last_success": last_success}
     return outcome | {"diverged": True} if diverged else outcome
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Refuse a way of showing that no task has."""
+    """Raise UnknownNameError for an unsupported render mode."""
     modes = get_args(RenderMode)
     if render_mode is not None and render_mode not in modes:
         raise UnknownNameError("render mode", render_mode, modes)

@@ -1,4 +1,4 @@
-"""Endless episodes in the slots of a simulator: horizon, automatic reset, sums per episode."""
+"""Episodes in the slots of a simulator, with horizon, automatic reset and totals per episode."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from recall.worlds.simulator import Array, Simulator
 
 
 class Outcome(NamedTuple):
-    """How an episode ended."""
+    """Totals of a finished episode."""
 
     slot: int
     steps: int
@@ -21,13 +21,13 @@ class Outcome(NamedTuple):
 
 
 class EpisodeStep(NamedTuple):
-    """One step of every slot. Where an episode ended, `observation` already starts the next."""
+    """One step of every slot. Where an episode ended, `observation` is the next one's first."""
 
-    next_observation: Array  # [slots, obs] where the action led, the last one of an episode too
-    observation: Array  # [slots, obs] where the next action will be taken
+    next_observation: Array  # [slots, obs] result of the action, also at an episode's end
+    observation: Array  # [slots, obs] input to the next action
     reward: Array  # [slots]
     terminated: Array  # [slots] bool
-    truncated: Array  # [slots] bool: horizon, divergence, or the task's own cut
+    truncated: Array  # [slots] bool: horizon, divergence, or truncation by the task
     success: Array  # [slots] bool, this step
     outcomes: list[Outcome]
 
@@ -37,11 +37,11 @@ _COUNTERS = ("episode", "steps", "return", "success")
 
 
 class Episodes:
-    """Plays episode after episode in every slot of `simulator`.
+    """Consecutive episodes in every slot of `simulator`.
 
     `streams[slot]` names the slot's random stream, a tuple of integers such as (seed, slot).
-    Episode e of a slot draws from the generator of (*stream, e) alone, so equal streams give
-    equal episodes however many slots, groups or processes there are.
+    Episode e of a slot uses only the random generator of (*stream, e), so equal streams give equal
+    episodes, however many slots, groups or processes there are.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Episodes:
         self.state_size = len(_COUNTERS) + size + simulator.state_size
 
     def start(self, slot: int, options: Mapping[str, Any] | None = None) -> Array:
-        """Begin the slot's next episode and return its first observation."""
+        """Start the slot's next episode and return its first observation."""
         self._episode[slot] += 1
         rng = np.random.default_rng([*self.streams[slot], int(self._episode[slot])])
         self._steps[slot] = 0
@@ -75,18 +75,18 @@ class Episodes:
         return self.observation[slot].copy()
 
     def start_all(self) -> Array:
-        """Begin the next episode in every slot."""
+        """Start the next episode in every slot and return the first observations."""
         for slot in range(self.simulator.slots):
             self.start(slot)
         return self.observation.copy()
 
     def step(self, actions: Array) -> EpisodeStep:
-        """Act in every slot; an episode that ends is counted and followed by the next."""
+        """Step every slot. An episode that ends is recorded, and the next one starts."""
         check_actions(actions, self.simulator)
         return self.advance(actions)
 
     def advance(self, actions: Array) -> EpisodeStep:
-        """As `step`, with actions that are known to be right."""
+        """Step every slot as `step` does, but without checking the actions."""
         result = self.simulator.step(actions)
         self._steps += 1
         self._return += result.reward
@@ -104,7 +104,7 @@ class Episodes:
             observation=self.observation.copy(),
             reward=result.reward,
             terminated=result.terminated,
-            truncated=cut > result.terminated,  # cut, and not at an end anyway
+            truncated=cut > result.terminated,  # cut and not terminated
             success=result.success,
             outcomes=outcomes,
         )
@@ -121,7 +121,7 @@ class Episodes:
         )
 
     def get_state(self, slot: int) -> Array:
-        """Everything that decides the slot's future, [state_size] float64."""
+        """Return everything that determines the slot's future, [state_size] float64."""
         counters = (
             self._episode[slot],
             self._steps[slot],
@@ -137,7 +137,7 @@ class Episodes:
         )
 
     def set_state(self, slot: int, state: Array) -> None:
-        """Go on from what `get_state` gave."""
+        """Continue from a state that `get_state` returned."""
         counters, rest = state[: len(_COUNTERS)], state[len(_COUNTERS) :]
         size = self.observation.shape[1]
         self._episode[slot] = int(counters[0])
@@ -149,7 +149,7 @@ class Episodes:
 
 
 def check_actions(actions: Array, simulator: Simulator) -> None:
-    """Refuse actions no slot could take, before any slot is touched."""
+    """Raise BadValueError for actions of a wrong shape or that are not finite."""
     expected = (simulator.slots, *simulator.action_space.shape)
     if np.shape(actions) != expected:
         raise BadValueError(

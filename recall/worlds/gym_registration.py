@@ -1,6 +1,6 @@
-"""Our tasks under Gymnasium's own names, so that `gymnasium.make` finds them.
+"""Registration of this package's tasks with Gymnasium, so that `gymnasium.make` finds them.
 
-Importing `recall` calls `register_all`. Nothing heavy is imported: Gymnasium loads the entry
+Importing `recall` calls `register_all`. This imports nothing heavy: Gymnasium loads the entry
 points when it makes an environment.
 """
 
@@ -8,18 +8,18 @@ import gymnasium
 
 from recall.worlds.registry import Task, tasks_of, world_names, world_of
 
-# World to the part of the id in front of the slash.
+# Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
 
 
 def environment_id(task: Task) -> str | None:
-    """The id under which Gymnasium knows a task of ours; None for Gymnasium's own."""
+    """Return the Gymnasium id of a task of this package, or None for Gymnasium's own tasks."""
     namespace = _NAMESPACES.get(world_of(task))
     return f"{namespace}/{task}" if namespace else None
 
 
 def register_all() -> None:
-    """Make every registered task known to `gymnasium.make` and `gymnasium.make_vec`."""
+    """Register every task with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`."""
     for world in world_names():
         for task in tasks_of(world):
             name = environment_id(task)

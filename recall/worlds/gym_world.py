@@ -1,4 +1,4 @@
-"""Any Gymnasium environment with flat box observations and actions as a task."""
+"""Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,16 +12,17 @@ from recall.worlds.registry import GYMNASIUM_PREFIX, Task, task_label
 from recall.worlds.simulator import Array, Simulator, Step, unit_box
 
 _Env = gymnasium.Env[Any, Any]
-_HEADER = 2  # a state is the episode's seed, its number of steps, then the actions taken
+_HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
 
 
 class GymnasiumSimulator(Simulator):
-    """One environment per slot, actions rescaled from [-1, 1] to the environment's own box.
+    """Simulator with one Gymnasium environment per slot.
 
-    Gymnasium has no call that saves an environment, so a state is the episode's seed and the
-    actions so far, and going on from it plays them again. That is exact wherever the environment
-    is deterministic given its seed. Success is `info["success"]` or `info["is_success"]`.
+    Actions are rescaled from [-1, 1] to the environment's own box. Gymnasium has no call that
+    saves an environment, so a state is the episode's seed and the actions so far, and restoring it
+    replays them. This is exact if the environment is deterministic given its seed. Success is
+    `info["success"]` or `info["is_success"]`.
     """
 
     def __init__(self, task: Task, slots: int, horizon_steps: int | None = None):
@@ -51,7 +52,7 @@ class GymnasiumSimulator(Simulator):
     def reset(
         self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
     ) -> Array:
-        """Start an episode from a seed drawn from `rng`."""
+        """Start an episode with a seed drawn from `rng`."""
         self._options[slot] = options
         return self._begin(slot, int(rng.integers(_SEEDS)))
 
@@ -77,7 +78,7 @@ class GymnasiumSimulator(Simulator):
         )
 
     def get_state(self, slot: int) -> Array:
-        """The episode's seed, its number of steps, and the actions, zero where not yet taken."""
+        """Return the episode's seed, its number of steps, and the actions, padded with zeros."""
         if self._options[slot]:
             raise BadValueError(
                 f"slot {slot} of {self.task} was reset with options {self._options[slot]!r}; "
@@ -87,7 +88,7 @@ class GymnasiumSimulator(Simulator):
         return np.concatenate([np.asarray(header, np.float64), self._actions[slot].ravel()])
 
     def set_state(self, slot: int, state: Array) -> None:
-        """Play the episode again up to where it was."""
+        """Replay the episode up to the saved step."""
         seed, steps = int(state[0]), int(state[1])
         actions = np.array(state[_HEADER:]).reshape(self._actions[slot].shape)
         self._options[slot] = None
@@ -96,7 +97,7 @@ class GymnasiumSimulator(Simulator):
             self._act(slot, action)
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """The environment's own picture, in its own size."""
+        """Return the environment's own image, in its own size."""
         if self._envs[slot].render_mode != "rgb_array":
             if not isinstance(self._source, str):
                 raise BadValueError(
@@ -137,7 +138,10 @@ class GymnasiumSimulator(Simulator):
 
 
 def time_limit(task: Task) -> int:
-    """The steps per episode that the environment itself sets; refuses one that sets none."""
+    """Return the environment's own limit of steps per episode.
+
+    Raises BadValueError if it has none.
+    """
     if isinstance(task, str):
         steps = gymnasium.spec(_known_id(task)).max_episode_steps
     else:

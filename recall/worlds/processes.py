@@ -1,4 +1,4 @@
-"""Slots spread over worker processes: the board is shared, one short message per step each."""
+"""Slots in worker processes, with a shared board and one short message per worker and step."""
 
 import itertools
 import mmap
@@ -21,7 +21,7 @@ from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Spaces, Stream, board_bytes, joint_spaces, lay_board
 
 _CLOSE_SECONDS = 5.0
-_SHARED_MEMORY = Path("/dev/shm")  # Linux; elsewhere a temporary file is mapped
+_SHARED_MEMORY = Path("/dev/shm")  # on Linux; other systems map a temporary file
 
 
 class WorkerError(RecallError, RuntimeError):
@@ -31,18 +31,18 @@ class WorkerError(RecallError, RuntimeError):
 class _Worker(NamedTuple):
     process: BaseProcess
     pipe: Connection
-    begin: int  # its first slot
-    end: int  # and the one after its last
+    begin: int  # first slot
+    end: int  # one past the last slot
 
 
 class ProcessSlots:
-    """The interface of `Slots`, carried out by `workers` processes of contiguous slots."""
+    """Slots with the interface of `Slots`, stepped by `workers` processes of contiguous slots."""
 
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings, workers: int):
         self._check_sendable(tasks)
-        context = multiprocessing.get_context("spawn")  # the only start that is safe with threads
+        context = multiprocessing.get_context("spawn")  # the only method safe with threads
         self._workers: list[_Worker] = []
-        # Also at garbage collection and at exit. A worker whose parent is gone ends by itself.
+        # Also runs at garbage collection and at exit. Workers without a parent exit by themselves.
         self._stop = weakref.finalize(self, _stop, self._workers)
         count = min(workers, len(tasks))
         bounds = [len(tasks) * part // count for part in range(count + 1)]
@@ -60,11 +60,11 @@ class ProcessSlots:
             raise
 
     def make_board(self) -> Board:
-        """A board in memory that the workers see too."""
+        """Return a board in memory that is shared with the workers."""
         slots = self._workers[-1].end
         size = board_bytes(slots, self.spaces)
         folder = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None
-        # The name lives only until every worker has mapped the file: nothing is ever left over.
+        # The file has a name only until every worker has mapped it, so nothing is left behind.
         with tempfile.NamedTemporaryFile(dir=folder, prefix="recall-") as file:
             file.truncate(size)
             memory = mmap.mmap(file.fileno(), size)
@@ -75,20 +75,20 @@ class ProcessSlots:
         return lay_board(memory, slots, self.spaces)
 
     def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
-        """Begin an episode in every slot."""
+        """Start an episode in every slot."""
         for worker in self._alive():
             own = None if streams is None else list(streams[worker.begin : worker.end])
             self._send(worker, ("reset", own, options))
         self._collect()
 
     def step(self, precision: str) -> None:
-        """Let every worker step its slots."""
+        """Step the slots of every worker."""
         for worker in self._alive():
             self._send(worker, ("step", precision))
         self._collect()
 
     def render(self) -> list[Array]:
-        """A picture of every slot."""
+        """Return an RGB image of every slot."""
         for worker in self._alive():
             self._send(worker, ("render",))
         return [picture for part in self._collect() for picture in part]
@@ -109,7 +109,7 @@ class ProcessSlots:
             raise self._death(worker) from error
 
     def _collect(self) -> list[Any]:
-        """One reply from every worker; all are read before the first failure is raised."""
+        """Return one reply per worker; all replies are read before the first failure is raised."""
         replies, failures = [], []
         for worker in self._workers:
             try:
@@ -145,7 +145,7 @@ class ProcessSlots:
 
 
 class _Report(NamedTuple):
-    """What a worker says about its slots: as much as the check of shapes reads."""
+    """Report of a worker on its slots: the fields that the check of shapes reads."""
 
     task: str
     observation_space: Any
@@ -159,7 +159,7 @@ def _agree(reports: list[_Report]) -> Spaces:
 
 def _stop(workers: list[_Worker]) -> None:
     for worker in workers:
-        worker.pipe.close()  # which ends the worker's loop
+        worker.pipe.close()  # ends the worker's loop
     for worker in workers:
         worker.process.join(_CLOSE_SECONDS)
         if worker.process.is_alive():
@@ -169,8 +169,8 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 def _work(pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings) -> None:
-    """The life of a worker: build the slots, then obey until the pipe closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to handle
+    """Run a worker: build the slots, then carry out orders until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     try:
         slots = Slots(tasks, settings)
     except Exception as error:
@@ -202,7 +202,10 @@ def _obey(slots: Slots, name: str, *arguments: Any) -> Any:
 
 
 def _portable(error: Exception) -> RecallError:
-    """The error as one that any process can unpickle, with its traceback unless it is ours."""
+    """Return the error in a form that any process can unpickle.
+
+    It includes the traceback unless it is a RecallError.
+    """
     if isinstance(error, RecallError):
         return BadValueError(str(error))
     return WorkerError("".join(traceback.format_exception(error)).rstrip())

@@ -1,4 +1,4 @@
-"""Which tasks there are, and the world each comes from. A world is one line in `_WORLDS`."""
+"""Registry of worlds and their tasks. A new world is one line in `_WORLDS`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
 
-if TYPE_CHECKING:  # listing names must stay quick
+if TYPE_CHECKING:  # importing them would make listing names slow
     import gymnasium
     from gymnasium.spaces import Box
 
@@ -24,10 +24,10 @@ GYMNASIUM_PREFIX = "gym:"
 
 @dataclass(frozen=True)
 class _World:
-    """A module with TASKS, HORIZON_STEPS and make_simulator(task, slots, **chosen settings)."""
+    """World: a module with TASKS, HORIZON_STEPS and make_simulator(task, slots, **settings)."""
 
     module: str
-    settings: tuple[str, ...] = ()  # the fields of WorldSettings that its maker takes
+    settings: tuple[str, ...] = ()  # fields of WorldSettings that make_simulator takes
 
     def load(self) -> ModuleType:
         return import_module(self.module)
@@ -40,29 +40,29 @@ _WORLDS = {
 
 
 def world_names() -> tuple[str, ...]:
-    """The worlds whose tasks have names of their own; Gymnasium's come by `gym:<id>`."""
+    """Return the worlds with named tasks; Gymnasium's tasks are named `gym:<id>` instead."""
     return tuple(_WORLDS)
 
 
 def tasks_of(world: str) -> tuple[str, ...]:
-    """The tasks of one world, in its own order."""
+    """Return the tasks of one world, in its own order."""
     if world not in _WORLDS:
         raise UnknownNameError("world", world, _WORLDS)
     return tuple(_WORLDS[world].load().TASKS)
 
 
 def task_names() -> tuple[str, ...]:
-    """Every registered task, world by world."""
+    """Return every registered task, world by world."""
     return tuple(task for world in _WORLDS for task in tasks_of(world))
 
 
 def task_label(task: Task) -> str:
-    """What to call a task in a message."""
+    """Return the name of a task for messages."""
     return task if isinstance(task, str) else getattr(task, "__name__", repr(task))
 
 
 def world_of(task: Task) -> str:
-    """The world a task belongs to; refuses a name that no world knows."""
+    """Return the world of a task. Raises UnknownNameError for an unknown name."""
     if not isinstance(task, str):
         if callable(task):
             return GYMNASIUM
@@ -77,7 +77,7 @@ def world_of(task: Task) -> str:
 
 
 def check_settings(settings: WorldSettings) -> None:
-    """Refuse a reward, observation or horizon that no task could have."""
+    """Raise an error for a reward, observation or horizon that no task can have."""
     for kind, value, valid in (
         ("reward", settings.reward, get_args(RewardName)),
         ("observation", settings.observation, get_args(ObservationName)),
@@ -92,7 +92,10 @@ def check_settings(settings: WorldSettings) -> None:
 
 
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
-    """`slots` copies of a task; its world's module is imported here and not before."""
+    """Return a simulator with `slots` copies of a task.
+
+    The module of its world is imported here, not earlier.
+    """
     check_settings(settings)
     if slots < 1:
         raise BadValueError(f"{slots} slots of {task_label(task)}: at least one is needed")
@@ -108,7 +111,7 @@ def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulato
 
 
 def default_horizon_steps(task: Task) -> int:
-    """The length of an episode where the user names none: the world's, or Gymnasium's limit."""
+    """Return the default episode length: the world's, or the time limit of Gymnasium's task."""
     world = world_of(task)
     if world != GYMNASIUM:
         return int(_WORLDS[world].load().HORIZON_STEPS)
@@ -118,13 +121,13 @@ def default_horizon_steps(task: Task) -> int:
 
 
 def horizon_steps(task: Task, settings: WorldSettings) -> int:
-    """The length of an episode of `task` under `settings`."""
+    """Return the episode length of `task` under `settings`."""
     check_settings(settings)
     return settings.horizon_steps or default_horizon_steps(task)
 
 
 class HasSpaces(Protocol):
-    """A simulator, or what a worker process tells about one."""
+    """A simulator, or a worker process's report on one."""
 
     @property
     def task(self) -> str: ...  # noqa: D102
@@ -135,7 +138,10 @@ class HasSpaces(Protocol):
 
 
 def check_same_shapes(simulators: Sequence[HasSpaces]) -> None:
-    """Refuse tasks that one network could not serve, naming two of them and their shapes."""
+    """Raise BadValueError if the shapes of observations or actions differ between tasks.
+
+    The message names two such tasks and their shapes.
+    """
     first = simulators[0]
     for other in simulators[1:]:
         for kind, one, two in (

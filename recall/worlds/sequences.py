@@ -1,4 +1,4 @@
-"""The task sequences, as data: the paper's by name, and any others as `task,task,...`."""
+"""Task sequences: those of the paper by name, and any others as `task,task,...`."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +15,7 @@ from recall.worlds.registry import (
     world_of,
 )
 
-# The triplets of the paper's appendix A, numbered from 1.
+# Triplets of the paper's appendix A, numbered from 1.
 TRIPLETS = (
     ("push", "window-close", "hammer"),
     ("hammer", "window-close", "faucet-close"),
@@ -32,20 +32,20 @@ _HINT = "A sequence of your own is task names joined by commas, such as hammer,p
 
 @dataclass(frozen=True)
 class Sequence:
-    """Tasks in the order they are met. A task that comes twice is met twice."""
+    """Tasks in the order in which they are trained. A task may occur more than once."""
 
     name: str
     tasks: tuple[str, ...]
 
     @property
     def distinct_tasks(self) -> tuple[str, ...]:
-        """Every task once, in the order of its first appearance."""
+        """Each task once, in the order of first appearance."""
         return tuple(dict.fromkeys(self.tasks))
 
 
 @cache
 def _named() -> MappingProxyType[str, tuple[str, ...]]:
-    """Every named sequence, in the order in which they are listed."""
+    """Return every named sequence, in the order in which they are listed."""
     triplets = dict(enumerate(TRIPLETS, start=1))
     numbers = range(len(NUMBERED_TASKS))
     named: dict[str, tuple[str, ...]] = {}
@@ -60,12 +60,12 @@ def _named() -> MappingProxyType[str, tuple[str, ...]]:
 
 
 def sequence_names() -> tuple[str, ...]:
-    """The names that `parse_sequence` knows, besides `task,task,...`."""
+    """Return the names that `parse_sequence` knows, besides `task,task,...`."""
     return tuple(_named())
 
 
 def parse_sequence(name: str) -> Sequence:
-    """The sequence of that name, or the one spelt out as `task,task,...`."""
+    """Return the sequence called `name`, or the one spelt out as `task,task,...`."""
     if name in _named():
         return Sequence(name, _named()[name])
     tasks = tuple(part.strip() for part in name.split(","))
@@ -87,7 +87,7 @@ def _is_task(name: str) -> bool:
 
 
 def check_sequence(sequence: Sequence, settings: WorldSettings) -> None:
-    """Refuse a sequence whose tasks differ in the shape of observations or actions."""
+    """Raise BadValueError if the tasks differ in the shape of observations or actions."""
     simulators = [make_simulator(task, 1, settings) for task in sequence.distinct_tasks]
     try:
         check_same_shapes(simulators)

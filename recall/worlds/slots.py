@@ -1,7 +1,7 @@
-"""Slots of several tasks stepped together, their numbers left on a board of arrays.
+"""Slots of several tasks that are stepped together and write their results to a board of arrays.
 
-The board is plain memory here and memory shared with worker processes in
-`recall.worlds.processes`; the stepping is the same.
+Here the board is in the memory of one process. In `recall.worlds.processes` it is shared with
+worker processes; the stepping is the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,32 +19,32 @@ Stream = tuple[int, ...]
 
 
 class Spaces(NamedTuple):
-    """The spaces of one slot, whatever its task."""
+    """Spaces of one slot, the same for all tasks."""
 
     observation: Box
     action: Box
 
 
 class Board(NamedTuple):
-    """What goes into a step of all slots and what comes out of it."""
+    """Inputs and results of a step of all slots."""
 
     action: Array  # [slots, act] float64
-    observation: Array  # [slots, obs] float64: where the next action is taken
-    final_observation: Array  # [slots, obs] float64: where an episode ended; else stale
+    observation: Array  # [slots, obs] float64: input to the next action
+    final_observation: Array  # [slots, obs] float64: valid only where an episode ended
     reward: Array  # [slots] float64
     terminated: Array  # [slots] bool
     truncated: Array  # [slots] bool
     success: Array  # [slots] bool: this step
-    episode_success: Array  # [slots] bool: any step, where an episode ended; else stale
+    episode_success: Array  # [slots] bool: any step; valid only where an episode ended
     diverged: Array  # [slots] bool: this step
 
     def part(self, begin: int, end: int) -> "Board":
-        """The same memory, seen by the slots from `begin` to before `end`."""
+        """Return views of the slots from `begin` up to, but not including, `end`."""
         return Board(*(array[begin:end] for array in self))
 
 
 def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]]]:
-    """Dtype and shape of a board's arrays; the wide numbers first, so that all are aligned."""
+    """Return dtype and shape of a board's arrays; wide dtypes come first, for alignment."""
     observation = (np.float64, (slots, *spaces.observation.shape))
     flag = (np.bool_, (slots,))
     return {
@@ -61,13 +61,13 @@ def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]
 
 
 def board_bytes(slots: int, spaces: Spaces) -> int:
-    """The memory a board needs."""
+    """Return the number of bytes that a board needs."""
     layout = _layout(slots, spaces).values()
     return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for dtype, shape in layout)
 
 
 def lay_board(memory: Any, slots: int, spaces: Spaces) -> Board:
-    """A board in `memory`, a writable buffer of at least `board_bytes`."""
+    """Return a board in `memory`, a writable buffer of at least `board_bytes`."""
     arrays, offset = {}, 0
     for name, (dtype, shape) in _layout(slots, spaces).items():
         arrays[name] = np.ndarray(shape, dtype, memory, offset)
@@ -76,7 +76,7 @@ def lay_board(memory: Any, slots: int, spaces: Spaces) -> Board:
 
 
 def joint_spaces(spaces: Sequence[Spaces]) -> Spaces:
-    """Spaces that hold those of every task; their shapes are already known to be equal."""
+    """Return spaces that contain those of every task; all must have equal shapes."""
     boxes = [each.observation for each in spaces]
     if all(box == boxes[0] for box in boxes):
         return spaces[0]
@@ -87,14 +87,14 @@ def joint_spaces(spaces: Sequence[Spaces]) -> Spaces:
 
 
 class _Group(NamedTuple):
-    """The slots of one task."""
+    """Slots of one task."""
 
-    slots: Array  # their places among all
+    slots: Array  # their indices among all slots
     episodes: Episodes
 
 
 class Slots:
-    """Slots with a task each; those of the same task share a simulator."""
+    """Slots with one task each; slots of the same task share a simulator."""
 
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings):
         places: dict[Task, list[int]] = {}
@@ -103,7 +103,7 @@ class Slots:
         self._groups = []
         for task, slots in places.items():
             simulator = make_simulator(task, len(slots), settings)
-            unseeded: list[Stream] = [()] * len(slots)  # `reset` gives the streams
+            unseeded: list[Stream] = [()] * len(slots)  # `reset` sets the streams
             episodes = Episodes(simulator, horizon_steps(task, settings), unseeded)
             self._groups.append(_Group(np.asarray(slots), episodes))
         simulators = [group.episodes.simulator for group in self._groups]
@@ -114,7 +114,7 @@ class Slots:
         self._board: Board | None = None
 
     def make_board(self) -> Board:
-        """A board of its own."""
+        """Create a board, attach it and return it."""
         slots = sum(len(group.slots) for group in self._groups)
         memory = bytearray(board_bytes(slots, self.spaces))
         self.attach(lay_board(memory, slots, self.spaces))
@@ -122,11 +122,11 @@ class Slots:
         return self._board
 
     def attach(self, board: Board) -> None:
-        """Use `board`, with one row per slot, from now on."""
+        """Use `board`, which has one row per slot, from now on."""
         self._board = board
 
     def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
-        """Begin the next episode of every slot, or the first of new random streams."""
+        """Start the next episode in every slot, or the first one of new random `streams`."""
         assert self._board is not None
         for index, (slots, episodes) in enumerate(self._groups):
             if streams is not None:
@@ -137,7 +137,7 @@ class Slots:
                 self._board.observation[slot] = episodes.start(place, options)
 
     def step(self, precision: str) -> None:
-        """Take the board's actions, in the precision they had, and leave all else on it."""
+        """Step with the board's actions, cast to `precision`, and write results to the board."""
         board = self._board
         assert board is not None
         for slots, episodes in self._groups:
@@ -155,7 +155,7 @@ class Slots:
                 board.diverged[slot] = outcome.diverged
 
     def render(self) -> list[Array]:
-        """A picture of every slot."""
+        """Return an RGB image of every slot."""
         pictures: dict[int, Array] = {}
         for slots, episodes in self._groups:
             for place, slot in enumerate(slots):

@@ -1,4 +1,4 @@
-"""Many slots of one task or of several as a Gymnasium vector environment."""
+"""Gymnasium vector environment with many slots of one or several tasks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,12 +21,12 @@ StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
 class TaskVectorEnv(VectorEnv[Array, Array, Array]):
-    """Episodes in many slots, each slot's next one beginning in the step that ends the last.
+    """Vector environment of many slots, with automatic reset in the same step.
 
     Slot i plays the random stream (seed, i), so its trajectory depends neither on the number of
     slots nor on the number of workers. `infos["success"]` holds every slot's success in this
     step. Where an episode ended, `infos["final_obs"]` and `infos["final_info"]` hold what
-    `TaskEnv` would have returned; slots whose physics broke down are truncated, marked in
+    `TaskEnv` would have returned. Slots whose physics diverged are truncated, marked in
     `infos["diverged"]` and counted in `diverged_episodes`.
     """
 
@@ -63,10 +63,10 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode in every slot, with `options` for each.
+        """Start an episode in every slot, with the same `options` for each.
 
-        A seed begins the streams (seed, i); a list of one seed per slot begins the streams
-        (seeds[i], 0), those of `TaskEnv`; without a seed every slot goes on to its next episode.
+        A seed starts the streams (seed, i). A list of one seed per slot starts the streams
+        (seeds[i], 0), as in `TaskEnv`. Without a seed, every slot starts its next episode.
         """
         self._check_open()
         if options and "reset_mask" in options:
@@ -77,7 +77,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         return self._observation(), {}
 
     def step(self, actions: Array) -> StepResult:
-        """Act in every slot. Unusable actions are refused before any slot is touched."""
+        """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
         self._check_open()
         if not self._started:
             raise ResetNeeded("no episode is under way: call reset() before step()")
@@ -95,7 +95,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         )
 
     def render(self) -> tuple[Array, ...] | None:
-        """A picture of every slot, where `render_mode` is "rgb_array"."""
+        """Return an RGB image of every slot if `render_mode` is "rgb_array", else None."""
         return None if self.render_mode is None else tuple(self._slots.render())
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -158,7 +158,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
 
 
 def _marked(flags: Mapping[str, Array], mask: Array) -> dict[str, Any]:
-    """Gymnasium's way of telling: an array per key, and under `_key` where it means anything."""
+    """Return infos in Gymnasium's form: an array per key, and its mask of slots as `_key`."""
     told: dict[str, Any] = {}
     for key, flag in flags.items():
         told |= {key: flag & mask, f"_{key}": mask.copy()}
@@ -181,11 +181,12 @@ def make_vec(
     workers: int = 1,
     render_mode: RenderMode | None = None,
 ) -> TaskVectorEnv:
-    """Many slots as a `gymnasium.vector.VectorEnv`; the arguments of `make`, and these.
+    """Return a `gymnasium.vector.VectorEnv` of `num_envs` slots.
 
-    Of a list of tasks, slot i plays `task[i % len(task)]`. `workers` processes share the slots
-    (no more than one per slot); one worker means this process itself. A script that asks for
-    more must do its work under `if __name__ == "__main__":`.
+    It takes the arguments of `make` and those described here. With a list of tasks, slot i plays
+    `task[i % len(task)]`. The slots are divided among `workers` processes (at most one per slot);
+    with one worker, they run in the current process. A script that uses more workers must do its
+    work under `if __name__ == "__main__":`.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
@@ -197,7 +198,7 @@ def make_vec(
     check_settings(settings)
     check_render_mode(render_mode)
     for each in tasks:
-        world_of(each)  # an unknown name is told here and not by a worker
+        world_of(each)  # raises for an unknown name here rather than in a worker
     seed = None if seed is None else _checked_seed(seed)
     slots = [tasks[slot % len(tasks)] for slot in range(num_envs)]
     return TaskVectorEnv(slots, settings, seed, workers, render_mode)

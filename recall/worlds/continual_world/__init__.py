@@ -1,4 +1,4 @@
-"""Continual World: ten Sawyer tasks on MuJoCo, in Meta-World's models, without its Python."""
+"""Continual World: ten Sawyer tasks on MuJoCo, with Meta-World's models but not its Python code."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from recall.errors import BadValueError, UnknownNameError
 if TYPE_CHECKING:
     from recall.worlds.continual_world.sawyer import SawyerSimulator
 
-# In the paper's order, whose positions are the paper's task numbers.
+# In the paper's order; a position is the paper's task number.
 TASKS: tuple[str, ...] = (
     "hammer",
     "push-wall",
@@ -28,7 +28,10 @@ HORIZON_STEPS = 200
 def make_simulator(
     task: str, slots: int = 1, reward: str = "v1", observation: str = "classic"
 ) -> "SawyerSimulator":
-    """`slots` copies of one task; loads MuJoCo and the task's model on first use."""
+    """Return a simulator with `slots` copies of one task.
+
+    The first call loads MuJoCo and the task's model.
+    """
     for kind, name, valid in (
         ("task", task, TASKS),
         ("reward", reward, REWARDS),

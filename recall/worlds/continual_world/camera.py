@@ -1,4 +1,7 @@
-"""Pictures of the tasks. `python -m recall.worlds.continual_world.camera OUT.png` makes a sheet."""
+"""Images of the tasks.
+
+`python -m recall.worlds.continual_world.camera OUT.png` makes a contact sheet of all tasks.
+"""
 
 import sys
 from pathlib import Path
@@ -12,18 +15,18 @@ from recall.worlds.continual_world.scripted import ScriptedPolicy
 from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array
 
-# Looks at the middle of the table from the front right, as Meta-World's films do.
+# The camera looks at the middle of the table from the front right, as in Meta-World's films.
 _LOOK_AT = (0.03, 0.74, 0.15)
 _DISTANCE, _AZIMUTH, _ELEVATION = 1.1, 140.0, -30.0
 _GOAL_COLOUR = (0.1, 1.0, 0.2, 0.9)
 _GOAL_RADIUS = 0.025
 _SHADOW_PIXELS = 1024
-# How far the contact sheet's policies have come when their picture is taken.
+# Number of steps after which the image of a task is taken for the contact sheet.
 _SHEET_STEPS = {"hammer": 60, "push-wall": 45, "push-back": 75, "stick-pull": 90, "shelf-place": 72}
 
 
 class Camera:
-    """Draws slots of one task: the whole model, arranged like the physics."""
+    """Camera for the slots of one task: it draws the whole model in the state of the physics."""
 
     def __init__(self, task: Task, width: int, height: int):
         self.size = (width, height)
@@ -32,7 +35,7 @@ class Camera:
         self._data = mujoco.MjData(self._model)
         self._model.vis.global_.offwidth = max(width, self._model.vis.global_.offwidth)
         self._model.vis.global_.offheight = max(height, self._model.vis.global_.offheight)
-        # No eye sees the difference from 4096, and where there is no GPU a third of the time goes.
+        # Looks the same as 4096, and without a GPU it saves a third of the time.
         self._model.vis.quality.shadowsize = _SHADOW_PIXELS
         self._view = mujoco.MjvCamera()
         self._view.lookat[:] = _LOOK_AT
@@ -40,10 +43,10 @@ class Camera:
         self._view.azimuth, self._view.elevation = _AZIMUTH, _ELEVATION
         self._offscreen = Offscreen(self._model, width, height)
         self._options = mujoco.MjvOption()
-        self._options.sitegroup[:] = 0  # Meta-World's markers do not follow the goal
+        self._options.sitegroup[:] = 0  # hidden, since Meta-World's markers do not follow the goal
 
     def picture(self, physics: mujoco.MjData, fixture_at: Array, goal: Array) -> Array:
-        """RGB, [height, width, 3] uint8."""
+        """Return an RGB image of the physics, [height, width, 3] uint8."""
         if self._fixture is not None:
             self._model.body(self._fixture).pos = fixture_at
         self._data.qpos[:] = physics.qpos
@@ -66,14 +69,14 @@ class Camera:
         return self._offscreen.draw()
 
     def close(self) -> None:
-        """Give back the picture's memory."""
+        """Release the memory of the image."""
         self._offscreen.close()
 
 
 def contact_sheet(path: Path, width: int = 320, height: int = 256) -> None:
-    """All ten tasks in the middle of being solved, five by two, with their names.
+    """Save an image of all ten tasks while they are being solved, five by two, with their names.
 
-    Meta-World's scripted policies play, so `metaworld` is imported.
+    Meta-World's scripted policies act, so this imports `metaworld`.
     """
     from matplotlib.figure import Figure
     from PIL import Image

@@ -1,4 +1,4 @@
-"""The models inside the `metaworld` package, cut down to what physics needs."""
+"""MuJoCo models of the `metaworld` package, reduced to what physics needs."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array
 
 SUBSTEPS = 5
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that decides what follows
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
 _SETTLE_SUBSTEPS = 50 * SUBSTEPS
 HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
 GRIPPER_OPEN = np.array([-1.0, 1.0])
@@ -22,7 +22,7 @@ _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
 
 
 class Settled(NamedTuple):
-    """The hand at its start: MuJoCo's state, the joints in it, and those one substep earlier."""
+    """Hand at its start: MuJoCo's state, its joints, and the joints one substep earlier."""
 
     state: Array
     joints: Array
@@ -30,7 +30,7 @@ class Settled(NamedTuple):
 
 
 def model_path(task: Task) -> str:
-    """Where the task's model is; finding it does not import `metaworld`."""
+    """Return the path of the task's model, without importing `metaworld`."""
     package = find_spec("metaworld")
     if package is None or not package.submodule_search_locations:
         raise RecallError("the models of Continual World are in metaworld: pip install metaworld")
@@ -46,15 +46,16 @@ def _weld_hand(model: mujoco.MjModel) -> mujoco.MjModel:
 
 
 def load_visual(task: Task) -> mujoco.MjModel:
-    """The whole model, for pictures."""
+    """Return the whole model, for images."""
     return _weld_hand(mujoco.MjModel.from_xml_path(model_path(task)))
 
 
 @cache
 def load_physics(name: str) -> mujoco.MjModel:
-    """The model without what only pictures need; steps the same, bit for bit, but faster.
+    """Return the model without the parts that only images need.
 
-    MuJoCo clears one byte per node of every mesh, seen or felt, in each collision pass.
+    It steps faster, with bit for bit the same results: MuJoCo clears one byte per node of every
+    mesh in each collision pass, even of meshes that are only visual.
     """
     from recall.worlds.continual_world.tasks import load_task
 
@@ -81,7 +82,7 @@ def load_physics(name: str) -> mujoco.MjModel:
 
 
 def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Array:
-    """Bring the hand to its start; returns the joints one substep before the end."""
+    """Move the hand to its start and return the joints one substep before the end."""
     mujoco.mj_resetData(model, data)
     data.mocap_pos[0] = task.hand_start
     data.mocap_quat[0] = HAND_DOWN
@@ -94,7 +95,10 @@ def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Array:
 
 @cache
 def settled(name: str) -> Settled:
-    """The settled hand, once per process and task; the same wherever the fixture is."""
+    """Return the settled hand, computed once per process and task.
+
+    It does not depend on the position of the fixture.
+    """
     from recall.worlds.continual_world.tasks import load_task
 
     model = load_physics(name)

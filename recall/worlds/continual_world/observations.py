@@ -1,4 +1,4 @@
-"""What is read from each slot's physics, and what the agent is shown of it."""
+"""Readings from each slot's physics, and the observations made of them."""
 
 import mujoco
 import numpy as np
@@ -17,18 +17,18 @@ _COMMON = {
     "right_finger": site("rightEndEffector"),
     "left_finger": site("leftEndEffector"),
 }
-FRAME = 18  # numbers in one frame of `full`
+FRAME = 18  # numbers per frame of the `full` observation
 _HAND_LOW = np.array([-0.525, 0.348, -0.0525])
 _HAND_HIGH = np.array([0.525, 1.025, 0.7])
-# Generous enough for goals that Meta-World shows unclipped after a reset.
+# Wide enough for goals after a reset, which Meta-World does not clip.
 _GOAL_LOW = np.array([-1.0, 0.0, -0.5])
 _GOAL_HIGH = np.array([1.0, 1.5, 1.0])
 
 
 class Readings:
-    """The numbers that observation and reward read, [slots, features], under their names.
+    """Numbers [slots, features] that observations and rewards read, by name.
 
-    `scene` holds views into one array, so that filling a slot's row fills the scene.
+    `scene` holds views of one array, so filling a slot's row fills the scene.
     """
 
     def __init__(self, task: Task, model: mujoco.MjModel, slots: int, rotations: bool):
@@ -62,19 +62,19 @@ class Readings:
         scene.object = scene.raw_object if self._offset is None else np.zeros_like(scene.raw_object)
 
     def bind(self, slot: int, data: mujoco.MjData) -> list[tuple[Array, Array, Array]]:
-        """What `take` needs to read a slot: field, places in it, the row's part they go to."""
+        """Return the arguments of `take` for a slot: (field, indices in it, part of the row)."""
         return [
             (getattr(data, field).reshape(-1), index, self.values[slot, begin:end])
             for field, index, begin, end in self._takes
         ]
 
     def sums(self) -> Array:
-        """[slots] of all numbers of a slot: finite if they all are."""
+        """Return the sum of each slot's numbers [slots], which is finite only if they all are."""
         sums: Array = np.dot(self.values, self._ones)  # faster than a sum
         return sums
 
     def derive(self, rows: slice) -> None:
-        """Complete the scene once the rows are filled."""
+        """Compute the derived parts of the scene after the rows are filled."""
         scene = self.scene
         fingers = scene.fingers[rows]
         np.add(scene.right_finger[rows], scene.left_finger[rows], out=fingers)
@@ -86,7 +86,7 @@ class Readings:
 
 
 def take(bound: list[tuple[Array, Array, Array]]) -> None:
-    """Fill one slot's row."""
+    """Fill one slot's row from its physics."""
     for field, index, row in bound:
         field.take(index, out=row, mode="clip")
 
@@ -100,7 +100,7 @@ def _flat_index(model: mujoco.MjModel, data: mujoco.MjData, source: Source) -> A
 
 
 class Frames:
-    """One frame of `full` per slot: hand, gripper, two objects with their rotations."""
+    """Frame of the `full` observation per slot: hand, gripper, and two objects with rotations."""
 
     def __init__(self, task: Task, scene: Scene, slots: int):
         self._task = task
@@ -110,7 +110,7 @@ class Frames:
         scene.quaternion = self.values[:, 7:11]
 
     def update(self, rows: slice) -> Array:
-        """Write the frames of `rows` from the scene."""
+        """Write the frames of `rows` from the scene and return them."""
         scene, frames = self._scene, self.values[rows]
         frames[:, :3] = scene.raw_hand[rows]
         apart = distance(scene.right_claw[rows], scene.left_claw[rows]) / 0.1
@@ -126,10 +126,11 @@ class Frames:
 
 
 def _quaternion(turned: Array) -> Array:
-    """MuJoCo's quaternions as they are; of matrices [.., 9] the one with the real part last.
+    """Return the quaternions of rotation matrices [.., 9], with the real part last.
 
-    Its sign is the one that makes the largest component positive (Shepperd's method): row i of
-    four times the outer product of the quaternion with itself, for the largest component i.
+    Quaternions from MuJoCo are returned unchanged. The sign makes the largest component positive
+    (Shepperd's method): the result is row i of four times the outer product of the quaternion with
+    itself, normalised, where i is the largest component.
     """
     if turned.shape[-1] == 4:
         return turned
@@ -153,7 +154,7 @@ def _quaternion(turned: Array) -> Array:
 
 
 class FullObserver:
-    """Meta-World's 39 numbers: this frame, the frame before, the goal."""
+    """Observer of Meta-World's 39 numbers: current frame, previous frame and goal."""
 
     def __init__(self, task: Task, scene: Scene, start: Start, frames: Frames):
         self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
@@ -167,13 +168,16 @@ class FullObserver:
         self.previous = np.zeros_like(frames.values)
 
     def first(self, slot: int) -> Array:
-        """After a reset the frame before is the same frame, and nothing is clipped."""
+        """Return the observation of a slot after a reset.
+
+        The previous frame is the current one, and nothing is clipped.
+        """
         frame = self._frames.values[slot]
         self.previous[slot] = frame
         return np.concatenate([frame, frame, self._start.target[slot]])
 
     def next(self) -> Array:
-        """After a step, every slot."""
+        """Return the observations of every slot after a step."""
         frames = self._frames.values
         shown = np.concatenate([frames, self.previous, self._start.target], axis=1)
         self.previous[:] = frames
@@ -184,7 +188,7 @@ class FullObserver:
 
 
 class ClassicObserver:
-    """Continual World's 12 numbers: hand, object, second object, goal."""
+    """Observer of Continual World's 12 numbers: hand, object, second object and goal."""
 
     def __init__(self, task: Task, scene: Scene, start: Start, slots: int):
         self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
@@ -204,14 +208,14 @@ class ClassicObserver:
         )
 
     def first(self, slot: int) -> Array:
-        """After a reset nothing is clipped."""
+        """Return the observation of a slot after a reset; nothing is clipped."""
         parts = [self._scene.raw_hand[slot], *(part[slot] for part in self._parts)]
         if self._shows_goal:
             parts[3] = self._start.target[slot]
         return np.concatenate(parts)
 
     def next(self) -> Array:
-        """After a step, every slot."""
+        """Return the observations of every slot after a step."""
         shown = np.concatenate([self._scene.hand, *self._parts], axis=1)
         if self._shows_goal:
             goal = shown[:, 9:12]

@@ -1,4 +1,4 @@
-"""A GL context without a screen, found where MuJoCo itself would not look."""
+"""Offscreen rendering, with a search for a working GL backend, which MuJoCo does not do."""
 
 import os
 import subprocess
@@ -23,10 +23,10 @@ _MAX_GEOMS = 2000
 
 
 class Offscreen:
-    """Draws scenes of one model into memory.
+    """Offscreen renderer of one model.
 
-    Not `mujoco.Renderer`, which takes its backend from MUJOCO_GL when mujoco is first imported,
-    and a window system if that was not set.
+    `mujoco.Renderer` is not used because it reads its backend from MUJOCO_GL when mujoco is first
+    imported, and uses a window system if that variable was not set.
     """
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int):
@@ -41,12 +41,12 @@ class Offscreen:
         self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
 
     def draw(self) -> Array:
-        """The scene as RGB, [height, width, 3] uint8."""
+        """Return the scene as an RGB image, [height, width, 3] uint8."""
         self._gl.make_current()
         picture = np.empty((self._area.height, self._area.width, 3), np.uint8)
         mujoco.mjr_render(self._area, self.scene, self._context)
         mujoco.mjr_readPixels(picture, None, self._area, self._context)
-        return np.ascontiguousarray(picture[::-1])  # GL counts rows from below
+        return np.ascontiguousarray(picture[::-1])  # GL counts rows from the bottom
 
     def close(self) -> None:
         """Free the context."""
@@ -57,7 +57,10 @@ class Offscreen:
 
 @cache
 def _context_class() -> Any:
-    """By MUJOCO_GL if it is set, else EGL, else OSMesa; on macOS the system's own."""
+    """Return the GL context class of the first backend that works.
+
+    This is the one in MUJOCO_GL if set, else EGL, else OSMesa; on macOS it is the system's own.
+    """
     chosen = os.environ.get("MUJOCO_GL", "")
     if chosen or not sys.platform.startswith("linux"):
         return import_module("mujoco.gl_context").GLContext
@@ -65,14 +68,17 @@ def _context_class() -> Any:
     for backend in _LINUX_BACKENDS:
         reason = _why_not(backend)
         if reason is None:
-            os.environ["MUJOCO_GL"] = backend  # MuJoCo's own loader looks there on first use
+            os.environ["MUJOCO_GL"] = backend  # MuJoCo's own loader reads it on first use
             return import_module(f"mujoco.{backend}").GLContext
         reasons.append(f"{backend}: {reason}")
     raise RecallError(_NO_GL.format("; ".join(reasons)))
 
 
 def _why_not(backend: str) -> str | None:
-    """Try a backend in a process of its own: once loaded, a broken one spoils the next."""
+    """Return why a backend does not work, or None if it does.
+
+    It is tried in a separate process: once loaded, a broken backend would break the next one.
+    """
     code = f"from mujoco.{backend} import GLContext; GLContext(8, 8).make_current()"
     environment = {**os.environ, "MUJOCO_GL": backend}
     tried = subprocess.run(

@@ -1,6 +1,6 @@
-"""The pieces rewards are made of. Every argument has a leading slots axis.
+"""Terms of which the tasks' rewards consist. Every argument has a leading slots axis.
 
-Classic rewards (v1) are one family: reach, then pick, then bring to the goal. Modern ones (v2)
+Classic rewards (v1) share one form: reach, then pick, then bring to the goal. Modern ones (v2)
 multiply tolerances, see https://arxiv.org/abs/1910.10897.
 """
 
@@ -14,14 +14,14 @@ _TINY = 1e-30
 
 
 def distance(a: Array, b: Array) -> Array:
-    """Length of a - b along the last axis."""
+    """Return the length of a - b along the last axis."""
     difference = a - b
     length: Array = np.sqrt(np.vecdot(difference, difference))
     return length
 
 
 def planar(a: Array, b: Array) -> Array:
-    """Distance on the table, heights ignored."""
+    """Return the distance on the table, ignoring heights."""
     return distance(a[..., :2], b[..., :2])
 
 
@@ -29,7 +29,7 @@ def planar(a: Array, b: Array) -> Array:
 
 
 def goal_term(x: Array, farthest: Array | float, peak: float = 1000.0) -> Array:
-    """Linear in the distance x still to go, with two peaks around zero."""
+    """Return a term that is linear in the remaining distance x, with two peaks at zero."""
     squared = x * x
     peaks = np.exp(squared / -0.01) + np.exp(squared / -0.001)
     term: Array = 1000.0 * (farthest - x) + peak * peaks
@@ -37,12 +37,12 @@ def goal_term(x: Array, farthest: Array | float, peak: float = 1000.0) -> Array:
 
 
 def close_bonus(reach: Array, grip: Array) -> Array:
-    """For closing the fingers around the object."""
+    """Return the bonus for closing the fingers around the object."""
     return np.where(reach < 0.05, np.maximum(grip, 0.0) / 50.0, 0.0)
 
 
 def shaped_reach(fingers: Array, target: Array, start_height: Array | float, grip: Array) -> Array:
-    """Go over the object at the start height, then down, then close."""
+    """Reward moving over the object at the start height, then down, then closing the fingers."""
     reach, over = distance(fingers, target), planar(fingers, target)
     height_lost = np.abs(fingers[..., 2] - start_height)
     direct = (over < 0.05) | (reach < 0.05)
@@ -50,20 +50,20 @@ def shaped_reach(fingers: Array, target: Array, start_height: Array | float, gri
 
 
 def push_reward(scene: Scene, start: Start, reach_term: Array) -> Array:
-    """Bring the object to the goal on the table, paid while the fingers are at it."""
+    """Reward pushing the object to the goal on the table, while the fingers are at the object."""
     reach = distance(scene.fingers, scene.object)
     pushed = np.maximum(goal_term(planar(scene.object, start.target), start.farthest), 0.0)
     return reach_term + np.where(reach < 0.05, pushed, 0.0)
 
 
 def is_dropped(height: Array, start_height: Array | float, to_goal: Array, reach: Array) -> Array:
-    """Back on the ground, away from the goal and the fingers."""
+    """Return True where the object is back on the ground, away from goal and fingers."""
     dropped: Array = (height < start_height + 0.005) & (to_goal > 0.02) & (reach > 0.02)
     return dropped
 
 
 def pick_term(height: Array, start: Start, lift_height: Array, reach: Array, held: Array) -> Array:
-    """For lifting, up to the lift height; `held` is picked and not dropped."""
+    """Return the reward for lifting, up to the lift height; `held` is picked and not dropped."""
     lifting = (reach < 0.1) & (height > start.height + 0.005)
     partial = np.where(lifting, np.minimum(lift_height, height), 0.0)
     return 100.0 * np.where(held, lift_height, partial)
@@ -73,25 +73,25 @@ def pick_term(height: Array, start: Start, lift_height: Array, reach: Array, hel
 
 
 def _outside(x: Array, low: float, high: float, margin: Array | float) -> Array:
-    """How far x lies outside of [low, high], in margins."""
+    """Return how far x lies outside of [low, high], in units of `margin`."""
     return np.maximum(np.maximum(low - x, x - high), 0.0) / np.maximum(margin, _TINY)
 
 
 def long_tail(x: Array, low: float, high: float, margin: Array | float) -> Array:
-    """1 within [low, high], falling to 0.1 one margin away, with a long tail."""
+    """Return 1 within [low, high], 0.1 at one margin outside, and a long tail beyond."""
     outside = _outside(x, low, high, margin)
     # 9 = 1 / 0.1 - 1
     return 1.0 / (9.0 * outside * outside + 1.0)
 
 
 def gaussian(x: Array, low: float, high: float, margin: Array | float) -> Array:
-    """1 within [low, high], falling to 0.1 one margin away, then fast."""
+    """Return 1 within [low, high], 0.1 at one margin outside, and a fast decay beyond."""
     outside = _outside(x, low, high, margin)
     return np.exp(np.log(0.1) * outside * outside)
 
 
 def both(a: Array, b: Array) -> Array:
-    """Hamacher product: near 1 only where both are."""
+    """Return the Hamacher product, which is near 1 only where both arguments are."""
     product = a * b
     joint: Array = product / np.maximum(a + b - product, _TINY)
     return joint
@@ -109,7 +109,7 @@ def caging(
     effort: float = 1.0,
     dense: bool = True,
 ) -> Array:
-    """Fingers around `target` and closing."""
+    """Reward fingers that are around `target` and closing."""
     target_y, start_y = target[..., 1], start.object[..., 1]
     sides = [
         long_tail(

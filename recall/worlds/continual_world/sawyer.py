@@ -1,4 +1,4 @@
-"""The Sawyer arm at one task, in many slots: Meta-World's physics, bit for bit."""
+"""Simulator of the Sawyer arm at one task, with Meta-World's physics bit for bit."""
 
 import copy
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ _METRES_PER_ACTION = 1.0 / 100
 _SKIP_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
 _RESET_TOLERANCE = 1e-6
 _BOTH_FINGERS = np.array([1.0, -1.0])
-_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # of Start's fields
+_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # sizes of Start's fields
 
 
 class SawyerSimulator(Simulator):
-    """`slots` arms at one task: one model, one persistent MuJoCo data per slot.
+    """Simulator of `slots` arms at one task, with one model and one MuJoCo data per slot.
 
-    The model is shared, so a slot's fixture is written into it before the slot is touched.
+    The slots share the model, so a slot's fixture is written into it before the slot is used.
     """
 
     def __init__(self, task: Task, slots: int, reward: str, observation: str):
@@ -41,7 +41,7 @@ class SawyerSimulator(Simulator):
         self.action_space = unit_box(4)
         self.reset_low, self.reset_high = np.array(task.reset_low), np.array(task.reset_high)
         self._task = task
-        # A copy, so that simulators of one task may run in several threads.
+        # A copy, so that simulators of the same task can run in several threads.
         self._model = copy.copy(load_physics(task.name))
         self._data = [mujoco.MjData(self._model) for _ in range(slots)]
         self._fixture = None if task.fixture is None else self._model.body(task.fixture).pos
@@ -50,7 +50,7 @@ class SawyerSimulator(Simulator):
         self._mocap = np.zeros((slots, 3))
         self._hand_low, self._hand_high = np.array(task.hand_low), np.array(task.hand_high)
         self._time = np.zeros(slots)
-        # Whether positions, contacts and velocities in the data belong to its state.
+        # True where positions, contacts and velocities in the data are up to date with its state.
         self._is_current = [False] * slots
 
         has_frames = observation == "full" or reward == "v2"
@@ -76,7 +76,7 @@ class SawyerSimulator(Simulator):
         self.state_size = self._physics_size + sum(part.shape[1] for part in self._memory())
 
     def _memory(self) -> tuple[Array, ...]:
-        """What a slot remembers beside its physics, each [slots, n]."""
+        """Return the parts of a slot's state besides its physics, each [slots, n]."""
         latched = self._readings.scene.latched[:, None]
         return (
             self._vector,
@@ -89,7 +89,7 @@ class SawyerSimulator(Simulator):
     def reset(
         self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
     ) -> Array:
-        """Start an episode; `options["rand_vec"]` fixes its start and goal."""
+        """Start an episode; `options["rand_vec"]` sets its start and goal."""
         given = None if options is None else options.get("rand_vec")
         vector = self.draw(rng) if given is None else self._check(given)
         task, data, scene = self._task, self._data[slot], self._readings.scene
@@ -111,7 +111,7 @@ class SawyerSimulator(Simulator):
         return self._observation[slot].copy()
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """A reset vector, redrawn while object and goal are too near, as Meta-World does."""
+        """Draw a reset vector, again if object and goal are too near, as Meta-World does."""
         while True:
             vector = rng.uniform(self.reset_low, self.reset_high)
             apart = np.hypot(*(vector[:2] - vector[-3:-1]))
@@ -146,15 +146,15 @@ class SawyerSimulator(Simulator):
             return
         hand = settled(self.task)
         mujoco.mj_setState(model, data, hand.state, STATE)
-        # Positions as the settling leaves them, one substep behind the joints.
+        # As after settling, positions lag one substep behind the joints.
         data.qpos[:] = hand.joints_before
         mujoco.mj_kinematics(model, data)
         data.qpos[:] = hand.joints
 
     def step(self, actions: Array) -> Step:
-        """Move every hand by up to a centimetre in each direction, and its gripper."""
-        # In the actions' own precision, as Meta-World does: a millionth of a millimetre apart,
-        # contacts would part from its soon.
+        """Move every hand by up to a centimetre per direction, and its gripper."""
+        # Keep the actions' own precision, as Meta-World does: after a difference of a millionth of
+        # a millimetre, contacts would soon diverge from Meta-World's.
         actions = np.minimum(np.maximum(actions, -1.0), 1.0)
         moved = self._mocap + actions[:, :3] * _METRES_PER_ACTION
         self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
@@ -180,7 +180,7 @@ class SawyerSimulator(Simulator):
         return Step(observation, reward, never, never.copy(), success, diverged)
 
     def _step_slot(self, slot: int, control: Array) -> float:
-        """Five substeps of one slot, read into its row; returns its clock."""
+        """Run five substeps of one slot, fill its row, and return its simulation time."""
         model = self._model
         data, mocap, ctrl = self._inputs[slot]
         if self._fixture is not None:
@@ -188,8 +188,8 @@ class SawyerSimulator(Simulator):
         mocap[:] = self._mocap[slot]
         ctrl[:] = control
         if self._is_current[slot]:
-            # The first substep, less what the last forward pass has already found: only the
-            # hand's target and the controls have changed since.
+            # The first substep without what the last forward pass has already computed: only
+            # the hand's target and the controls have changed since.
             mujoco.mj_kinematics(model, data)
             mujoco.mj_makeConstraint(model, data)
             mujoco.mj_referenceConstraint(model, data)
@@ -198,8 +198,8 @@ class SawyerSimulator(Simulator):
             mujoco.mj_step(model, data, SUBSTEPS - 1)
         else:
             mujoco.mj_step(model, data, SUBSTEPS)
-        # A whole pass, not kinematics alone: it warms up the next solve, and without it contacts
-        # drift away from Meta-World's.
+        # A full forward pass, not only kinematics: it warm-starts the next solve, and without it
+        # contacts drift away from Meta-World's.
         mujoco.mj_forward(model, data)
         self._is_current[slot] = True
         take(self._bound[slot])
@@ -207,15 +207,15 @@ class SawyerSimulator(Simulator):
         return clock
 
     def _diverged(self, time: Array) -> Array:
-        """Slots whose physics broke down; MuJoCo then starts its clock anew, or leaves NaN."""
-        # A sum is finite only if every part of it is.
+        """Return the slots whose physics diverged: MuJoCo then resets its time or leaves NaN."""
+        # A sum is finite only if all of its terms are.
         goes_on = (time > self._time) & np.isfinite(self._readings.sums())
         self._time = time
         diverged: Array = ~goes_on
         return diverged
 
     def _put_aside(self, diverged: Array) -> None:
-        """Something harmless to compute with; what is returned for these slots is set apart."""
+        """Settle diverged slots, so that they can be computed with; `step` masks their results."""
         for slot in np.flatnonzero(diverged).tolist():
             self._settle(slot)
             take(self._bound[slot])
@@ -227,13 +227,13 @@ class SawyerSimulator(Simulator):
             self._frames.update(rows)
 
     def get_state(self, slot: int) -> Array:
-        """Physics, then what the slot remembers."""
+        """Return the physics, then the rest of the slot's state."""
         physics = np.zeros(self._physics_size)
         mujoco.mj_getState(self._model, self._data[slot], physics, STATE)
         return np.concatenate([physics, *(part[slot] for part in self._memory())])
 
     def set_state(self, slot: int, state: Array) -> None:
-        """Go on from `get_state`."""
+        """Continue from a state that `get_state` returned."""
         if np.shape(state) != (self.state_size,):
             raise BadValueError(
                 f"state of shape {np.shape(state)} for {self.task}; expected ({self.state_size},)"
@@ -250,7 +250,7 @@ class SawyerSimulator(Simulator):
         self._is_current[slot] = False
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """The slot with its goal, drawn offscreen."""
+        """Return an RGB image of the slot with its goal, drawn offscreen."""
         from recall.worlds.continual_world.camera import Camera
 
         if self._camera is None or self._camera.size != (width, height):
@@ -260,14 +260,14 @@ class SawyerSimulator(Simulator):
         return self._camera.picture(self._data[slot], self._fixture_at[slot], goal)
 
     def close(self) -> None:
-        """Release the picture's memory, if any was drawn."""
+        """Release the camera's memory, if there is a camera."""
         if self._camera is not None:
             self._camera.close()
             self._camera = None
 
 
 class _SlotTable:
-    """One slot, for a task to arrange."""
+    """One slot, as the `Table` that a task's `place` arranges."""
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
         self.fingers = fingers
@@ -298,7 +298,7 @@ class _SlotTable:
 
 
 def _start_views(values: Array) -> Start:
-    """Start's fields as views of its flat form, [slots, 3] or [slots]."""
+    """Return Start's fields as views of its flat form, [slots, 3] or [slots]."""
     ends = np.cumsum(_START_SIZES)
     parts = [
         values[:, end - size : end] if size > 1 else values[:, end - 1]

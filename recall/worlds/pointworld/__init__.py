@@ -1,10 +1,10 @@
-"""Point-mass reaching tasks that show in a minute what Continual World shows in a day.
+"""Pointworld: point-mass reaching tasks that show in a minute what Continual World shows in a day.
 
-A point on a plane is driven by a force towards a goal. The tasks share the observation
-(position, velocity, goal) but turn the force differently, slide differently, and pay the same
-success a thousand times more in some tasks than in others: the spread of reward scales that
-starves replay of new tasks. As in Continual World's classic rewards a step costs the distance
-while far away and pays much more once the goal is reached, all of it times the task's scale.
+A force drives a point on a plane towards a goal. The tasks share the observation (position,
+velocity, goal) but differ in how they rotate the force, in drag, and in reward scale: some pay a
+thousand times more than others for the same success. This spread of scales makes naive replay
+neglect new tasks. As in Continual World's classic rewards, a step far from the goal costs the
+distance and a step at the goal pays much more, all multiplied by the task's scale.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ FORCE = 0.03  # velocity gained in one step at full force
 
 
 class PointTask(NamedTuple):
-    """What tells one task from another."""
+    """Parameters in which the tasks differ."""
 
-    scale: float  # what every reward of the task is multiplied by
+    scale: float  # factor of every reward
     turn: tuple[tuple[float, float], tuple[float, float]]  # force = turn @ action
-    drag: float  # share of the velocity kept in a step
+    drag: float  # fraction of the velocity kept in a step
     goal: tuple[float, float]  # centre of the square that goals are drawn from
 
 
@@ -45,12 +45,12 @@ _BOUND = 1.5
 
 
 def reward(distance: Array, scale: float) -> Array:
-    """Minus the distance, and up to 1 more near the goal, times `scale`."""
+    """Return the negative distance, plus up to 1 near the goal, times `scale`."""
     return scale * (np.exp(-((distance / REWARD_WIDTH) ** 2)) - distance)
 
 
 def expert_action(task: str, observation: Array) -> Array:
-    """The known good behaviour: a damped pull to the goal, through the task's own turn."""
+    """Return the action of a known good policy: a damped pull to the goal, through `turn`."""
     spec = _TASKS[task]
     position, velocity, goal = np.split(observation, 3, axis=-1)
     wanted = 0.3 * (goal - position) - spec.drag * velocity
@@ -58,7 +58,7 @@ def expert_action(task: str, observation: Array) -> Array:
 
 
 class PointSimulator(Simulator):
-    """All slots of one task in one array."""
+    """Simulator that holds all slots of one task in one array."""
 
     def __init__(self, task: str, slots: int):
         if task not in _TASKS:
@@ -74,7 +74,7 @@ class PointSimulator(Simulator):
     def reset(
         self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
     ) -> Array:
-        """Start near the middle, at rest; the goal lies in the task's own square."""
+        """Start an episode near the middle, at rest, with a goal in the task's own square."""
         if options and "rand_vec" in options:
             vector = np.asarray(options["rand_vec"], np.float64)
             if vector.shape != (4,) or not np.isfinite(vector).all():
@@ -90,7 +90,7 @@ class PointSimulator(Simulator):
         return self._state[slot].copy()
 
     def step(self, actions: Array) -> Step:
-        """Semi-implicit Euler with drag; the walls stop the point."""
+        """Take a step of semi-implicit Euler with drag; the walls stop the point."""
         position, velocity, goal = self._state[:, :2], self._state[:, 2:4], self._state[:, 4:]
         force = np.clip(actions, -1.0, 1.0) @ self._turn.T
         velocity = self._spec.drag * velocity + FORCE * force
@@ -109,18 +109,18 @@ class PointSimulator(Simulator):
         )
 
     def get_state(self, slot: int) -> Array:
-        """Position, velocity and goal."""
+        """Return position, velocity and goal."""
         return self._state[slot].copy()
 
     def set_state(self, slot: int, state: Array) -> None:
-        """Go on from position, velocity and goal."""
+        """Set position, velocity and goal."""
         self._state[slot] = state
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """The point, its goal and the walls."""
+        """Return an RGB image of the point, its goal and the walls."""
         return draw_point(self._state[slot], SUCCESS_DISTANCE, _BOUND, width, height)
 
 
 def make_simulator(task: str, slots: int) -> PointSimulator:
-    """A simulator of one of `TASKS`."""
+    """Return a simulator of one of `TASKS`."""
     return PointSimulator(task, slots)

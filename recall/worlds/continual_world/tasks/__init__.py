@@ -1,4 +1,4 @@
-"""One file per task: what it reads, how a reset places things, what it pays."""
+"""Continual World's tasks, one file each: readings, placement at a reset, rewards and success."""
 
 from importlib import import_module
 
@@ -6,7 +6,7 @@ from recall.worlds.continual_world.tasks.task import Task
 
 
 def load_task(name: str) -> Task:
-    """The declaration in the file named after the task."""
+    """Return the task declared in the file that is named after it."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     task: Task = module.TASK
     return task

@@ -1,4 +1,4 @@
-"""Turn the faucet's handle."""
+"""Task faucet-close: turn the handle of the faucet."""
 
 import numpy as np
 
@@ -18,21 +18,21 @@ _RADIUS = 0.07
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The faucet moves as a whole, handle and target with it."""
+    """Place the faucet, with its handle and target."""
     table.forward()
     target = vector + _TO_TARGET
     return Start(target, vector, table.fingers, farthest=distance(target, vector))
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, then turn."""
+    """Reward reaching the handle, then turning it."""
     reach = distance(scene.object, scene.fingers)
     turned = np.maximum(goal_term(distance(scene.object, start.target), start.farthest), 0.0)
     return -reach + np.where(reach < 0.05, turned, 0.0)
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach and turn, added."""
+    """Reward reaching plus turning."""
     to_target = distance(scene.object, start.target)
     in_place = long_tail(
         to_target, 0.0, _RADIUS, np.abs(distance(start.object, start.target) - _RADIUS)
@@ -47,7 +47,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The handle is within 7 cm of its target."""
+    """Return True where the handle is within 7 cm of its target."""
     return distance(scene.object, start.target) <= _RADIUS
 
 

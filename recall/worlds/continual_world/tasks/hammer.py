@@ -1,4 +1,4 @@
-"""Pick up the hammer and drive the nail in."""
+"""Task hammer: pick up the hammer and drive the nail in."""
 
 import numpy as np
 
@@ -26,12 +26,12 @@ from recall.worlds.continual_world.tasks.task import (
 from recall.worlds.simulator import Array
 
 _LIFT = 0.09
-_HEAD = np.array([0.16, 0.06, 0.0])  # the head, seen from the hammer's own frame
+_HEAD = np.array([0.16, 0.06, 0.0])  # position of the head in the hammer's frame
 _FLAT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The hammer moves, the nail does not."""
+    """Place the hammer; the nail stays where it is."""
     target, nail = table.site("goal"), table.site("nailHead")
     table.set_joints(9, vector, still=slice(9, 15))
     table.forward()
@@ -44,13 +44,13 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def picked(scene: Scene, start: Start) -> Array:
-    """The hammer has been lifted once."""
+    """Return True where the hammer is lifted."""
     lifted: Array = scene.object[:, 2] >= start.height + _LIFT - 0.01
     return lifted
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, pick, and hit: head to nail and nail to board together."""
+    """Reward reaching, picking and hitting: head to nail plus nail to board."""
     reach = distance(scene.fingers, scene.object)
     to_nail = distance(scene.head, scene.nail)
     to_go = to_nail + np.abs(scene.nail[:, 1] - start.target[:, 1])
@@ -62,9 +62,9 @@ def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Hold the hammer level, and its head at the nail."""
+    """Reward holding the hammer level with its head at the nail."""
     handle = scene.object.copy()
-    # Anywhere along the handle is as good as its middle.
+    # A grip anywhere along the handle is as good as in its middle.
     along = np.abs(handle[:, 0] - scene.hand[:, 0]) < 0.07
     handle[:, 0] = np.where(along, scene.hand[:, 0], handle[:, 0])
     grasp = caging(scene, start, grip, handle, radius=0.015, pad_reach=0.02, planar_reach=0.01)
@@ -78,7 +78,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The nail is in."""
+    """Return True where the nail is driven in."""
     driven: Array = scene.nail_depth[:, 0] > 0.09
     return driven
 

@@ -1,4 +1,4 @@
-"""Press the handle down, from the side."""
+"""Task handle-press-side: press the handle down, from the side."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ _RADIUS = 0.02
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The box moves, its handle up."""
+    """Place the box, with its handle up."""
     table.set_joints(9, -0.001, still=slice(9, 10))
     table.forward()
     target, handle = table.site("goalPress"), table.site("handleStart")
@@ -23,14 +23,14 @@ def _to_go(scene: Scene, start: Start) -> Array:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach with the left finger, then press."""
+    """Reward reaching the handle with the left finger, then pressing it."""
     reach = distance(scene.object, scene.left_finger)
     pressed = np.maximum(goal_term(_to_go(scene, start), start.farthest), 0.0)
     return -reach + np.where(reach < 0.05, pressed, 0.0)
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach and press, multiplied."""
+    """Reward the product of reaching and pressing."""
     to_go = _to_go(scene, start)
     in_place = long_tail(to_go, 0.0, _RADIUS, np.abs(start.farthest - _RADIUS))
     reach = long_tail(
@@ -43,7 +43,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The handle is down, to 2 cm."""
+    """Return True where the handle is within 2 cm of its target height."""
     return _to_go(scene, start) <= _RADIUS
 
 

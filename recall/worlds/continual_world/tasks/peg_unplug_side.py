@@ -1,4 +1,4 @@
-"""Pull the peg out of its wall, sideways."""
+"""Task peg-unplug-side: pull the peg out of the wall, sideways."""
 
 import numpy as np
 
@@ -20,16 +20,16 @@ from recall.worlds.continual_world.tasks.task import (
 from recall.worlds.simulator import Array
 
 _HAND_START = (0.0, 0.6, 0.2)
-_PLUG = np.array([0.044, 0.0, 0.131])  # in the wall, seen from the box
+_PLUG = np.array([0.044, 0.0, 0.131])  # position in the wall, in the frame of the box
 _OUT = np.array([0.15, 0.0, 0.0])
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The box moves, the peg in its wall.
+    """Place the box, with the peg in its wall.
 
-    Meta-World stops the peg's motion but not its spin, which it has from falling on the table
-    while the hand settled.
+    Meta-World zeroes the peg's linear velocity but not its spin, which comes from falling on the
+    table while the hand settled.
     """
     plug = vector + _PLUG
     table.set_joints(9, np.concatenate([plug, _UPRIGHT]), still=slice(9, 12))
@@ -39,13 +39,13 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach from above, close, then pull."""
+    """Reward reaching the peg from above, closing the fingers, then pulling."""
     reach = shaped_reach(scene.fingers, scene.object, _HAND_START[2], grip)
     return push_reward(scene, start, reach)
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the peg, then bring it to the goal."""
+    """Reward caging the peg, then bringing it to the goal."""
     to_target = distance(scene.object, start.target)
     in_place = long_tail(to_target, 0.0, 0.05, distance(start.object, start.target))
     grasp = caging(
@@ -65,7 +65,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The peg's end is within 7 cm of the goal."""
+    """Return True where the peg's end is within 7 cm of the goal."""
     return distance(scene.object, start.target) <= 0.07
 
 

@@ -1,4 +1,4 @@
-"""Push the puck to the goal."""
+"""Task push: push the puck to the goal."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from recall.worlds.simulator import Array
 
 
 def place(table: Table, vector: Array) -> Start:
-    """Puck and goal, both at the height the puck settled at."""
+    """Place puck and goal, both at the height at which the puck settled."""
     height = table.body("obj")[2]
     puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
     table.set_joints(9, puck, still=slice(9, 15))
@@ -25,12 +25,12 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, then push."""
+    """Reward reaching the puck, then pushing it."""
     return push_reward(scene, start, -distance(scene.fingers, scene.object))
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the puck, then bring it to the goal."""
+    """Reward caging the puck, then bringing it to the goal."""
     to_target = distance(scene.object, start.target)
     in_place = long_tail(to_target, 0.0, 0.05, distance(start.object, start.target))
     grasp = caging(
@@ -42,7 +42,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The puck is within 5 cm of the goal."""
+    """Return True where the puck is within 5 cm of the goal."""
     return distance(scene.object, start.target) <= 0.05
 
 

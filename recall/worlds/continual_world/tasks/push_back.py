@@ -1,4 +1,4 @@
-"""Pull the puck back towards the robot."""
+"""Task push-back: pull the puck back towards the robot."""
 
 import numpy as np
 
@@ -22,12 +22,12 @@ from recall.worlds.continual_world.tasks.task import (
 from recall.worlds.simulator import Array
 
 _RADIUS = 0.007
-# Meta-World keeps this one in single precision, and the mocap target takes it from there.
+# Meta-World stores this one in single precision, from which the mocap target is set.
 _HAND_START = (0.0, float(np.float32(0.6)), float(np.float32(0.2)))
 
 
 def place(table: Table, vector: Array) -> Start:
-    """Puck and goal, both at the height the puck settled at."""
+    """Place puck and goal, both at the height at which the puck settled."""
     height = table.geom("objGeom")[2]
     puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
     table.set_joints(9, puck, still=slice(9, 15))
@@ -36,13 +36,13 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach from above, close, then pull."""
+    """Reward reaching the puck from above, closing the fingers, then pulling."""
     reach = shaped_reach(scene.fingers, scene.object, _HAND_START[2], grip)
     return push_reward(scene, start, reach)
 
 
 def _grasp(scene: Scene, start: Start) -> Array:
-    """A caging of its own: its margins follow the pads, not where they started."""
+    """Reward caging the puck. Unlike in `caging`, margins follow the pads, not their start."""
     y = scene.object[:, 1]
     caged, gripped = [], []
     for gap in (y - scene.right_pad[:, 1], scene.left_pad[:, 1] - y):
@@ -56,7 +56,7 @@ def _grasp(scene: Scene, start: Start) -> Array:
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the puck, then bring it to the goal."""
+    """Reward caging the puck, then bringing it to the goal."""
     to_target = distance(scene.object, start.target)
     to_target_start = distance(start.object, start.target)
     in_place = long_tail(to_target, 0.0, 0.05, to_target_start)
@@ -71,7 +71,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The puck is within 7 cm of the goal."""
+    """Return True where the puck is within 7 cm of the goal."""
     return distance(scene.object, start.target) <= 0.07
 
 

@@ -1,4 +1,4 @@
-"""Push the puck around a wall to the goal."""
+"""Task push-wall: push the puck around a wall to the goal."""
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from recall.worlds.continual_world.tasks.task import (
 )
 from recall.worlds.simulator import Array
 
-# Past the wall's end; sideways counts three times.
+# Waypoint past the wall's end; sideways distances count three times.
 _WAYPOINT = np.array([-0.05, 0.77])
 _SCALE = np.array([3.0, 1.0])
 
 
 def place(table: Table, vector: Array) -> Start:
-    """Puck and goal, both at the height the puck settled at."""
+    """Place puck and goal, both at the height at which the puck settled."""
     height = table.geom("objGeom")[2]
     puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
     table.set_joints(9, puck, still=slice(9, 15))
@@ -29,12 +29,12 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, then push."""
+    """Reward reaching the puck, then pushing it."""
     return push_reward(scene, start, -distance(scene.fingers, scene.object))
 
 
 def _around(scene: Scene, start: Start) -> Array:
-    """How near the puck is to the waypoint; the margin follows the puck's height."""
+    """Return how near the puck is to the waypoint; the margin depends on the puck's height."""
     rise = start.object[:, 2] - scene.object[:, 2]
     flat = (start.object[:, :2] - _WAYPOINT) * _SCALE
     margin = np.sqrt(np.vecdot(flat, flat) + rise * rise)
@@ -42,7 +42,7 @@ def _around(scene: Scene, start: Start) -> Array:
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the puck, bring it past the wall, then to the goal."""
+    """Reward caging the puck, bringing it past the wall, then to the goal."""
     to_target = distance(scene.object, start.target)
     in_place = long_tail(to_target, 0.0, 0.05, distance(start.object, start.target))
     grasp = caging(
@@ -56,7 +56,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The puck is within 7 cm of the goal."""
+    """Return True where the puck is within 7 cm of the goal."""
     return distance(scene.object, start.target) <= 0.07
 
 

@@ -1,4 +1,4 @@
-"""Put the puck on the shelf."""
+"""Task shelf-place: put the puck on the shelf."""
 
 import numpy as np
 
@@ -26,18 +26,18 @@ from recall.worlds.simulator import Array
 _LIFT = 0.04
 _RADIUS = 0.05
 _SHELF_HEIGHT = 0.24
-# Single precision, as Meta-World keeps it.
+# Single precision, as in Meta-World.
 _HAND_START = (0.0, float(np.float32(0.6)), float(np.float32(0.2)))
 
 
 def shelf_at(vector: Array) -> Array:
-    """The goal lies on the shelf."""
+    """Return the position of the shelf, on which the goal lies."""
     shelf: Array = vector[3:] - np.array([0.0, 0.0, 0.3])
     return shelf
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The shelf moves with the goal on it; the puck lies at the height it settled at."""
+    """Place the shelf with the goal on it, and the puck at the height at which it settled."""
     puck = with_height(vector[:2], table.body("obj")[2])
     table.forward()
     target = table.site_offset("goal") + shelf_at(vector)
@@ -50,7 +50,7 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach from above, pick, and place."""
+    """Reward reaching the puck from above, picking and placing it."""
     reach = distance(scene.object, scene.fingers)
     to_target = distance(scene.object, start.target)
     height, lift_height = scene.object[:, 2], start.height + _LIFT
@@ -65,7 +65,7 @@ def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def _in_place(scene: Scene, start: Start, to_target: Array) -> Array:
-    """Near the target, less where the puck is below the shelf or in front of it."""
+    """Reward a puck near the target, less if it is below the shelf or in front of it."""
     in_place = long_tail(to_target, 0.0, _RADIUS, distance(start.object, start.target))
     x, y, height = scene.object[:, 0], scene.object[:, 1], scene.object[:, 2]
     target_x, target_y = start.target[:, 0], start.target[:, 1]
@@ -73,14 +73,14 @@ def _in_place(scene: Scene, start: Start, to_target: Array) -> Array:
     into = (y - (target_y - 3 * _RADIUS)) / (3 * _RADIUS)
     below = (_SHELF_HEIGHT - height) / _SHELF_HEIGHT
     in_front = low & (into > 0.0) & (y < target_y)
-    # Outside of its region the product has no meaning, and may divide by zero.
+    # Outside of its region the product has no meaning and may divide by zero.
     loss = both(np.where(in_front, into, 0.0), np.where(in_front, below, 0.0))
     in_place = np.clip(in_place - loss, 0.0, 1.0)
     return np.where(low & (y > target_y), 0.0, in_place)
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the puck, lift it, and bring it onto the shelf."""
+    """Reward caging the puck, lifting it, and bringing it onto the shelf."""
     to_target = distance(scene.object, start.target)
     grasp = caging(
         scene,
@@ -103,7 +103,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The puck is within 7 cm of the goal."""
+    """Return True where the puck is within 7 cm of the goal."""
     return distance(scene.object, start.target) <= 0.07
 
 

@@ -1,4 +1,4 @@
-"""Put the stick through the thermos' handle and pull."""
+"""Task stick-pull: put the stick through the handle of the thermos and pull."""
 
 import numpy as np
 
@@ -28,12 +28,12 @@ from recall.worlds.simulator import Array
 _LIFT = 0.04
 _RADIUS = 0.05
 _STICK_HEIGHT = 0.02
-_CONTAINER = np.array([0.05, 0.0, 0.0])  # the middle, seen from the handle
+_CONTAINER = np.array([0.05, 0.0, 0.0])  # offset of the middle from the handle
 _SCALE = np.array([1.0, 1.0, 2.0])
 
 
 def place(table: Table, vector: Array) -> Start:
-    """Stick and goal; the thermos stands where it always does."""
+    """Place stick and goal; the thermos is always at the same position."""
     stick = with_height(vector[:2], _STICK_HEIGHT)
     target = with_height(vector[3:5], _STICK_HEIGHT)
     table.set_joints(9, stick, still=slice(9, 15))
@@ -54,7 +54,7 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, pick, put the stick to the handle, and pull."""
+    """Reward reaching and picking the stick, bringing it to the handle, and pulling."""
     stick, handle = scene.object, scene.second
     reach = distance(stick, scene.fingers)
     to_handle, to_go = distance(stick, handle), planar(handle, start.target)
@@ -72,7 +72,7 @@ def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def _inserted(scene: Scene) -> Array:
-    """The stick's end is through the handle."""
+    """Return True where the stick's end is through the handle."""
     handle, end = scene.second, scene.stick_end
     inserted: Array = (
         (end[:, 0] >= handle[:, 0])
@@ -83,7 +83,7 @@ def _inserted(scene: Scene) -> Array:
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Cage the stick, bring it to the thermos, through the handle, and pull."""
+    """Reward caging the stick, bringing it to the thermos and through the handle, and pulling."""
     stick, container = scene.object, scene.second + _CONTAINER
     at_container = long_tail(
         distance(stick * _SCALE, container * _SCALE),
@@ -114,7 +114,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The handle is within 12 cm of the goal, the stick in it."""
+    """Return True where the handle is within 12 cm of the goal and the stick is in it."""
     return (distance(scene.second, start.target) <= 0.12) & _inserted(scene)
 
 

@@ -1,4 +1,4 @@
-"""Slide the window shut."""
+"""Task window-close: slide the window shut."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from recall.worlds.simulator import Array
 _RADIUS = 0.05
 _OPEN = 0.2
 _SLIDE = 9
-# Single precision, as Meta-World keeps it.
+# Single precision, as in Meta-World.
 _HAND_START = (0.0, float(np.float32(0.4)), float(np.float32(0.2)))
 
 
 def place(table: Table, vector: Array) -> Start:
-    """The window moves, open.
+    """Place the open window.
 
-    Without a forward pass: as in Meta-World the first observation still shows the handle of
-    the window that the hand settled beside, which had its place but was shut.
+    There is no forward pass: as in Meta-World, the first observation still shows the handle as it
+    was while the hand settled, with the window at its place but shut.
     """
     handle = table.site("handleCloseStart") + np.array([_OPEN, 0.0, 0.0])
     table.set_joints(_SLIDE, _OPEN, still=slice(0))
@@ -30,13 +30,13 @@ def _to_go(scene: Scene, start: Start) -> Array:
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach, then slide; the one goal term that may be negative."""
+    """Reward reaching the handle, then sliding it. Only here may the goal term be negative."""
     reach = distance(scene.object, scene.fingers)
     return -reach + np.where(reach < 0.05, goal_term(_to_go(scene, start), _OPEN), 0.0)
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reach and slide, multiplied."""
+    """Reward the product of reaching and sliding."""
     start_to_go = np.abs(start.object[:, 0] - start.target[:, 0])
     in_place = long_tail(_to_go(scene, start), 0.0, _RADIUS, np.abs(start_to_go - _RADIUS))
     reach = gaussian(
@@ -49,7 +49,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 
 def success(scene: Scene, start: Start) -> Array:
-    """The window is shut, to 5 cm."""
+    """Return True where the window is shut to within 5 cm."""
     return _to_go(scene, start) <= _RADIUS
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Name to the module that has it, loaded at first use: `import recall` stays quick.
+# Exported names and their modules, which are loaded at first use to keep `import recall` fast.
 _EXPORTS = {
     "make": "recall.worlds.env",
     "make_vec": "recall.worlds.vector",

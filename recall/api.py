@@ -1,4 +1,4 @@
-"""Training, resuming and evaluating fleets, as a library. The commands are thin covers of this."""
+"""The library interface for training, resuming and evaluating fleets. The commands wrap it."""
 
 import contextlib
 import errno
@@ -33,7 +33,7 @@ Folder = str | Path
 
 
 class Stopped(Interrupted):
-    """A signal stopped the fleet; all is saved. The process should end with `exit_status`."""
+    """A signal stopped the fleet, which is saved. The process should end with `exit_status`."""
 
     def __init__(self, message: str, exit_status: int):
         super().__init__(message)
@@ -51,17 +51,18 @@ def train(
     callback: Callback | None = None,
     **changes: Any,
 ) -> Results:
-    """Train one method on every given sequence with every seed, all at once, and return records.
+    """Train one method on every given sequence with every seed, all at once; return the records.
 
-    `sequence` is a name, tasks joined by commas, a list of either (which must have one length),
-    or a list with functions that make Gymnasium environments, one for each task. The records,
-    policies and checkpoints go to the folder `out`, a new one in `runs/` if none is given.
+    `sequence` is a name, tasks joined by commas, a list of either (all of the same length), or a
+    list with functions that make Gymnasium environments, one for each task. Records, policies and
+    checkpoints are written to the folder `out`, or to a new folder in `runs/` if it is None.
 
-    Settings: the defaults or `settings`, changed by the `preset`, by the file `config` (.json or
-    .toml), then by `changes`: any setting of recall.settings or of the method by its name, such
-    as `steps_per_task=100_000`. Method, sequence, seeds and preset that are not given are those
-    of the file, or else RECALL on cw3-1 with seed 0 and the defaults. `callback` sees how it goes;
-    None shows progress on the terminal and writes TensorBoard events.
+    Settings start from `settings`, or from the defaults if it is None. They are changed by the
+    `preset`, by the file `config` (.json or .toml), then by `changes`: any setting of
+    recall.settings or of the method by its name, such as `steps_per_task=100_000`. If method,
+    sequence, seeds or preset is not given, it is taken from the file, or else it is RECALL, cw3-1,
+    seed 0 and the defaults. `callback` is notified of progress; None shows progress on the
+    terminal and writes TensorBoard events.
     """
     in_file, from_file = read_config(config) if config else ({}, {})
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
@@ -71,7 +72,7 @@ def train(
         given["method"], settings or Settings(), given["preset"], from_file, changes
     )
     spec = make_spec(chosen, given["sequence"], _listed(given["seeds"]), complete)
-    agent_of(spec)  # what cannot be trained is refused before a folder is made for it
+    agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
         return _start(spec, folder, callback)
@@ -82,14 +83,15 @@ def _listed(seeds: Any) -> list[Any]:
         return list(seeds)
     except TypeError:
         raise BadValueError(
-            f"seeds {seeds!r}: give several, such as range(5), or one in a list"
+            f"seeds {seeds!r}: give a list or a range of seeds, such as range(5) or [3]"
         ) from None
 
 
 def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None) -> Results:
-    """The results of a fleet: trained from its start, or on from where it stands in `folder`.
+    """Train a fleet from its start, or resume it if `folder` holds it; return its results.
 
-    For whoever has many fleets to train and asks for each until it is done: nothing is done twice.
+    A finished fleet is only read, so callers with many fleets can call this for each fleet again
+    until all are finished, without repeating work.
     """
     folder = Path(folder)
     with hold(folder):
@@ -111,9 +113,9 @@ def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
 def resume(
     folder: Folder, tasks: Mapping[str, Task] | None = None, callback: Callback | None = None
 ) -> Results:
-    """Go on with the fleet in `folder` to its end, exactly as if it had never stopped.
+    """Continue the fleet in `folder` to its end, exactly as if it had never stopped.
 
-    `tasks` gives back, by name, the functions that it was started with, if any.
+    If the fleet was started with functions as tasks, `tasks` maps their names to them.
     """
     folder = Path(folder)
     description = read_description(folder)
@@ -133,7 +135,7 @@ def _run(
     callback = default_callbacks() if callback is None else callback
 
     def tell() -> None:
-        callback.on_message("stopping: saving first; once more leaves at once")
+        callback.on_message("stopping: saving first; a second signal exits at once")
 
     try:
         with stopping(tell, callback.close) as stop:
@@ -143,10 +145,10 @@ def _run(
             )
             with contextlib.closing(trainer):
                 for complaint in trainer.restore() if resumed else []:
-                    callback.on_message(f"{complaint}; going back to the one before")
+                    callback.on_message(f"{complaint}; falling back to the previous one")
                 trainer.run()
     except Interrupted as stopped:
-        message = f"{stopped}. `recall resume {folder}` goes on"
+        message = f"{stopped}. Continue with `recall resume {folder}`"
         raise Stopped(message, stop.exit_status) from None
     except NotWrittenError as error:
         raise NotWrittenError(f"{error}. {_intact(folder)}") from error
@@ -161,12 +163,13 @@ def _run(
 
 def _intact(folder: Path) -> str:
     return (
-        f"The last checkpoint is intact: make room, then `recall resume {folder}` goes on from it"
+        "The last checkpoint is intact: free some space, then continue with "
+        f"`recall resume {folder}`"
     )
 
 
 def _new_folder(spec: FleetSpec) -> Path:
-    """The first free `runs/<method>-<sequences>[-N]`."""
+    """Return the first folder `runs/<method>-<sequences>[-N]` that does not exist."""
     sequences = "+".join(dict.fromkeys(run.sequence for run in spec.runs))
     name = file_name(f"{spec.method.name}-{re.sub(',', '+', sequences)}")
     number = 1
@@ -182,11 +185,12 @@ def evaluate(
     functions: Mapping[str, Task] | None = None,
     workers: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Play the trained policies of a fleet again: a record for each run, task and mode.
+    """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
-    An unfinished fleet shows the tasks that are over. The episodes are those of the fleet's own
-    last evaluation, followed by new ones where `episodes` asks for more of them. `tasks` chooses
-    tasks by name; `functions` gives back the functions that the fleet was started with, if any.
+    For an unfinished fleet, the tasks that are finished are evaluated. The episodes are those of
+    the fleet's own last evaluation, followed by new ones if `episodes` asks for more. `tasks`
+    selects tasks by name. If the fleet was started with functions as tasks, `functions` maps their
+    names to them.
     """
     folder = Path(folder)
     spec = spec_from(read_description(folder), functions)
@@ -217,7 +221,7 @@ def evaluate(
 
 
 def _check_tasks(spec: FleetSpec, there: Sequence[int], tasks: Sequence[str] | None) -> None:
-    """Refuse tasks that no run has at the positions that are `there`."""
+    """Raise an error for tasks that no run has at the positions `there`."""
     labels = {task_label(run.tasks[position]) for run in spec.runs for position in there}
     for task in tasks or ():
         if task not in labels:

@@ -1,4 +1,4 @@
-"""The command `recall`. A command is a function in `recall.commands` and a line in `_commands`."""
+"""The command `recall`. Each command is a function in `recall.commands`, listed in `_commands`."""
 
 import os
 import sys
@@ -33,17 +33,17 @@ def _commands() -> SubcommandApp:
     lists.command(name="methods")(listing.list_methods)
     lists.command(name="presets")(listing.list_presets)
     lists.command(name="studies")(listing.list_studies)
-    app.command(lists, name="list", help="The names that other commands take.")
+    app.command(lists, name="list", help="List the names that other commands accept.")
     benches = SubcommandApp()
     benches.command(name="worlds")(bench.bench_worlds)
     benches.command(name="learner")(bench.bench_learner)
     benches.command(name="fleet")(bench.bench_fleet)
-    app.command(benches, name="bench", help="How fast things are on this machine.")
+    app.command(benches, name="bench", help="Measure speeds on this machine.")
     return app
 
 
 def _train_is_parsed_apart() -> None:
-    """Its options depend on the method, which must be known before they are."""
+    """Stand in for `train`, which is parsed apart because its options depend on the method."""
 
 
 def _run(arguments: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what the user can mend is told in one line, without a traceback."""
+    """Run the command line; print errors that the user can fix in one line, without a traceback."""
     try:
         _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -68,5 +68,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(getattr(error, "exit_status", _BAD_INPUT))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

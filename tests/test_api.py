@@ -33,8 +33,8 @@ def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
     assert [run["seed"] for run in results.runs] == [0, 1]
     assert results.description["git"] is None or len(results.description["git"]["commit"]) == 40
     for again, message in (
-        ({}, "holds this run already, finished"),
-        ({"workers": 1}, "holds this run already, finished"),
+        ({}, "already holds this run, finished"),
+        ({"workers": 1}, "already holds this run, finished"),
         ({"seeds": (5,)}, "a different run: recall on point-rich,point-poor, seeds 0 1. Choose"),
         ({"batch_size": 17}, "seeds 0 1, with batch_size 16 and not 17. Choose"),
     ):
@@ -47,7 +47,9 @@ def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
 def test_an_interrupted_fleet_is_resumed_not_started_again(tmp_path, uninterrupted):
     with pytest.raises(CrashError):
         train(tmp_path / "run", CrashAt(10))
-    with pytest.raises(FolderInUseError, match=r"unfinished: `recall resume .*run` goes on"):
+    with pytest.raises(
+        FolderInUseError, match=r"unfinished: continue it with `recall resume .*run`"
+    ):
         train(tmp_path / "run")
     recall.resume(tmp_path / "run", callback=Callback())
     assert left_by(tmp_path / "run") == uninterrupted
@@ -77,7 +79,7 @@ class CtrlC(Callback):
 
 def test_ctrl_c_in_a_program_saves_too(tmp_path, uninterrupted):
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Stopped, match="stopped at step 200 of 600; all is saved") as caught:
+    with pytest.raises(Stopped, match="stopped at step 200 of 600; everything is saved") as caught:
         train(tmp_path, CtrlC())
     assert caught.value.exit_status == 130
     assert signal.getsignal(signal.SIGINT) is before
@@ -117,7 +119,7 @@ def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
 def test_an_unfinished_fleet_shows_the_tasks_that_are_over(tmp_path):
     with pytest.raises(CrashError):
         train(tmp_path, CrashAt(5))
-    with pytest.raises(BadValueError, match="has no policies yet: no task is over"):
+    with pytest.raises(BadValueError, match="has no policies yet: no task is finished"):
         recall.evaluate(tmp_path)
     with pytest.raises(CrashError):
         recall.resume(tmp_path, callback=CrashAt(17))
@@ -150,11 +152,11 @@ def test_several_sequences_make_one_fleet():
 @pytest.mark.parametrize(
     ("sequence", "seeds", "message"),
     [
-        (["point-rich", "point-rich,point-poor"], (0,), "must have one length"),
-        (["point-rich", "point-rich"], (0,), "point-rich is named twice"),
+        (["point-rich", "point-rich,point-poor"], (0,), "must have the same length"),
+        (["point-rich", "point-rich"], (0,), "point-rich is given twice"),
         ([], (0,), "at least one sequence"),
-        ("point-rich", (), "give at least one, each once"),
-        ("point-rich", (1, 1), "give at least one, each once"),
+        ("point-rich", (), "give at least one seed, and each only once"),
+        ("point-rich", (1, 1), "give at least one seed, and each only once"),
         ("point-rich", (-1,), "seed -1 is not between"),
         ("point-rich", (2**31,), "seed 2147483648 is not between"),
         ("point-rich", ("0",), "seed '0' is not a whole number"),
@@ -241,7 +243,7 @@ def test_later_choices_win(tmp_path):
     with pytest.raises(BadValueError, match="seeds is 5; expected a list"):
         read_config(config)
     config.rename(tmp_path / "settings.yaml")
-    with pytest.raises(BadValueError, match=r"only \.json and \.toml are read"):
+    with pytest.raises(BadValueError, match=r"only \.json and \.toml files are supported"):
         read_config(tmp_path / "settings.yaml")
 
 
@@ -253,7 +255,7 @@ def test_a_file_may_say_what_trains_and_how(tmp_path):
     results = recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=Callback())
     assert results.description["method"]["name"] == "fine_tuning"
     assert [run["seed"] for run in results.runs] == [3]
-    with pytest.raises(BadValueError, match=r"seeds 3: give several, such as range\(5\)"):
+    with pytest.raises(BadValueError, match=r"seeds 3: give a list or a range of seeds"):
         recall.train(seeds=3)
 
 

@@ -118,7 +118,7 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
     assert "at the start of the first task, and of every task of methods" in text
     assert "(default: 700)" in text
     assert "everything is sampled). (default: 128)" in text
-    assert "for each. (default: 4 5)" in text
+    assert "one run of every sequence. (default: 4 5)" in text
     assert "--distillation-weight" not in text
 
 
@@ -128,7 +128,7 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
         (["--method", "recal"], "unknown method 'recal'; did you mean 'recall'?"),
         (["--preset", "quik"], "unknown preset 'quik'; did you mean 'quick'?"),
         (["--sequence", "cw3-9"], "unknown sequence 'cw3-9'"),
-        (["--config", "nowhere.toml"], "there is no settings file nowhere.toml"),
+        (["--config", "nowhere.toml"], "settings file nowhere.toml does not exist"),
         (["--steps-per-task", "120"], "must be a multiple of the chunk of 50 steps"),
         (["--wandb", "project"], "Weights & Biases is not installed"),
     ],
@@ -156,7 +156,10 @@ def test_a_misspelt_setting_is_told_with_the_nearest():
         ("learner --runs 1,0", "tasks 3 and runs [1, 0] must all be at least 1"),
         ("learner --runs 1,five", "runs 'five' is not a number of runs"),
         ("learner --runs ²", "runs '²' is not a number of runs"),
-        ("learner --methods --runs", "--runs names no number of runs, such as 1 or 1,5,40"),
+        (
+            "learner --methods --runs",
+            "--runs needs at least one number of runs, such as 1 or 1,5,40",
+        ),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):

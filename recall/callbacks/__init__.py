@@ -1,4 +1,4 @@
-"""Callbacks: the trainer tells them what happens, and they show or store it."""
+"""Callbacks, which the trainer notifies of events and which show or store them."""
 
 from recall.callbacks.callback import Callback, CallbackList
 

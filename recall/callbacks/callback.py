@@ -1,4 +1,4 @@
-"""The calls that a callback receives."""
+"""The callback interface, and a callback that forwards every call to several others."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,44 +10,44 @@ Record = dict[str, Any]
 
 
 class Callback:
-    """Sees everything and shows nothing: `--quiet`, and the base of the others."""
+    """Base class of all callbacks. Its methods do nothing, as `--quiet` needs."""
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Training starts in `folder`, or goes on from `total_steps` steps of each run."""
+        """Called when training starts in `folder`, or resumes after `total_steps` steps per run."""
 
     def on_steps(self, total_steps: int) -> None:
-        """A chunk is done."""
+        """Called after each chunk."""
 
     def on_activity(self, what: str) -> None:
-        """Something other than training takes its time, until the next step."""
+        """Called when something slow other than training begins; it lasts until the next step."""
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """All tasks were evaluated."""
+        """Called after all tasks were evaluated."""
 
     def on_training(self, records: Sequence[Record]) -> None:
-        """Training records were written."""
+        """Called after training records were written."""
 
     def on_task_end(self, task: int) -> None:
-        """A stage is over."""
+        """Called at the end of a stage."""
 
     def on_checkpoint(self) -> None:
-        """A checkpoint is whole, and everything it stands for is on disk."""
+        """Called when a checkpoint is complete and everything that it refers to is on disk."""
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
-        """A run has failed; the others go on."""
+        """Called when a run has failed; the other runs keep training."""
 
     def on_health(self, name: str, step: int, warning: str) -> None:
-        """A run has a problem that it did not have before; it keeps training."""
+        """Called when a run shows a new problem; the run keeps training."""
 
     def on_message(self, message: str) -> None:
-        """Something a person should know."""
+        """Called with a message for the user."""
 
     def close(self) -> None:
-        """Nothing more will come. May be called twice."""
+        """Called when no more calls will follow. It may be called twice."""
 
 
 class CallbackList(Callback):
-    """Tells everything to all of its callbacks, in order."""
+    """A callback that forwards every call to its callbacks, in order."""
 
     def __init__(self, callbacks: Sequence[Callback]):
         self.callbacks = tuple(callbacks)

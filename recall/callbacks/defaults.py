@@ -1,4 +1,4 @@
-"""The callbacks that a user gets by default."""
+"""The default callbacks of training."""
 
 from rich.console import Console
 
@@ -9,7 +9,7 @@ from recall.callbacks.text import Lines
 
 
 def on_screen(quiet: bool = False) -> Callback:
-    """A live view on a terminal, lines elsewhere, nothing if `quiet`."""
+    """Return a live view on a terminal, plain lines elsewhere, or no output if `quiet`."""
     if quiet:
         return Callback()
     console = Console(stderr=True)
@@ -19,7 +19,7 @@ def on_screen(quiet: bool = False) -> Callback:
 def default_callbacks(
     quiet: bool = False, tensorboard: bool = True, wandb: str | None = None
 ) -> Callback:
-    """The screen, TensorBoard events and, in the named project, Weights & Biases."""
+    """Return callbacks for the screen, TensorBoard and, if a project is named, Weights & Biases."""
     callbacks = [on_screen(quiet)]
     if tensorboard:
         callbacks.append(TensorBoard())

@@ -1,4 +1,4 @@
-"""What people want to know of a fleet in training, in numbers: how far, how fast, how well."""
+"""The status of a fleet in training, in numbers: progress, speed and success."""
 
 import datetime
 import time
@@ -12,11 +12,11 @@ from recall.config.spec import FleetSpec
 from recall.worlds.registry import task_label
 
 _WINDOW_SECONDS = 60.0
-_RUNS_SHOWN = 8  # more are shown by their mean alone
+_RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
 class Status:
-    """Counts steps and keeps the last success of every run and task."""
+    """Step counts and speed of a fleet, and the latest success of every run and task."""
 
     def __init__(self, spec: FleetSpec, total_steps: int):
         self.spec = spec
@@ -27,10 +27,10 @@ class Status:
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), total_steps)])
 
     def step(self, total_steps: int) -> None:
-        """The fleet stands at `total_steps`."""
+        """Note that the fleet has reached `total_steps`."""
         learnt_before = self._learns
         self.total_steps = total_steps
-        if self._learns != learnt_before:  # steps without updates say nothing of those with them
+        if self._learns != learnt_before:  # steps with and without updates differ in speed
             self._seen.clear()
         now = time.monotonic()
         self._seen.append((now, total_steps))
@@ -38,47 +38,47 @@ class Status:
             self._seen.popleft()
 
     def evaluated(self, records: Sequence[Record]) -> None:
-        """Take in an evaluation."""
+        """Store the successes of an evaluation."""
         for record in records:
             if record["mode"] == "stochastic":
                 self.success[record["run"], record["position"]] = record["success"]
 
     def failed(self, name: str) -> None:
-        """A failed run has no success any more."""
+        """Clear the successes of a run that failed."""
         self.success[self.runs.index(name)] = np.nan
 
     @property
     def stage(self) -> int:
-        """Which stage of the task schedule the fleet is in."""
+        """Return the stage of the task schedule that the fleet is in."""
         task_schedule = self.spec.task_schedule
         return min(
             task_schedule.stages - 1, max(0, self.total_steps - 1) // task_schedule.steps_per_stage
         )
 
     def stage_name(self) -> str:
-        """Which task of how many, and what it is called."""
+        """Return the number of the task, the number of tasks and the task's name, as text."""
         if self.spec.task_schedule.stages < self.spec.tasks:
             return f"{self.spec.tasks} tasks at once"
         return f"task {self.stage + 1} of {self.spec.tasks}: {self.labels[self.stage]}"
 
     @property
     def stage_steps(self) -> int:
-        """Steps in the stage."""
+        """Return the number of steps since the start of the stage."""
         return self.total_steps - self.stage * self.spec.task_schedule.steps_per_stage
 
     @property
     def _learns(self) -> bool:
-        """Whether the learner updates at this place of the stage."""
+        """Return True if the learner already updates at this step of the stage."""
         return self.stage_steps >= self.spec.settings.schedule.update_after
 
     @property
     def steps_per_second(self) -> float:
-        """Of one run, over the last minute, evaluations included."""
+        """Return the steps per second of one run over the last minute, including evaluations."""
         (first_time, first), (last_time, last) = self._seen[0], self._seen[-1]
         return (last - first) / (last_time - first_time) if last_time > first_time else 0.0
 
     def speed(self) -> str:
-        """Of all runs together, and of each."""
+        """Return the speed of all runs together and of each run, as text."""
         rate = self.steps_per_second
         if not rate:
             return ""
@@ -87,18 +87,18 @@ class Status:
         return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
 
     def time_left(self, steps: int) -> str:
-        """How long `steps` more will take, once it can be told."""
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated."""
         rate = self.steps_per_second
         if not rate or not self._learns:
             return ""
         return f"{datetime.timedelta(seconds=round(steps / rate))} left"
 
     def means(self) -> list[str]:
-        """Fleet mean of every task, as text."""
+        """Return the fleet's mean success in every task, as text."""
         return [_percent(column[~np.isnan(column)]) for column in self.success.T]
 
     def rows(self) -> list[list[str]]:
-        """A row for each run of a small fleet: its name and its success in every task."""
+        """Return a row for each run of a small fleet: its name and its success in every task."""
         if not 1 < len(self.runs) <= _RUNS_SHOWN:
             return []
         return [

@@ -17,7 +17,7 @@ EVALUATED = ("success", "last_success", "return")
 
 
 class TensorBoard(Callback):
-    """`tensorboard --logdir DIR/tensorboard` shows them."""
+    """Writes TensorBoard events, which `tensorboard --logdir DIR/tensorboard` shows."""
 
     def __init__(self) -> None:
         self._files: list[_EventFile] = []
@@ -25,7 +25,7 @@ class TensorBoard(Callback):
         self._names: list[str] = []
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Open a file for each run; what an interrupted fleet wrote further on is dropped."""
+        """Open a file for each run; TensorBoard drops events that lie beyond `total_steps`."""
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._names = [run.name for run in spec.runs]
         self._files = [
@@ -33,14 +33,14 @@ class TensorBoard(Callback):
         ]
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """One curve for each task, mode and number."""
+        """Add a point to the curve of each task, mode and number."""
         for record in records:
             task = f"{record['position']}-{record['task']}"
             scalars = {f"{record['mode']}_{name}/{task}": record[name] for name in EVALUATED}
             self._files[record["run"]].write(total_steps, scalars)
 
     def on_training(self, records: Sequence[Record]) -> None:
-        """One curve for each number of a training record, one for each task where it has tasks."""
+        """Add a point to the curve of each number, or of each task if the number is per task."""
         for record in records:
             scalars = training_scalars(record, self._tasks[record["run"]])
             self._files[record["run"]].write(record["step"], dict(scalars))
@@ -56,7 +56,7 @@ class TensorBoard(Callback):
 
 
 def training_scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """The finite numbers of a training record by name; lists have one number for each task."""
+    """Yield the finite numbers of a training record by name; lists hold one number per task."""
     for name, value in record.items():
         if name in _NO_SCALARS or value is None:
             continue
@@ -69,10 +69,10 @@ def training_scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str
 
 
 class _EventFile:
-    """Scalars of one run, in TensorFlow's record format.
+    """The events of one run, in TensorFlow's record format.
 
-    Unbuffered and without tensorboardX's writer threads: where the disk is full, nothing is left
-    over to fail later, and the fleet's own records tell of it.
+    The file is unbuffered and does not use tensorboardX's writer threads: if the disk is full, no
+    pending write can fail later, and the error is reported by the fleet's own records.
     """
 
     def __init__(self, folder: Path, total_steps: int):
@@ -83,7 +83,8 @@ class _EventFile:
         self._file = (folder / name).open("wb", buffering=0)
         self._append(file_version="brain.Event:2")
         start = SessionLog(status=SessionLog.START)
-        self._append(step=total_steps + 1, session_log=start)  # TensorBoard drops this and later
+        # TensorBoard drops earlier files' events from this step on.
+        self._append(step=total_steps + 1, session_log=start)
 
     def write(self, step: int, scalars: Mapping[str, float]) -> None:
         """Add a point to each curve."""
@@ -93,7 +94,7 @@ class _EventFile:
         self._append(step=step, summary=Summary(value=values))
 
     def write_text(self, step: int, tag: str, text: str) -> None:
-        """Add a text."""
+        """Add a text to the run's texts under `tag`."""
         from tensorboardX.summary import text as text_summary
 
         self._append(step=step, summary=text_summary(tag, text))

@@ -1,4 +1,4 @@
-"""Live terminal view: bars, speed, time left, and the success of every task."""
+"""Live terminal view: progress bars, speed, time left and the success of every task."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from recall.config.spec import FleetSpec
 
 _REFRESHES_PER_SECOND = 4
 _BAR_WIDTH, _SHORTEST_BAR = 30, 5
-_BESIDE_BAR = 70  # columns that a long name, the steps and the time left take
+_BESIDE_BAR = 70  # columns taken by a long name, the steps and the time left
 
 
 class LiveView(Callback):
-    """Redraws itself in place; messages scroll by above it."""
+    """A live view that is redrawn in place, with messages printed above it."""
 
     def __init__(self, console: Console | None = None):
         self._console = console or Console(stderr=True)
@@ -41,23 +41,23 @@ class LiveView(Callback):
         self._live.start()
 
     def on_steps(self, total_steps: int) -> None:
-        """Move the bars."""
+        """Update the progress bars."""
         if self._status is not None:
             self._status.step(total_steps)
             self._activity = "training"
 
     def on_activity(self, what: str) -> None:
-        """Say it."""
+        """Show the activity in the title."""
         self._activity = what
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """Fill the table."""
+        """Update the table of successes."""
         if self._status is not None:
             self._status.evaluated(records)
             self._evaluated_at = total_steps
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
-        """Say which run failed."""
+        """Print which run failed, above the view."""
         assert self._status is not None
         self._status.failed(name)
         text = failure_text(name, step, reason, len(self._status.spec.runs))
@@ -68,11 +68,11 @@ class LiveView(Callback):
         self._console.print(Text(health_text(name, step, warning), style="yellow"))
 
     def on_message(self, message: str) -> None:
-        """Pass on."""
+        """Print the message above the view."""
         self._console.print(Text(message, style="yellow"))
 
     def close(self) -> None:
-        """Leave the last picture standing."""
+        """Stop updating; the last view stays on the screen."""
         if self._live is not None:
             self._live.stop()
             self._live = None

@@ -1,4 +1,4 @@
-"""Plain lines for logs and pipes: at every evaluation, and about twice a minute."""
+"""Plain text output for logs and pipes: a line per evaluation, and one about twice a minute."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 class Lines(Callback):
-    """Writes to standard error, so that standard output stays for results."""
+    """Prints lines to standard error, so that standard output holds only results."""
 
     def __init__(self, file: TextIO | None = None):
         self._file = file or sys.stderr
@@ -26,7 +26,7 @@ class Lines(Callback):
         self._told_at = time.monotonic()
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Say what trains."""
+        """Print what is trained."""
         self._status = Status(spec, total_steps)
         runs = "1 run" if len(spec.runs) == 1 else f"{len(spec.runs)} runs"
         where = f", from step {total_steps:,}" if total_steps else ""
@@ -36,7 +36,7 @@ class Lines(Callback):
         )
 
     def on_steps(self, total_steps: int) -> None:
-        """Say how far and how fast, now and then."""
+        """Print the progress and the speed, if the last line is more than 30 seconds old."""
         assert self._status is not None
         self._status.step(total_steps)
         if time.monotonic() - self._told_at > _SECONDS_BETWEEN_LINES:
@@ -54,7 +54,7 @@ class Lines(Callback):
         return " | ".join(part for part in parts if part)
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """Say where and how well."""
+        """Print the progress and the success of every task."""
         assert self._status is not None
         self._status.evaluated(records)
         pairs = zip(self._status.labels, self._status.means(), strict=True)
@@ -62,7 +62,7 @@ class Lines(Callback):
         self._tell(f"{self._place()} | success {success}")
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
-        """Say which run failed."""
+        """Print which run failed."""
         assert self._status is not None
         self._status.failed(name)
         self._tell(failure_text(name, step, reason, len(self._status.spec.runs)))
@@ -72,16 +72,16 @@ class Lines(Callback):
         self._tell(health_text(name, step, warning))
 
     def on_message(self, message: str) -> None:
-        """Pass on."""
+        """Print the message."""
         self._tell(message)
 
 
 def failure_text(name: str, step: int, reason: str, runs: int) -> str:
-    """What is said of a failed run of a fleet of so many."""
-    others = "; the other runs go on" if runs > 1 else ""
+    """Return the line that reports a failed run of a fleet of `runs` runs."""
+    others = "; the other runs continue" if runs > 1 else ""
     return f"run {name} failed at step {step:,}: {reason}{others}"
 
 
 def health_text(name: str, step: int, warning: str) -> str:
-    """Return the line that warns of an unwell run."""
+    """Return the line that reports a health warning of a run."""
     return f"warning: run {name} at step {step:,}: {warning}"

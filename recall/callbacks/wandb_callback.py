@@ -1,4 +1,4 @@
-"""Weights & Biases, where the extra `wandb` is installed: one W&B run for each run of the fleet."""
+"""Logging to Weights & Biases (the extra `wandb`), with one W&B run for each run of a fleet."""
 
 import hashlib
 import importlib.util
@@ -15,13 +15,13 @@ from recall.worlds.registry import task_label
 
 
 class WeightsAndBiases(Callback):
-    """Logs what the records hold to a project; a resumed fleet goes on in the same W&B runs."""
+    """Logs the records to a W&B project; a resumed fleet continues the same W&B runs."""
 
     def __init__(self, project: str):
         if importlib.util.find_spec("wandb") is None:
             raise BadValueError(
                 f"--wandb {project}: Weights & Biases is not installed; "
-                "`pip install 'recall-rl[wandb]'` adds it"
+                "install it with `pip install 'recall-rl[wandb]'`"
             )
         self._project = project
         self._runs: list[Any] = []
@@ -49,21 +49,21 @@ class WeightsAndBiases(Callback):
         ]
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """Success and return of every task."""
+        """Log the success and the return of every task."""
         for record in records:
             task = f"{record['position']}-{record['task']}"
             values = {f"{record['mode']}_{name}/{task}": record[name] for name in EVALUATED}
             self._runs[record["run"]].log(values | {"step": total_steps})
 
     def on_training(self, records: Sequence[Record]) -> None:
-        """All numbers of the training records."""
+        """Log all numbers of the training records."""
         for record in records:
             tasks = self._tasks[record["run"]]
             values = dict(training_scalars(record, tasks))
             self._runs[record["run"]].log(values | {"step": record["step"]})
 
     def on_health(self, name: str, step: int, warning: str) -> None:
-        """Send an alert. W&B drops a second one with the same title within a minute."""
+        """Send an alert. W&B drops a second alert with the same title within a minute."""
         run = self._runs[self._names.index(name)]
         run.alert(title=warning, text=health_text(name, step, warning))
 
@@ -75,5 +75,5 @@ class WeightsAndBiases(Callback):
 
 
 def _identity(folder: Path, run: str) -> str:
-    """The same when a fleet resumes, another for every other run; W&B allows few characters."""
+    """Return an id that is unique to the run and survives resuming; W&B allows few characters."""
     return hashlib.sha256(f"{folder.resolve()}/{run}".encode()).hexdigest()[:16]

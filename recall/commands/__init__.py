@@ -1,1 +1,1 @@
-"""The subcommands of `recall`, a module each. They import what they run when they run it."""
+"""The subcommands of `recall`, one module each, which import what they need when they run."""

@@ -1,4 +1,4 @@
-"""`recall bench`: how fast things are, beside their peers, in one run on this machine."""
+"""`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
 import sys
 from typing import Annotated, Literal
@@ -9,18 +9,21 @@ from recall.commands.show import AsJson, print_json
 from recall.errors import BadValueError
 
 Precision = Annotated[
-    Literal["default", "float32", "bfloat16"], arg(help="Of matrix products; see the settings.")
+    Literal["default", "float32", "bfloat16"],
+    arg(help="Precision of matrix products; see the settings."),
 ]
 Counts = Annotated[
-    tuple[str, ...], arg(metavar="INT [INT ...]", help="Runs trained at once, for each a row.")
+    tuple[str, ...],
+    arg(metavar="INT [INT ...]", help="Numbers of runs to train at once; each gives a row."),
 ]
 StepsPerTask = Annotated[
-    int | None, arg(help="Steps of each task for everybody; more are steadier. None: the bench's.")
+    int | None,
+    arg(help="Steps per task for every library; more are steadier. None: the bench's default."),
 ]
 
 
 def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -> None:
-    """Steps per second of the ten tasks: ours, Meta-World's and, where installed, envpool's."""
+    """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed."""
     from recall.bench import worlds
 
     steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
@@ -31,7 +34,9 @@ def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -
 def bench_learner(
     runs: Counts = ("1", "5", "40"),
     tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
-    methods: Annotated[tuple[str, ...], arg(help="Methods by name; none given measures all.")] = (
+    methods: Annotated[
+        tuple[str, ...], arg(help="Names of methods; an empty list measures all.")
+    ] = (
         "fine_tuning",
         "perfect_memory",
         "recall",
@@ -39,7 +44,7 @@ def bench_learner(
     precision: Precision = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Updates per second at the paper's sizes, beside one large matrix product."""
+    """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
     result = learner.bench_learner(_numbers(runs), tasks, methods, precision, progress=_tell)
@@ -50,11 +55,11 @@ def bench_fleet(
     runs: Counts = ("5", "40"),
     method: str = "recall",
     precision: Precision = "default",
-    chunks: Annotated[int, arg(help="Chunks of 50 steps to measure.")] = 60,
+    chunks: Annotated[int, arg(help="Number of chunks of 50 steps to measure.")] = 60,
     tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Collecting and learning together, beside what each reaches alone."""
+    """Measure collecting and learning together, and the speed that each reaches alone."""
     from recall.bench import fleet
 
     result = fleet.bench_fleet(_numbers(runs), method, precision, chunks, tasks, progress=_tell)
@@ -62,13 +67,13 @@ def bench_fleet(
 
 
 def _numbers(words: tuple[str, ...]) -> list[int]:
-    """`1 5 40` and `1,5,40` alike."""
+    """Parse numbers of runs that are separated by spaces or commas: `1 5 40` or `1,5,40`."""
     numbers = [number for word in words for number in word.split(",")]
     for number in numbers:
         if not number.isdecimal():
             raise BadValueError(f"runs {number!r} is not a number of runs")
     if not numbers:
-        raise BadValueError("--runs names no number of runs, such as 1 or 1,5,40")
+        raise BadValueError("--runs needs at least one number of runs, such as 1 or 1,5,40")
     return [int(number) for number in numbers]
 
 

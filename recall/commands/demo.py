@@ -1,4 +1,4 @@
-"""`recall demo`: the paper's point in a few minutes."""
+"""`recall demo`: a demonstration of the paper's main result in a few minutes."""
 
 import tempfile
 from dataclasses import replace
@@ -7,16 +7,16 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-Out = Annotated[Path | None, arg(help="Keep the fleets in this folder. None: keep nothing.")]
+Out = Annotated[Path | None, arg(help="Folder to keep the fleets in. None: nothing is kept.")]
 Methods = Annotated[
-    tuple[str, ...], arg(help="Methods by name instead of the three; none given trains all.")
+    tuple[str, ...], arg(help="Methods to train instead of the three; an empty list trains all.")
 ]
-NormaliseTargets = Annotated[bool, arg(help="PopArt for every method, not for RECALL alone.")]
+NormaliseTargets = Annotated[bool, arg(help="Use PopArt for every method, not only for RECALL.")]
 
 INTRODUCTION = """\
-Three tasks, one after the other; the second pays a thousand times more than the others.
-Fine-tuning forgets old tasks. Perfect memory replays everything, and the large rewards of an old
-task drown the small ones of a new task. RECALL normalises them, task by task."""
+Three tasks, one after the other. The rewards of the second are a thousand times larger than those
+of the others. Fine-tuning forgets old tasks. Perfect memory replays everything, and the large
+rewards of an old task drown the small ones of a new task. RECALL normalises rewards per task."""
 
 
 def demo(
@@ -35,7 +35,7 @@ def demo(
     console = Console()
     plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))
     for name in plan.methods:
-        method_class(name)  # a name that nobody has is refused before anything is trained
+        method_class(name)  # raises an error for an unknown name before anything is trained
     if normalise_targets:
         plan = demonstration.with_normalised_targets(plan)
     if plan == demonstration.PLAN:
@@ -43,7 +43,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:
         try:
             rows = demonstration.run_demo(out or Path(temporary), plan, on_screen)
-        except Stopped as stopped:  # there is nothing to go on with
+        except Stopped as stopped:  # a demo cannot be resumed
             raise Stopped("the demo was stopped", stopped.exit_status) from None
     demonstration.print_table(rows, plan)
     console.print(f"Next, on robot tasks: [bold]{demonstration.NEXT}[/bold]", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`recall film`: a cover of recall.film."""
+"""`recall film`: the command-line interface of recall.film."""
 
 import sys
 from pathlib import Path
@@ -17,36 +17,42 @@ _SHEET = "sheet.png"
 
 def film(
     folder: Positional[Path],
-    task: Annotated[tuple[str, ...], arg(help="Only these tasks.")] = (),
+    task: Annotated[tuple[str, ...], arg(help="Tasks to film; all if none are given.")] = (),
     out: Annotated[
         Path | None,
-        arg(help="A name in .mp4, .gif or .png (a contact sheet). None: in FOLDER/films."),
+        arg(help="File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films."),
     ] = None,
-    run: Annotated[str | None, arg(help="The run to film. None: the first.")] = None,
-    seed: Annotated[int | None, arg(help="The first run with this seed.")] = None,
+    run: Annotated[str | None, arg(help="Name of the run to film. None: the first run.")] = None,
+    seed: Annotated[int | None, arg(help="Film the first run with this seed.")] = None,
     when: Annotated[
         Literal["before", "after", "both"],
-        arg(help="before: as just learnt; after: at the end of the sequence; both side by side."),
+        arg(help="before: right after learning a task; after: at the end; both: side by side."),
     ] = "both",
-    episodes: Annotated[int, arg(help="Of each task, one after the other.")] = 1,
-    deterministic: Annotated[bool, arg(help="Act by the mean, without noise.")] = False,
-    size: Annotated[tuple[int, int], arg(help="Width and height of each picture.")] = (320, 240),
+    episodes: Annotated[int, arg(help="Number of episodes per task, one after the other.")] = 1,
+    deterministic: Annotated[bool, arg(help="Take the mean action, without noise.")] = False,
+    size: Annotated[tuple[int, int], arg(help="Width and height of each picture in pixels.")] = (
+        320,
+        240,
+    ),
     fps: Annotated[int, arg(help="Frames per second.")] = 30,
     every: Annotated[
-        int | None, arg(help="Steps from one frame to the next. None: a hundred frames an episode.")
+        int | None,
+        arg(help="Steps between two frames. None: as many as give a hundred frames per episode."),
     ] = None,
     sheet: Annotated[
-        bool, arg(help="A contact sheet: how the last episode ends, as a .png.")
+        bool, arg(help="Write a contact sheet (.png) of how the last episode ends.")
     ] = False,
 ) -> None:
-    """Film trained policies on their tasks: as each was just learnt, and at the end."""
+    """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
     from recall.results.fleet_folder import FILMS
 
     if sheet and out is None:
         out = folder / FILMS / _SHEET
     if sheet and out is not None and out.suffix.lower() != ".png":
-        raise BadValueError(f"{out}: a contact sheet is a .png; without --sheet it is a film")
+        raise BadValueError(
+            f"{out}: a contact sheet must be a .png file; without --sheet, a film is written"
+        )
     made = make_film(
         folder, task or None, out, run, seed, when, episodes, deterministic, size, fps, every
     )
@@ -55,7 +61,10 @@ def film(
 
 def _tell(made: "Film", asked: Path | None) -> None:
     if asked is not None and asked != made.path:
-        print(f"{asked.name} needs ffmpeg, which is not installed: a GIF instead", file=sys.stderr)
+        print(
+            f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead",
+            file=sys.stderr,
+        )
     print_rows(
         [
             {

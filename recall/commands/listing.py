@@ -1,4 +1,4 @@
-"""`recall list`: the names that other commands take."""
+"""`recall list`: lists of the names that other commands accept."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from recall.commands.show import AsJson, is_terminal, print_json, print_rows
 
 
 def list_tasks(as_json: AsJson = False) -> None:
-    """The tasks, and the world and the episode length of each."""
+    """List the tasks with the world and the episode length of each."""
     from recall.worlds.registry import default_horizon_steps, task_names, world_of
 
     rows = [
@@ -17,7 +17,7 @@ def list_tasks(as_json: AsJson = False) -> None:
 
 
 def list_sequences(as_json: AsJson = False) -> None:
-    """The task sequences. A terminal shows the hundred pairs as one row."""
+    """List the task sequences. On a terminal, the hundred pairs are shown as one row."""
     from recall.worlds.sequences import parse_sequence, sequence_names
 
     rows: list[dict[str, Any]] = [
@@ -40,7 +40,7 @@ def _with_pairs_folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def list_methods(as_json: AsJson = False) -> None:
-    """The methods, and what each does."""
+    """List the methods and what each does."""
     from recall.methods import METHODS
 
     rows = [
@@ -51,7 +51,7 @@ def list_methods(as_json: AsJson = False) -> None:
 
 
 def list_presets(as_json: AsJson = False) -> None:
-    """The presets, and what each is for."""
+    """List the presets and what each is for."""
     from recall.config.presets import PRESETS
 
     rows = [{"preset": name, "summary": preset.summary} for name, preset in PRESETS.items()]
@@ -59,7 +59,7 @@ def list_presets(as_json: AsJson = False) -> None:
 
 
 def list_studies(as_json: AsJson = False) -> None:
-    """The studies, and the question that each answers."""
+    """List the studies and the question that each answers."""
     from recall.studies import STUDIES
 
     rows = [

@@ -1,4 +1,4 @@
-"""`recall report`: a cover of recall.make_report."""
+"""`recall report`: the command-line interface of recall.make_report."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,29 +9,36 @@ from tyro.conf import Positional, arg
 def report(
     folders: Annotated[
         Positional[tuple[Path, ...]],
-        arg(metavar="DIR", help="Runs, or folders with runs below them, others' logs included."),
+        arg(
+            metavar="DIR",
+            help="Folders of runs, or folders that contain them; logs of other code are read too.",
+        ),
     ],
-    out: Annotated[Path, arg(help="Folder for tables, figures and the page.")] = Path("report"),
+    out: Annotated[Path, arg(help="Folder to write tables, figures and the page to.")] = Path(
+        "report"
+    ),
     reference: Annotated[
         tuple[Path, ...],
-        arg(help="Folders with single tasks, to compare with and not to report."),
+        arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
     ] = (),
     window: Annotated[
-        int, arg(help="Evaluations that success at the end of a task is the mean of.")
+        int, arg(help="Number of evaluations to average for the success at the end of a task.")
     ] = 5,
     mode: Annotated[
-        Literal["stochastic", "deterministic"], arg(help="How the policy acted in evaluations.")
+        Literal["stochastic", "deterministic"],
+        arg(help="How the policy acted in the evaluations that are reported."),
     ] = "stochastic",
     success: Annotated[
-        Literal["any", "last"], arg(help="At any step of an episode, or at its last step.")
+        Literal["any", "last"],
+        arg(help="Count success at any step of an episode, or only at its last step."),
     ] = "any",
-    figures: Annotated[bool, arg(help="Draw figures.")] = True,
+    figures: Annotated[bool, arg(help="Whether to draw figures.")] = True,
     detailed: Annotated[
         int | None,
-        arg(help="Sequences of a family that have figures of their own. None: all of them."),
+        arg(help="Number of sequences per family that get figures of their own. None: all."),
     ] = 2,
 ) -> None:
-    """Tables, figures and a page of all runs below some folders."""
+    """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
     from recall.report.build import make_report
@@ -44,6 +51,6 @@ def report(
     runs, problems = len(made.collection.runs), len(made.problems)
     console.print(
         f"{runs} runs, {len(made.tables)} tables and {len(made.figures)} figures in {made.folder}"
-        + (f"; {problems} things were wrong or left out" if problems else ""),
+        + (f"; {problems} problems were found" if problems else ""),
         soft_wrap=True,
     )

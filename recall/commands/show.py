@@ -1,4 +1,4 @@
-"""Rows for people, for pipes and for programs."""
+"""Printing of rows as tables, as tab-separated lines or as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,22 +12,22 @@ AsJson = Annotated[bool, arg(name="json", help="Print one JSON document.")]
 
 
 def is_terminal() -> bool:
-    """Whether a person is looking."""
+    """Return True if standard output is a terminal."""
     return Console().is_terminal
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document to standard output."""
     print(json.dumps(value, indent=2))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """A table on a terminal; elsewhere a line per row, tabs between, for grep and cut."""
+    """Print a table on a terminal; elsewhere, print tab-separated lines for grep and cut."""
     if not is_terminal():
         for row in rows:
             print("\t".join(_text(value, ",") for value in row.values()))
         return
-    # Folded, not cut: names differ at their ends.
+    # Long names are folded, not cut, because they differ at their ends.
     table = Table(*(Column(name.replace("_", " "), overflow="fold") for name in rows[0]))
     for row in rows:
         table.add_row(*(_text(value, ", ") for value in row.values()))

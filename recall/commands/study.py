@@ -1,4 +1,4 @@
-"""`recall study`: an experiment of the paper, or one of ours, as one command."""
+"""`recall study`: run an experiment of the paper, or one of ours, with one command."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from recall.errors import RecallError
 
 
 class UnfinishedError(RecallError):
-    """Some of a study is left; the process ends with `exit_status`."""
+    """A study is not finished; the process should end with `exit_status`."""
 
     def __init__(self, message: str, exit_status: int):
         super().__init__(message)
@@ -19,53 +19,73 @@ class UnfinishedError(RecallError):
 
 
 def study(
-    name: Annotated[Positional[str], arg(help="One of `recall list studies`.")],
+    name: Annotated[Positional[str], arg(help="Name of a study; see `recall list studies`.")],
     scale: Annotated[
-        float, arg(help="Shrinks steps per task, evaluation spacing and exploration together.")
+        float, arg(help="Scale steps per task, evaluation interval and exploration by this factor.")
     ] = 1.0,
-    seeds: Annotated[int | None, arg(help="How many, from 0 on. None: the study's own.")] = None,
-    tasks: Annotated[tuple[str, ...], arg(help="Only sequences made of these tasks.")] = (),
+    seeds: Annotated[
+        int | None, arg(help="Number of seeds, starting at 0. None: the study's own number.")
+    ] = None,
+    tasks: Annotated[
+        tuple[str, ...],
+        arg(help="Run only the sequences made of these tasks; all if none are given."),
+    ] = (),
     sequences: Annotated[
-        tuple[str, ...], arg(help="Only these, or others to ask the same question of.")
+        tuple[str, ...],
+        arg(help="Sequences to run, of the study or others. All of the study's if none are given."),
     ] = (),
     methods: Annotated[
-        tuple[str, ...], arg(help="Only these of the study's methods, or others beside them.")
+        tuple[str, ...],
+        arg(help="Methods to run, of the study or others. All of the study's if none are given."),
     ] = (),
     out: Annotated[
-        Path | None, arg(help="The study's folder. None: runs/NAME, with the scale if not 1.")
+        Path | None,
+        arg(help="Folder of the study. None: runs/NAME, with the scale added if it is not 1."),
     ] = None,
-    preset: Annotated[str, arg(help="One of `recall list presets`.")] = "default",
+    preset: Annotated[str, arg(help="Name of a preset; see `recall list presets`.")] = "default",
     config: Annotated[
-        Path | None, arg(help="Settings in a .json or .toml file, over the preset.")
+        Path | None, arg(help="A .json or .toml file with settings that override the preset.")
     ] = None,
     launcher: Annotated[
-        Literal["local", "ray"], arg(help="This machine, or a cluster with Ray.")
+        Literal["local", "ray"], arg(help="Train on this machine, or on a cluster with Ray.")
     ] = "local",
     address: Annotated[
-        str | None, arg(help="With Ray: the cluster. None: the one found, or a new local one.")
+        str | None,
+        arg(help="With Ray: address of the cluster. None: the one found, or a new local one."),
     ] = None,
     storage: Annotated[
-        str | None, arg(help="With Ray, where nodes share no disk: a URL that keeps the fleets.")
+        str | None,
+        arg(help="With Ray, if nodes share no disk: URL of the storage that keeps the fleets."),
     ] = None,
-    cpus_per_fleet: Annotated[int | None, arg(help="With Ray. None: its share of a node.")] = None,
-    gpus_per_fleet: Annotated[int | None, arg(help="With Ray. None: one if there are any.")] = None,
-    fleets_at_once: Annotated[int, arg(help="Side by side on this machine.")] = 1,
+    cpus_per_fleet: Annotated[
+        int | None, arg(help="With Ray: CPUs of a fleet. None: its share of a node.")
+    ] = None,
+    gpus_per_fleet: Annotated[
+        int | None, arg(help="With Ray: GPUs of a fleet. None: one if the cluster has any.")
+    ] = None,
+    fleets_at_once: Annotated[
+        int, arg(help="Number of fleets that train at the same time on this machine.")
+    ] = 1,
     runs_per_fleet: Annotated[
-        int | None, arg(help="At most. None: as many as fit the device's memory.")
+        int | None,
+        arg(help="Maximum number of runs in a fleet. None: as many as fit the device's memory."),
     ] = None,
     memory: Annotated[
-        float | None, arg(help="GiB of each device that a fleet may take. None: measured.")
+        float | None,
+        arg(help="GiB of each device's memory that a fleet may use. None: measured."),
     ] = None,
-    retries: Annotated[int, arg(help="How often a fleet that fails is gone on with.")] = 2,
+    retries: Annotated[int, arg(help="How many times a failed fleet is retried.")] = 2,
     bench: Annotated[
         tuple[Path, ...],
-        arg(help="JSON of `recall bench`, for the time. None: bench*.json in the folder."),
+        arg(
+            help="JSON files of `recall bench`, to estimate times; else bench*.json in the folder."
+        ),
     ] = (),
-    dry_run: Annotated[bool, arg(help="Only say what would run, and for how long.")] = False,
+    dry_run: Annotated[bool, arg(help="Only print what would run, and for how long.")] = False,
     quiet: Annotated[bool, arg(help="Show no progress.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a study, or what is left of it: the same command again goes on until all is done."""
+    """Run a study, or the rest of it; repeat the same command until everything is finished."""
     from recall.config.presets import read_config
     from recall.launch.accelerators import use_cpu_only
     from recall.launch.resources import Where, place_of
@@ -78,7 +98,7 @@ def study(
     changes = read_config(config)[1] if config else {}
     choices = Choices(scale, seeds, tasks, sequences, methods, preset, changes)
     folder = out or Path("runs") / (name if scale == 1 else f"{name}-scale{scale:g}")
-    # What makes no sense is refused before anything is measured, let alone started.
+    # Invalid choices are refused before anything is measured or started.
     groups_of(chosen, choices)
     speeds = read_speeds(bench, folder)
     where = Where(
@@ -147,13 +167,17 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
             f"in {launch.folder}"
         )
     for name, step in failed.items():
-        print(f"failed: {name} at step {step:,}; it would fail again", file=sys.stderr)
+        print(
+            f"failed: {name} at step {step:,}; it is not retried, because it would fail again",
+            file=sys.stderr,
+        )
     for name, reason in launch.outcome.failed.items():
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
         left = len(launch.fleets) - len(finished)
         raise UnfinishedError(
-            f"{left} of {len(launch.fleets)} fleets are left; the same command goes on with them",
+            f"{left} of {len(launch.fleets)} fleets are not finished; "
+            "run the same command again to continue",
             launch.exit_status,
         )
     if not as_json:
@@ -162,11 +186,11 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
 
 def _tell_report(study: Any, folder: Path, scale: float) -> None:
     if not study.transfer:
-        print(f"`recall report {folder}` gives the answer")
+        print(f"`recall report {folder}` shows the results")
         return
     shrunk = "" if scale == 1 else f" --scale {scale:g}"
     print(
-        f"`recall report {folder}` gives the answer; forward transfer also needs the folder of "
+        f"`recall report {folder}` shows the results; forward transfer also needs the folder of "
         f"`recall study reference{shrunk}`"
     )
 

@@ -1,7 +1,7 @@
-"""`recall train`, `recall resume`, `recall evaluate`: covers of recall.api.
+"""`recall train`, `recall resume` and `recall evaluate`: the command-line interface of recall.api.
 
-Every setting is an option. Which options there are depends on the method, and what they default
-to on the preset and the settings file, so these three are looked for first.
+Every setting is an option. The set of options depends on the method, and their defaults depend on
+the preset and the settings file, so these three are parsed first.
 """
 
 import argparse
@@ -18,14 +18,14 @@ from recall.commands.show import AsJson, print_json, print_rows
 from recall.settings import LearnerSettings, ScheduleSettings, Settings, WorldSettings
 
 Quiet = Annotated[bool, arg(help="Show no progress.")]
-Wandb = Annotated[str | None, arg(help="Log to this Weights & Biases project too.")]
-TensorBoard = Annotated[bool, arg(help="Write TensorBoard events.")]
+Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
+TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
 TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 
 
 def train_command(arguments: Sequence[str]) -> None:
-    """`recall train` with everything that follows it on the command line."""
+    """Run `recall train` with the arguments that follow it on the command line."""
     from recall import api
 
     chosen = parse_train(arguments)
@@ -41,7 +41,7 @@ def train_command(arguments: Sequence[str]) -> None:
 
 
 def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
-    """What follows `recall train`, complete with every setting."""
+    """Parse the arguments that follow `recall train`; return options with every setting."""
     from recall.config.presets import ARGUMENTS, choose, read_config
     from recall.methods import method_class
 
@@ -69,18 +69,18 @@ def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
 
 @dataclass(frozen=True)
 class _TrainOptions:
-    """The options of `recall train`; settings stand flat among them."""
+    """The options of `recall train`, with all settings as top-level options."""
 
     sequence: tuple[str, ...]
-    """Names or tasks joined by commas; several of one length train as one fleet."""
+    """Names of sequences, or tasks joined by commas. Several of one length train as one fleet."""
     seeds: tuple[int, ...]
-    """A run of every sequence for each."""
+    """Seeds. Each gives one run of every sequence."""
     method: str
-    """One of `recall list methods`; its own settings are options below."""
+    """Name of a method; see `recall list methods`. Its own settings are options below."""
     preset: str
-    """One of `recall list presets`: what the other options default to."""
+    """Name of a preset, which sets the defaults of the options; see `recall list presets`."""
     config: Path | None = None
-    """A .json or .toml file with settings: over the preset, under the command line."""
+    """A .json or .toml file with settings. It overrides the preset; options override the file."""
     out: Path | None = None
     """Folder for records, policies and checkpoints. (None: a new one in runs/)"""
     quiet: Quiet = False
@@ -98,7 +98,7 @@ def _look_ahead(arguments: Sequence[str]) -> Any:
         parser.add_argument(name)
     try:
         return parser.parse_known_args(list(arguments))[0]
-    except argparse.ArgumentError:  # told better by the full parser
+    except argparse.ArgumentError:  # the full parser gives a better message
         return argparse.Namespace(method=None, preset=None, config=None)
 
 
@@ -118,7 +118,7 @@ def resume(
     tensorboard: TensorBoard = True,
     wandb: Wandb = None,
 ) -> None:
-    """Go on with an interrupted fleet, exactly as if it had never stopped."""
+    """Continue an interrupted fleet, exactly as if it had never stopped."""
     from recall import api
 
     _tell_end(api.resume(folder, callback=_callback(quiet, tensorboard, wandb)))
@@ -127,13 +127,15 @@ def resume(
 def evaluate(
     folder: Positional[Path],
     episodes: Annotated[
-        int | None, arg(help="Of each task and mode. None: the fleet's own.")
+        int | None, arg(help="Number of episodes per task and mode. None: the fleet's own setting.")
     ] = None,
-    task: Annotated[tuple[str, ...], arg(help="Only these tasks.")] = (),
-    workers: Annotated[int | None, arg(help="Processes. None: one per core.")] = None,
+    task: Annotated[tuple[str, ...], arg(help="Tasks to evaluate; all if none are given.")] = (),
+    workers: Annotated[
+        int | None, arg(help="Number of worker processes. None: one per core.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play the policies of a fleet again."""
+    """Evaluate the trained policies of a fleet again."""
     from recall import api
 
     records = api.evaluate(folder, episodes, task or None, workers=workers)

@@ -1,1 +1,1 @@
-"""What a user can set: presets, conversion from plain data, the spec of a fleet."""
+"""Configuration: presets, conversion of plain data to settings, and the spec of a fleet."""

@@ -1,4 +1,4 @@
-"""Plain data (JSON, TOML, keyword arguments) into the frozen settings classes, checked by type."""
+"""Conversion of plain data (JSON, TOML, keyword arguments) to type-checked settings classes."""
 
 import dataclasses
 import types
@@ -10,7 +10,7 @@ from recall.errors import BadValueError, UnknownNameError
 
 
 def from_plain(kind: Any, value: Any, name: str = "") -> Any:
-    """`value` as `kind` wants it: a dataclass from a mapping, a tuple from a list, and so on."""
+    """Convert `value` to the type `kind`: a mapping to a dataclass, a list to a tuple, etc."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _dataclass(kind, value, name)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -58,7 +58,7 @@ def _number_or_text(kind: Any, value: Any, name: str) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float and number:
         return float(value)
-    if kind is int and number and value == int(value):  # 1e6 is how people write a million
+    if kind is int and number and value == int(value):  # people write a million as 1e6
         return int(value)
     if kind in (bool, str) and isinstance(value, kind):
         return value
@@ -67,7 +67,7 @@ def _number_or_text(kind: Any, value: Any, name: str) -> Any:
 
 
 def paths(value: Any, above: str = "") -> Iterator[str]:
-    """The dotted names of all settings below a dataclass: `learner.popart.statistics_of`."""
+    """Yield the dotted names of a dataclass's settings, such as `learner.popart.statistics_of`."""
     for field in dataclasses.fields(value):
         path = f"{above}{field.name}"
         inner = getattr(value, field.name)
@@ -78,19 +78,19 @@ def paths(value: Any, above: str = "") -> Iterator[str]:
 
 
 def find(name: str, known: list[str]) -> str:
-    """The one dotted name that `name` is the end of."""
+    """Return the only dotted name that ends with `name`."""
     found = [path for path in known if f".{path}".endswith(f".{name}")]
     if len(found) > 1:
-        raise BadValueError(f"setting {name!r} could be any of {', '.join(found)}")
+        raise BadValueError(f"setting {name!r} is ambiguous; it could be any of {', '.join(found)}")
     if not found:
         raise UnknownNameError("setting", name, [path.rsplit(".", 1)[-1] for path in known])
     return found[0]
 
 
 def replaced(value: Any, changes: Mapping[str, Any]) -> Any:
-    """A dataclass with the settings at dotted names changed.
+    """Return a copy of a dataclass with the settings at dotted names changed.
 
-    All at once: values that only make sense together are checked together, whatever their order.
+    All changes are made at once, so values that are only valid together can be given in any order.
     """
     hints = typing.get_type_hints(type(value))
     new: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def replaced(value: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def flattened(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """A nested mapping with dotted names: {"sac": {"discount": 1}} as {"sac.discount": 1}."""
+    """Flatten a nested mapping to dotted names: {"sac": {"discount": 1}} to {"sac.discount": 1}."""
     flat: dict[str, Any] = {}
     for key, item in tree.items():
         if isinstance(item, Mapping):

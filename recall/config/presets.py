@@ -1,7 +1,7 @@
-"""Presets, as data, and how settings are chosen: defaults < preset < file < what is given by hand.
+"""Presets and the order in which settings apply: defaults < preset < file < explicit arguments.
 
-A setting goes by its name (`steps_per_task`) or any longer end of its path
-(`popart.statistics_of`); those of the method and of everything else are named alike.
+A setting is given by its name (`steps_per_task`) or by any longer end of its dotted path
+(`popart.statistics_of`). The method's settings and all others are named in the same way.
 """
 
 import json
@@ -19,7 +19,7 @@ from recall.settings import Settings
 
 @dataclass(frozen=True)
 class Preset:
-    """Named departures from the defaults."""
+    """A named set of changes to the defaults."""
 
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -28,9 +28,11 @@ class Preset:
 
 
 PRESETS = {
-    "default": Preset("The paper's method with what it takes to learn the robots."),
+    "default": Preset(
+        "The paper's method, with the changes that it needs to learn the robot tasks."
+    ),
     "paper": Preset(
-        "The paper's text where the default departs from it (docs/fidelity.md says what is left).",
+        "As in the paper, where the default differs (docs/fidelity.md lists what still differs).",
         settings={
             "activation": "relu",
             "bias_corrected": False,
@@ -40,7 +42,7 @@ PRESETS = {
         methods={"recall": {"distil_critics": False, "average_actor": None}},
     ),
     "authors": Preset(
-        "Where the authors' code departs from their paper and a setting exists (docs/fidelity.md).",
+        "As in the authors' code, as far as there are settings for it (docs/fidelity.md).",
         settings={
             "activation": "leaky_relu",
             "popart.statistics_of": "normalised",
@@ -80,7 +82,7 @@ PRESETS = {
 
 
 def preset_named(name: str) -> Preset:
-    """The preset called `name`."""
+    """Return the preset called `name`."""
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]
@@ -88,7 +90,7 @@ def preset_named(name: str) -> Preset:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What the names of settings are looked up in."""
+    """The objects in which names of settings are looked up."""
 
     method: Method
     settings: Settings
@@ -100,9 +102,10 @@ def choose(
     preset: str,
     *changes: Mapping[str, Any],
 ) -> tuple[Method, Settings]:
-    """Method and settings after a preset and then `changes`, later ones last.
+    """Return the method and settings after applying a preset and then `changes`, in order.
 
-    A method that comes with its own settings keeps them: a preset changes named methods only.
+    A method that is given as an object keeps its settings: the method settings of a preset apply
+    only to methods that are given by name.
     """
     applied = preset_named(preset)
     layers = [applied.settings, *changes]
@@ -118,26 +121,26 @@ def choose(
     return chosen.method, chosen.settings
 
 
-# What `train` trains, unless it is told; a settings file may say these besides settings.
+# The default arguments of `train`. A settings file may contain these besides settings.
 ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
 
 
 def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A .json or .toml file: the arguments of `train` in it, and the settings."""
+    """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
     path = Path(path)
     if not path.exists():
-        raise BadValueError(f"there is no settings file {path}")
+        raise BadValueError(f"settings file {path} does not exist")
     try:
         if path.suffix == ".toml":
             content: Any = tomllib.loads(path.read_text())
         elif path.suffix == ".json":
             content = json.loads(path.read_text())
         else:
-            raise BadValueError(f"settings file {path}: only .json and .toml are read")
+            raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadValueError(f"settings file {path} cannot be read: {error}") from error
     if not isinstance(content, dict):
-        raise BadValueError(f"settings file {path} holds no names")
+        raise BadValueError(f"settings file {path} must contain named settings")
     arguments = {
         name: _argument(name, content.pop(name))
         for name in ARGUMENTS
@@ -147,7 +150,7 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _argument(name: str, value: Any) -> Any:
-    """One of ARGUMENTS, of the type that `train` takes."""
+    """Convert one of ARGUMENTS to the type that `train` takes."""
     if name == "seeds":
         return from_plain(tuple[int, ...], value, name)
     if name == "sequence" and isinstance(value, list):

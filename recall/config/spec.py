@@ -1,4 +1,4 @@
-"""What a fleet is: one method, sequences of one length, seeds, settings; to and from JSON."""
+"""The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
 import math
@@ -22,7 +22,7 @@ from recall.worlds.episodes import Episodes
 from recall.worlds.registry import Task, check_same_shapes, make_simulator, task_label
 from recall.worlds.sequences import parse_sequence
 
-# A name, tasks, or several of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
+# A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
 Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
 
 _LARGEST_SEED = 2**31 - 1
@@ -41,7 +41,7 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class FleetSpec:
-    """Runs of one method that train in lockstep: every seed on every sequence."""
+    """The runs of one method that train in lockstep: every seed on every sequence."""
 
     method: Method
     runs: tuple[RunSpec, ...]
@@ -49,33 +49,33 @@ class FleetSpec:
 
     @property
     def tasks(self) -> int:
-        """Length of the sequences."""
+        """Return the number of tasks in each sequence."""
         return len(self.runs[0].tasks)
 
     @property
     def steps_per_task(self) -> int:
-        """Steps of each run on each task."""
+        """Return the number of steps of each run on each task."""
         return self.settings.schedule.steps_per_task
 
     @property
     def total_steps(self) -> int:
-        """Steps of each run in all."""
+        """Return the total number of steps of each run."""
         return self.tasks * self.steps_per_task
 
     @property
     def task_schedule(self) -> TaskSchedule:
-        """Which tasks are collected for, when."""
+        """Return the schedule of which tasks are collected when."""
         chunk_steps = self.settings.schedule.chunk_steps
         return TaskSchedule(self.method.collects, self.tasks, self.steps_per_task, chunk_steps)
 
     @property
     def functions(self) -> dict[str, Task]:
-        """The tasks that are functions of the user's, by their names."""
+        """Return the tasks that are the user's functions, by name."""
         tasks = (task for run in self.runs for task in run.tasks)
         return {task_label(task): task for task in tasks if not isinstance(task, str)}
 
     def describe(self) -> dict[str, Any]:
-        """As plain data: what run.json says of it."""
+        """Return the spec as plain data, as stored in run.json."""
         return {
             "method": {"name": self.method.name, **dataclasses.asdict(self.method)},
             "runs": [
@@ -95,10 +95,10 @@ class FleetSpec:
 def make_spec(
     method: str | Method, sequences: Sequences, seeds: Many[int], settings: Settings
 ) -> FleetSpec:
-    """Check and complete: the fleet of every seed on every sequence."""
+    """Check the arguments and return the fleet of every seed on every sequence."""
     if isinstance(method, str):
         method = method_class(method)()
-    # Objects made in Python may hold anything: through the checks that files and options pass.
+    # Objects made in Python may hold anything, so they pass the same checks as files and options.
     checked: Method = from_plain(type(method), dataclasses.asdict(method))
     settings = from_plain(Settings, dataclasses.asdict(settings))
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
@@ -114,7 +114,7 @@ def make_spec(
 
 
 def _listed(sequences: Sequences) -> list[Any]:
-    """The sequences one by one; functions among the items mean that the items are the tasks."""
+    """Return a list of sequences; a list that contains functions is one sequence of tasks."""
     if isinstance(sequences, str):
         return [sequences]
     items = list(sequences)
@@ -130,7 +130,7 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
 
 
 def file_name(text: str) -> str:
-    """`text` as the name of a file: odd characters replaced, long names cut but kept distinct."""
+    """Return `text` as a file name: odd characters replaced, long names cut but kept distinct."""
     name = re.sub(r"[^\w.,+=-]", "-", text)
     if len(name) <= _LONGEST_NAME:
         return name
@@ -144,9 +144,11 @@ def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
     if len(lengths) != len(parsed):
         names = [name for name, _ in parsed]
         twice = next(name for name in names if names.count(name) > 1)
-        raise BadValueError(f"sequence {twice} is named twice; more seeds give more runs of it")
+        raise BadValueError(
+            f"sequence {twice} is given twice; for more runs of it, give more seeds"
+        )
     if len(set(lengths.values())) != 1:
-        raise BadValueError(f"a fleet's sequences must have one length; these have {lengths}")
+        raise BadValueError(f"a fleet's sequences must have the same length; these have {lengths}")
     meant: dict[str, Task] = {}
     for task in (task for _, tasks in parsed for task in tasks):
         if meant.setdefault(task_label(task), task) != task:
@@ -157,7 +159,7 @@ def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
 
 def _check_seeds(seeds: Many[int]) -> None:
     if not seeds or len(set(map(str, seeds))) != len(seeds):
-        raise BadValueError(f"seeds {list(seeds)}: give at least one, each once")
+        raise BadValueError(f"seeds {list(seeds)}: give at least one seed, and each only once")
     for seed in seeds:
         if not isinstance(seed, Integral):
             raise BadValueError(f"seed {seed!r} is not a whole number")
@@ -190,7 +192,7 @@ def _check_settings(settings: Settings) -> None:
 
 
 def _check_numbers(settings: Settings) -> None:
-    """Those that may be fractions: above the first bound, up to the second; no NaN is either."""
+    """Check that each setting is above its lower bound and at most its upper bound; reject NaN."""
     sac, popart = settings.learner.sac, settings.learner.popart
     low, high = popart.sigma_bounds
     for name, value, above, most in (
@@ -214,7 +216,7 @@ def _check_numbers(settings: Settings) -> None:
 
 
 def task_sizes(spec: FleetSpec) -> tuple[Columns, int]:
-    """Observation and action size of the fleet's tasks, and the largest state of a simulator."""
+    """Return the tasks' observation and action sizes, and the largest simulator state's size."""
     tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
     simulators = [make_simulator(task, 1, spec.settings.world) for task in tasks]
     try:
@@ -227,19 +229,19 @@ def task_sizes(spec: FleetSpec) -> tuple[Columns, int]:
             simulator.close()
 
 
-@lru_cache(maxsize=4)  # asked for to check a fleet, and again to train it
+@lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
 def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
-    """The fleet's agent, and the size of the largest simulator state."""
+    """Return the fleet's agent and the size of the largest simulator state."""
     columns, state_size = task_sizes(spec)
     agent = Agent(spec.method, spec.settings.learner, columns, spec.tasks)
-    _ = agent.actor, agent.critic  # refuse shapes that no network has
+    _ = agent.actor, agent.critic  # raises an error if the network shapes are invalid
     return agent, state_size
 
 
 def spec_from(
     description: dict[str, Any], functions: Mapping[str, Task] | None = None
 ) -> FleetSpec:
-    """The fleet that `describe` described; `functions` gives back tasks that JSON cannot hold."""
+    """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
     method = dict(description["method"])
     chosen = from_plain(method_class(method.pop("name")), method)
     given = dict(functions or {})
@@ -247,8 +249,8 @@ def spec_from(
     if missing:
         names = ", ".join(f"{name!r}: {name}" for name in missing)
         raise BadValueError(
-            f"it trains on tasks that are Python functions ({', '.join(missing)}), which no file "
-            f"can hold. Go on from Python: recall.resume(folder, tasks={{{names}}})"
+            f"it trains on tasks that are Python functions ({', '.join(missing)}), which cannot be "
+            f"stored in a file. Continue from Python: recall.resume(folder, tasks={{{names}}})"
         )
     runs = tuple(
         RunSpec(

@@ -1,1 +1,1 @@
-"""Many fleets, each in a process of its own: on this machine, or on a cluster with Ray."""
+"""Launching of many fleets, each in its own process, on this machine or on a Ray cluster."""

@@ -1,6 +1,6 @@
-"""The accelerators of a machine and their memory, measured in a process that ends right away.
+"""The accelerators of a machine and their memory, measured in a short-lived process.
 
-A process that asks JAX for a GPU reserves most of its memory, so the launcher never asks itself.
+A process that asks JAX for a GPU reserves most of its memory, so the launcher must not ask itself.
 """
 
 import json
@@ -12,15 +12,15 @@ from pathlib import Path
 
 from recall.errors import RecallError
 
-# Of a host's free memory: workers, checkpoints and everybody else need the rest.
+# Share of a host's free memory; workers, checkpoints and other processes need the rest.
 _SHARE_OF_HOST = 0.7
-# What JAX reserves of a GPU by itself.
+# Share of a GPU's memory that JAX reserves by default.
 _SHARE_OF_GPU = 0.75
 
 
 @dataclass(frozen=True)
 class Devices:
-    """What one fleet has to itself."""
+    """The devices that one fleet has to itself."""
 
     kind: str
     count: int
@@ -28,7 +28,7 @@ class Devices:
 
 
 def measure() -> Devices:
-    """Those that JAX sees in this process."""
+    """Return the devices that JAX sees in this process."""
     import jax
 
     devices = jax.local_devices()
@@ -40,7 +40,7 @@ def measure() -> Devices:
 
 
 def free_memory() -> float:
-    """Bytes of host memory that a fleet may take."""
+    """Return the bytes of host memory that a fleet may use."""
     path = Path("/proc/meminfo")
     if path.exists():
         lines = dict(line.split(":") for line in path.read_text().splitlines())
@@ -49,14 +49,14 @@ def free_memory() -> float:
 
 
 def use_cpu_only() -> None:
-    """Let JAX in this process, which only plans, see no accelerator; its children do."""
+    """Hide accelerators from JAX in this process, which only plans; child processes see them."""
     import jax
 
     jax.config.update("jax_platforms", "cpu")
 
 
 def probe() -> Devices:
-    """`measure` in a process of its own."""
+    """Run `measure` in a separate process."""
     program = "import json; from recall.launch import accelerators; " + (
         "print(json.dumps(vars(accelerators.measure())))"
     )
@@ -67,7 +67,7 @@ def probe() -> Devices:
 
 
 def memory_share(fleets: int) -> dict[str, str]:
-    """The environment in which `fleets` processes can share one GPU."""
+    """Return the environment variables that let `fleets` processes share one GPU."""
     if fleets == 1 or "XLA_PYTHON_CLIENT_MEM_FRACTION" in os.environ:
         return {}
     return {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{_SHARE_OF_GPU / fleets:.3f}"}

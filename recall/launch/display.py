@@ -1,4 +1,4 @@
-"""Where all fleets stand: one view over many processes, live on a terminal and lines elsewhere."""
+"""Progress of all fleets in one view: live on a terminal, plain lines elsewhere."""
 
 import datetime
 import sys
@@ -20,13 +20,13 @@ _WINDOW_SECONDS = 120.0
 _SECONDS_BETWEEN_LINES = 30.0
 _ROWS_SHOWN = 16
 _BAR_WIDTH = 24
-# In the order in which a person wants to see them, where there is no room for all.
+# In order of interest, for when there is no room for all fleets.
 _STATES = ("running", "failed", "starting", "waiting", "finished")
 
 
 @dataclass
 class Row:
-    """One fleet, in plain numbers."""
+    """The progress of one fleet, in plain numbers."""
 
     name: str
     runs: int
@@ -38,10 +38,10 @@ class Row:
 
 
 class Display:
-    """Keeps the rows up to date and shows nothing: `--quiet`, and the base of the others."""
+    """Base class of all displays. It updates the rows and shows nothing, as `--quiet` needs."""
 
     def __init__(self, jobs: Sequence[Job], finished: int = 0):
-        """`finished` fleets are done already."""
+        """Start the rows of the jobs; `finished` is the number of fleets that finished before."""
         specs = {job.name: job.spec for job in jobs}
         self.rows = {
             name: Row(name, len(spec.runs), spec.total_steps) for name, spec in specs.items()
@@ -51,7 +51,7 @@ class Display:
         self._gained = 0  # transitions since this view began
 
     def take(self, event: Event) -> None:
-        """An event of a fleet."""
+        """Update the row of a fleet after an event."""
         row = self.rows[event.job]
         if event.kind in ("started", "steps"):
             if event.kind == "steps":
@@ -76,34 +76,34 @@ class Display:
             self._seen.popleft()
 
     def give_up(self, name: str, reason: str) -> None:
-        """A fleet has failed too often."""
+        """Mark a fleet that has failed too often as failed."""
         self.rows[name].state = "failed"
         self.message(name, f"given up: {reason}")
 
     def message(self, name: str, text: str) -> None:
-        """Something a person should know of a fleet."""
+        """Show a message about a fleet to the user."""
 
     def refresh(self) -> None:
-        """Called about twice a second."""
+        """Update the display; called about twice a second."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Close the display; no more events follow."""
 
-    # What all views tell.
+    # Numbers that all views show.
 
     def transitions(self) -> tuple[int, int]:
-        """Of all fleets that are not given up: collected, and in all."""
+        """Return the collected and the total transitions of all fleets that have not failed."""
         rows = [row for row in self.rows.values() if row.state != "failed"]
         done = sum(row.steps * row.runs for row in rows)
         return done, sum(row.total_steps * row.runs for row in rows)
 
     def transitions_per_second(self) -> float:
-        """Over the last minutes, of all fleets together."""
+        """Return the speed of all fleets together over the last two minutes."""
         (first_time, first), (last_time, last) = self._seen[0], self._seen[-1]
         return (last - first) / (last_time - first_time) if last_time > first_time else 0.0
 
     def summary(self) -> str:
-        """All fleets in one line."""
+        """Return one line about all fleets."""
         states = [row.state for row in self.rows.values()]
         finished = self.finished_before + states.count("finished")
         done, total = self.transitions()
@@ -121,7 +121,7 @@ class Display:
 
 
 class Lines(Display):
-    """Plain lines on standard error: what happens to each fleet, and all of them now and then."""
+    """Prints lines to standard error: the events of each fleet, and regular summaries of all."""
 
     def __init__(self, jobs: Sequence[Job], finished: int = 0, file: TextIO | None = None):
         super().__init__(jobs, finished)
@@ -132,7 +132,7 @@ class Lines(Display):
         print(line, file=self._file, flush=True)
 
     def take(self, event: Event) -> None:
-        """Tell of starts and ends."""
+        """Print starts and ends of fleets."""
         super().take(event)
         row = self.rows[event.job]
         if event.kind == "started":
@@ -142,18 +142,18 @@ class Lines(Display):
             self._tell(f"{row.name}: {event.kind}")
 
     def message(self, name: str, text: str) -> None:
-        """Pass on."""
+        """Print the message."""
         self._tell(f"{name}: {text}" if name else text)
 
     def refresh(self) -> None:
-        """All fleets in one line, about twice a minute."""
+        """Print the summary line about twice a minute."""
         if time.monotonic() - self._told_at > _SECONDS_BETWEEN_LINES:
             self._told_at = time.monotonic()
             self._tell(self.summary())
 
 
 class LiveDisplay(Display):
-    """A table that redraws itself in place; messages scroll by above it."""
+    """A live table that is redrawn in place, with messages printed above it."""
 
     def __init__(self, jobs: Sequence[Job], finished: int = 0, console: Console | None = None):
         super().__init__(jobs, finished)
@@ -162,15 +162,15 @@ class LiveDisplay(Display):
         self._live.start()
 
     def message(self, name: str, text: str) -> None:
-        """Pass on."""
+        """Print the message."""
         self._console.print(Text(f"{name}: {text}" if name else text, style="yellow"))
 
     def close(self) -> None:
-        """Leave the last picture standing."""
+        """Stop updating; the last view stays on the screen."""
         self._live.stop()
 
     def view(self) -> Group:
-        """The picture."""
+        """Return the view to draw."""
         table = Table.grid(padding=(0, 2))
         rows = sorted(self.rows.values(), key=lambda row: _STATES.index(row.state))
         for row in rows[:_ROWS_SHOWN]:
@@ -191,7 +191,7 @@ def _cells(row: Row) -> Iterator[Text | ProgressBar | str]:
 
 
 def on_screen(jobs: Sequence[Job], finished: int = 0, quiet: bool = False) -> Display:
-    """A live table on a terminal, lines elsewhere, nothing if `quiet`."""
+    """Return a live table on a terminal, plain lines elsewhere, or no output if `quiet`."""
     if quiet:
         return Display(jobs, finished)
     console = Console(stderr=True)

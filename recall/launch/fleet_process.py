@@ -1,8 +1,8 @@
-"""One fleet's process, `python -m recall.launch.fleet_process`; recall.launch.local starts it.
+"""The process of one fleet, which recall.launch.local starts.
 
-The job comes as the first line on standard input, events go to standard output. Standard input
-stays open as long as the parent lives: when it closes, the fleet saves and leaves, so that no
-fleet outlives a launcher that was killed.
+It runs as `python -m recall.launch.fleet_process`. The job is the first line on standard input;
+events are written to standard output. Standard input stays open as long as the parent lives. When
+it closes, the fleet saves and exits, so no fleet outlives a launcher that was killed.
 """
 
 import json
@@ -17,11 +17,11 @@ from recall.launch.jobs import Event, Job, Tell
 
 
 def main() -> None:
-    """Work on the job, and end with what happened to it."""
+    """Run the job and exit with a status that says how it ended."""
     job = Job(**json.loads(sys.stdin.readline()))
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     channel = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever else is printed goes to the log
+    os.dup2(2, 1)  # other output goes to the log
 
     def tell(event: Event) -> None:
         channel.write(event.to_line() + "\n")

@@ -1,4 +1,4 @@
-"""One job in this process: train its fleet, or go on with it, and tell how it goes."""
+"""Running of one job in this process: its fleet is trained or resumed, and events are sent."""
 
 import dataclasses
 import tempfile
@@ -19,12 +19,12 @@ from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
 from recall.results.fleet_folder import FolderHeldError
 
 _SECONDS_BETWEEN_STEPS = 0.5
-# The process of an attempt before this one may need as long to end, or a file server to notice.
+# Time for the process of an earlier attempt to end, or for a file server to notice its end.
 PATIENCE_SECONDS = 120.0
 
 
 def work(job: Job, tell: Tell, workers: int | None = None) -> None:
-    """Train the job's fleet to its end; `workers` processes collect, where that is not None."""
+    """Train the job's fleet to its end, with `workers` worker processes if that is not None."""
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     if job.storage is None:
         _train(job, Path(job.folder), callback, workers)
@@ -48,12 +48,12 @@ def _train(job: Job, folder: Path, callback: Callback, workers: int | None) -> N
         except FolderHeldError:
             if time.monotonic() > deadline:
                 raise
-            callback.on_activity("waiting for another process to leave its folder")
+            callback.on_activity("waiting for another process to release its folder")
             time.sleep(0.5)
 
 
 def _with_workers(spec: FleetSpec, workers: int | None) -> FleetSpec:
-    """The same fleet, collected for by as many processes as this machine lends it."""
+    """Return the fleet with another number of worker processes, unless `workers` is None."""
     if workers is None:
         return spec
     schedule = dataclasses.replace(spec.settings.schedule, workers=workers)
@@ -61,41 +61,41 @@ def _with_workers(spec: FleetSpec, workers: int | None) -> FleetSpec:
 
 
 class Reporter(Callback):
-    """Tells events, not too many of them."""
+    """A callback that sends events; the rate of step events is limited."""
 
     def __init__(self, name: str, tell: Tell):
         self._name, self._tell = name, tell
         self._told_at, self._runs = 0.0, 0
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """From where."""
+        """Send the step at which the fleet starts."""
         self._runs = len(spec.runs)
         self._tell(Event(self._name, "started", steps=total_steps))
 
     def on_steps(self, total_steps: int) -> None:
-        """How far, now and then."""
+        """Send the current step, at most every half second."""
         if time.monotonic() - self._told_at > _SECONDS_BETWEEN_STEPS:
             self._told_at = time.monotonic()
             self._tell(Event(self._name, "steps", steps=total_steps))
 
     def on_activity(self, what: str) -> None:
-        """Pass on."""
+        """Send the activity."""
         self._tell(Event(self._name, "activity", text=what))
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """The mean over runs and tasks."""
+        """Send the mean success over runs and tasks."""
         values = [record["success"] for record in records if record["mode"] == "stochastic"]
         self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
-        """Pass on."""
+        """Send a message about the failed run."""
         text = failure_text(name, step, reason, self._runs)
         self._tell(Event(self._name, "message", text=text))
 
     def on_health(self, name: str, step: int, warning: str) -> None:
-        """Pass the warning on."""
+        """Send the warning as a message."""
         self._tell(Event(self._name, "message", text=health_text(name, step, warning)))
 
     def on_message(self, message: str) -> None:
-        """Pass on."""
+        """Send the message."""
         self._tell(Event(self._name, "message", text=message))

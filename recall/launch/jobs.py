@@ -1,4 +1,4 @@
-"""What a launcher is given, and what it tells of it."""
+"""Jobs, the events that report on them, the launcher interface and the outcome of jobs."""
 
 import dataclasses
 import json
@@ -9,36 +9,36 @@ from typing import Any, Literal, Protocol
 from recall.config.spec import FleetSpec, spec_from
 
 Kind = Literal[
-    "started",  # at `steps`
-    "steps",  # stands at `steps`
-    "activity",  # `text` takes its time
-    "evaluated",  # mean success over runs and tasks is `value`
-    "message",  # `text`
+    "started",  # training started at step `steps`
+    "steps",  # training has reached step `steps`
+    "activity",  # something slow other than training began: `text`
+    "evaluated",  # the mean success over runs and tasks is `value`
+    "message",  # message for the user: `text`
     # The ways in which a process ends:
     "finished",
-    "stopped",  # asked to; all is saved
-    "failed",  # because of `text`
-    "lost",  # the machine is gone, through no fault of the fleet
+    "stopped",  # on request; everything is saved
+    "failed",  # for the reason `text`
+    "lost",  # its machine was lost; the fleet itself did not fail
 ]
 ENDS = ("finished", "stopped", "failed", "lost")
 
 
 @dataclass(frozen=True)
 class Job:
-    """A fleet to train in a folder; plain data, so that it travels to other processes."""
+    """A fleet to train in a folder, as plain data that can be sent to other processes."""
 
     name: str
     folder: str
     description: dict[str, Any]
-    """`FleetSpec.describe()`."""
+    """The result of `FleetSpec.describe()`."""
     storage: str | None = None
-    """The URL under which the folder is kept while the fleet works wherever it is."""
+    """URL under which the folder is stored, while the fleet trains in a local folder anywhere."""
     attempt: int = 1
-    """Counts up each time that it is launched; a later one wins over what an earlier one left."""
+    """Number of the launch of this job. A later attempt overrides an earlier one."""
 
     @property
     def spec(self) -> FleetSpec:
-        """The fleet."""
+        """Return the spec of the fleet."""
         return spec_from(self.description)
 
 
@@ -53,12 +53,12 @@ class Event:
     text: str = ""
 
     def to_line(self) -> str:
-        """One line of JSON."""
+        """Return the event as one line of JSON."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
     def from_line(cls, line: str) -> "Event":
-        """What `to_line` wrote."""
+        """Return the event of a line that `to_line` wrote."""
         return cls(**json.loads(line))
 
 
@@ -66,25 +66,25 @@ Tell = Callable[[Event], None]
 
 
 class Launcher(Protocol):
-    """Where jobs run. Starts them, tells what happens, ends them."""
+    """Interface of launchers, which start jobs, report their events and end them."""
 
     slots: int
-    """How many jobs it takes at once; the others wait outside."""
+    """Number of jobs that it accepts at once; other jobs wait in the scheduler."""
 
     def start(self, job: Job) -> None:
-        """Begin, or go on with, a job; a second `start` is its next attempt."""
+        """Start or resume a job; each further `start` of a job is its next attempt."""
 
     def events(self, seconds: float) -> Iterable[Event]:
-        """What has happened since the last call; waits up to `seconds` for something."""
+        """Return the events since the last call; wait up to `seconds` for the first one."""
 
     def stop(self) -> None:
-        """Ask all running jobs to save and leave."""
+        """Ask all running jobs to save and exit."""
 
     def kill(self) -> None:
         """End all running jobs at once."""
 
     def close(self) -> None:
-        """Release what was started; nothing runs any more."""
+        """Release all resources; no job is running any more."""
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Outcome:
     """How a list of jobs ended."""
 
     finished: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)  # name -> why
-    left: list[str] = field(default_factory=list)  # stopped, or never begun
-    seconds: dict[str, float] = field(default_factory=dict)  # in training, all attempts together
+    failed: dict[str, str] = field(default_factory=dict)  # name -> reason
+    left: list[str] = field(default_factory=list)  # stopped, or never started
+    seconds: dict[str, float] = field(default_factory=dict)  # training time, all attempts together
     attempts: dict[str, int] = field(default_factory=dict)

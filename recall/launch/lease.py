@@ -1,10 +1,10 @@
-"""Who launches a study that is kept under a URL: one at a time, from whatever machine.
+"""A lease on a study that is stored under a URL: only one process launches it at a time.
 
-Storage has no locks. The holder writes who it is, and again every few seconds; a file that stays
-as it is for a while belongs to a process that is gone. Nobody's clock is compared with another's.
-Two who come within the same moment are told apart by reading again what they wrote. Should both
-get past that, no fleet is harmed: of two attempts at one the later counts
-(recall.launch.remote_folder).
+Storage has no locks. The holder writes its identity to a file and rewrites it every few seconds
+(a beat). If the file does not change for a while, its holder is gone. Clocks of different machines
+are never compared. If two processes take the lease at the same moment, each reads the file again
+to see which of them was last. Should both get past that, no fleet is damaged: of two attempts at
+the same fleet, the later one counts (recall.launch.remote_folder).
 """
 
 import contextlib
@@ -28,17 +28,17 @@ HOLDER = "launch.json"
 
 @dataclass(frozen=True)
 class Times:
-    """In seconds."""
+    """The times of a lease in seconds."""
 
     between_beats: float = 10.0
     until_gone: float = 60.0
     to_settle: float = 1.0
-    """Longer than it takes another to find nobody and write itself down."""
+    """Longer than another process needs to find no holder and write its own identity."""
 
 
 @contextlib.contextmanager
 def lease(url: str, times: Times | None = None) -> Iterator[None]:
-    """Within, nobody else launches what `url` keeps."""
+    """Hold the lease on the study stored under `url`; no other process launches it meanwhile."""
     held = _Lease(url, times or Times())
     try:
         held.take()
@@ -74,7 +74,7 @@ class _Lease:
 
     def _wait_for_the_end_of(self, holder: dict[str, Any]) -> None:
         print(
-            f"{self._url} is or was in use by {_title(holder)}: looking whether it still is",
+            f"{self._url} is or was in use by {_title(holder)}: checking whether it still is",
             file=sys.stderr,
             flush=True,
         )
@@ -89,7 +89,7 @@ class _Lease:
 
     def _held(self, holder: dict[str, Any] | None) -> FolderHeldError:
         return FolderHeldError(
-            f"{self._url} is in use by {_title(holder)}: two cannot launch the same study"
+            f"{self._url} is in use by {_title(holder)}: two processes cannot launch the same study"
         )
 
     def _read(self) -> dict[str, Any] | None:
@@ -97,7 +97,7 @@ class _Lease:
             return json.loads(self._files.cat_file(self._path))
         except FileNotFoundError:
             return None
-        except ValueError:  # half of it, while somebody writes it
+        except ValueError:  # incomplete, while another process writes it
             return {}
 
     def _beat(self) -> None:
@@ -108,7 +108,7 @@ class _Lease:
         return found is not None and found.get("id") == self._me["id"]
 
     def keep(self) -> None:
-        """Beat until the end; storage that does not answer for once is asked again."""
+        """Rewrite the file until the lease ends; errors of the storage are retried."""
         while not self.ended.wait(self._times.between_beats):
             with contextlib.suppress(OSError):
                 if self._is_mine(self._read()):

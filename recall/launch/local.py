@@ -1,7 +1,7 @@
-"""Fleets on this machine, each in a process of its own.
+"""Launching of fleets on this machine, each in its own process.
 
-A process that crashes takes no other fleet with it, and the device's memory is free again when it
-ends. Each has a session of its own: Ctrl-C reaches the launcher alone, which passes it on once.
+A process that crashes does not affect other fleets, and its device memory is freed when it ends.
+Each process has its own session, so Ctrl-C reaches only the launcher, which passes it on once.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 class LocalLauncher:
-    """Up to `slots` processes side by side; their output is in `logs`, a file for each fleet."""
+    """Runs up to `slots` processes at once, with their output in `logs`, one file per fleet."""
 
     def __init__(self, logs: Path, slots: int = 1):
         self.slots = slots
@@ -33,7 +33,7 @@ class LocalLauncher:
         self._stopping = False
 
     def start(self, job: Job) -> None:
-        """A new process for the job."""
+        """Start a process for the job."""
         self._logs.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
@@ -47,13 +47,13 @@ class LocalLauncher:
             )
         self._processes[job.name] = process
         assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it died at once, which is noticed below
+        with contextlib.suppress(BrokenPipeError):  # it died at once, which `_listen` reports
             process.stdin.write(json.dumps(vars(job)) + "\n")
             process.stdin.flush()
         threading.Thread(target=self._listen, args=(job.name, process), daemon=True).start()
 
     def _listen(self, name: str, process: "subprocess.Popen[Any]") -> None:
-        """Pass on what a process tells; its end is told last, whatever it was."""
+        """Queue the events of a process; the event of its end always comes last."""
         end = None
         assert process.stdout is not None
         for line in process.stdout:
@@ -75,10 +75,10 @@ class LocalLauncher:
     def _last_line(self, name: str) -> str:
         log = self._logs / f"{name}.log"
         lines = log.read_text(errors="replace").strip().splitlines()
-        return f" ({lines[-1].strip()}; all of it: {log})" if lines else ""
+        return f" ({lines[-1].strip()}; full log: {log})" if lines else ""
 
     def events(self, seconds: float) -> Iterable[Event]:
-        """Everything told so far, after at most `seconds` of waiting for it."""
+        """Return all events so far; wait up to `seconds` for the first one."""
         found = []
         with contextlib.suppress(queue.Empty):
             found.append(self._events.get(timeout=seconds))
@@ -87,12 +87,12 @@ class LocalLauncher:
         return found
 
     def stop(self) -> None:
-        """Every process saves and leaves."""
+        """Ask every process to save and exit."""
         self._stopping = True
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Every process ends at once; its workers notice and end too."""
+        """End every process at once; their workers notice and end too."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
@@ -101,7 +101,7 @@ class LocalLauncher:
                 process.send_signal(number)
 
     def close(self) -> None:
-        """Wait for the processes, which have all ended or been asked to."""
+        """Wait for the processes, all of which have ended or been asked to end."""
         for process in self._processes.values():
             try:
                 process.wait(_PATIENCE_SECONDS)
@@ -115,5 +115,5 @@ def _how(status: int) -> str:
         return f"with code {status}"
     number = -status
     name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-    hint = ", as the system does when memory is short" if number == signal.SIGKILL else ""
+    hint = ", which the system sends when memory runs out" if number == signal.SIGKILL else ""
     return f"by {name}{hint}"

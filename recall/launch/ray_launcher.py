@@ -1,9 +1,9 @@
-"""Fleets on a cluster: each is a Ray task with the CPUs and GPUs it needs.
+"""Launching of fleets on a cluster: each fleet is a Ray task with the CPUs and GPUs it needs.
 
-Ray finds places and tells of lost nodes; what to do about them is the scheduler's affair, as on one
-machine. A fleet's checkpoints are its own, so one that is launched again goes on wherever it is:
-its folder is on storage that all nodes share, or is kept under a URL (recall.launch.remote_folder).
-A worker process ends with its fleet, which frees the GPU.
+Ray places the tasks and reports lost nodes; the scheduler decides what to do about them, as on one
+machine. Each fleet has its own checkpoints, so it can resume on any node: its folder is on storage
+that all nodes share, or is stored under a URL (recall.launch.remote_folder). A worker process ends
+with its fleet, which frees the GPU.
 """
 
 import dataclasses
@@ -25,15 +25,15 @@ _ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Needs:
-    """What one fleet takes of a node."""
+    """The resources of a node that one fleet needs."""
 
     cpus: int
     gpus: int
 
     def remote(self, function: Callable[..., Any]) -> Any:
-        """`function` as a task that takes this much, in a process that ends with it.
+        """Return `function` as a Ray task with these resources, in a process that ends with it.
 
-        Ray itself never runs it again: whoever waits for it decides.
+        Ray itself never retries the task; the caller decides.
         """
         options = {"num_cpus": self.cpus, "num_gpus": self.gpus}
         return _ray().remote(max_calls=1, max_retries=0, **options)(function)
@@ -44,13 +44,13 @@ def _ray() -> Any:
         import ray
     except ImportError:
         raise BadValueError(
-            "the Ray launcher needs Ray: `pip install recall-rl[ray]` brings it"
+            "the Ray launcher needs Ray: install it with `pip install recall-rl[ray]`"
         ) from None
     return ray
 
 
 def connect(address: str | None) -> None:
-    """Join the cluster at `address`, or the one that is found; where there is none, start one."""
+    """Connect to the cluster at `address`, or to the one found; start one if there is none."""
     ray = _ray()
     if ray.is_initialized():
         return
@@ -63,31 +63,31 @@ def connect(address: str | None) -> None:
 
 
 def _check_answers(address: str | None) -> None:
-    """Refuse at once what Ray would try to reach for minutes."""
+    """Raise an error at once for an address that Ray would try to reach for minutes."""
     host, _, port = (address or "").rpartition("//")[2].rpartition(":")
     if not (host and port.isdigit()):
-        return  # none given, or a word, such as auto, that Ray understands or refuses
+        return  # None, or a word, such as auto, that Ray itself accepts or refuses
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
     except (OSError, OverflowError) as error:
         raise RecallError(
-            f"no Ray cluster answers at {address}: {error}. `ray start --head` on that machine "
-            "starts one and tells its address"
+            f"no Ray cluster answers at {address}: {error}. Start one with `ray start --head` on "
+            "that machine, which prints its address"
         ) from error
 
 
 def disconnect() -> None:
-    """Leave the cluster; one that was started for us ends."""
+    """Disconnect from the cluster; a cluster that `connect` started is shut down."""
     _ray().shutdown()
 
 
 def nodes() -> list[dict[str, Any]]:
-    """What Ray knows of the living nodes."""
+    """Return Ray's descriptions of the nodes that are alive."""
     return [node for node in _ray().nodes() if node["Alive"]]
 
 
 def needs_of(cpus: int | None, gpus: int | None) -> Needs:
-    """What a fleet takes: as given, else a GPU where there are any and its share of the CPUs."""
+    """Return a fleet's needs: as given, else a GPU if there are any, and its share of the CPUs."""
     resources = [node["Resources"] for node in nodes()]
     if gpus is None:
         gpus = 1 if any(each.get("GPU") for each in resources) else 0
@@ -97,9 +97,9 @@ def needs_of(cpus: int | None, gpus: int | None) -> Needs:
     if not places(needs):
         most = {name: max(each.get(name, 0) for each in resources) for name in ("CPU", "GPU")}
         raise BadValueError(
-            f"no node of the cluster has {cpus} CPUs and {gpus} GPUs for a fleet; the most that "
-            f"one has are {most['CPU']:g} and {most['GPU']:g}: --cpus-per-fleet and "
-            "--gpus-per-fleet take less"
+            f"no node of the cluster has {cpus} CPUs and {gpus} GPUs for a fleet; the largest "
+            f"numbers on a node are {most['CPU']:g} and {most['GPU']:g}: choose smaller "
+            "--cpus-per-fleet and --gpus-per-fleet"
         )
     return needs
 
@@ -110,7 +110,7 @@ def _share_of_cpus(resources: dict[str, float], gpus: int) -> int:
 
 
 def places(needs: Needs) -> int:
-    """How many fleets the cluster takes at once."""
+    """Return the number of fleets that the cluster can train at once."""
     return sum(_on_node(node, needs) for node in nodes())
 
 
@@ -121,7 +121,7 @@ def _on_node(node: dict[str, Any], needs: Needs) -> int:
 
 
 def least_memory(needs: Needs) -> int:
-    """Bytes of each device that a fleet gets, on the node that has the least."""
+    """Return the bytes of each device that a fleet gets on the node with the least memory."""
     ray = _ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -137,14 +137,14 @@ def least_memory(needs: Needs) -> int:
     if not ready:
         raise RecallError(
             f"no node with {needs.cpus} CPUs and {needs.gpus} GPUs was free within "
-            f"{_PROBE_SECONDS:.0f} seconds; --memory says how much there is without asking"
+            f"{_PROBE_SECONDS:.0f} seconds; give the memory with --memory instead"
         )
-    # Fleets on one node share its memory equally; a GPU is one fleet's alone.
+    # Fleets on one node share its memory equally; a GPU belongs to one fleet.
     return min(ray.get(ref).bytes_each // (1 if needs.gpus else fleets[ref]) for ref in ready)
 
 
 class _Noticeboard:
-    """An actor that fleets tell their events to and the launcher collects them from."""
+    """An actor to which fleets send events and from which the launcher collects them."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
@@ -158,7 +158,7 @@ class _Noticeboard:
 
 
 def _train(job: Job, noticeboard: Any, workers: int) -> Event:
-    """The task: ends with an event, or with Ray's own exception when its process dies."""
+    """Run a job as a Ray task; return its last event. Ray raises an error if the process dies."""
     from recall.api import Stopped
     from recall.launch.job_runner import work
 
@@ -175,7 +175,7 @@ def _train(job: Job, noticeboard: Any, workers: int) -> Event:
 
 
 class RayLauncher:
-    """All jobs are given to Ray at once, which starts each when there is a place for it."""
+    """Gives all jobs to Ray at once; Ray starts each job when resources are free."""
 
     def __init__(self, needs: Needs, logs: Path):
         ray = _ray()
@@ -191,14 +191,14 @@ class RayLauncher:
         self._stopping = False
 
     def start(self, job: Job) -> None:
-        """Hand a job to Ray."""
+        """Submit a job to Ray."""
         if job.storage is not None:
             job = dataclasses.replace(job, attempt=RemoteFolder(job.storage).last_attempt + 1)
         ref = self._task.remote(job, self._noticeboard, self._workers)
         self._running[ref] = job.name
 
     def events(self, seconds: float) -> Iterable[Event]:
-        """What the fleets told, then the ends of those that ended."""
+        """Yield the events of the fleets, then the ends of those that ended."""
         ray = _ray()
         ended, _ = ray.wait(list(self._running), timeout=seconds) if self._running else ([], [])
         if not self._running:
@@ -214,13 +214,13 @@ class RayLauncher:
         try:
             return _ray().get(ref)
         except exceptions.TaskCancelledError:
-            return Event(name, "stopped", text="taken back before it began")
+            return Event(name, "stopped", text="cancelled before it started")
         except (exceptions.NodeDiedError, exceptions.LocalRayletDiedError) as error:
             return Event(name, "lost", text=f"its node is lost ({_first_line(error)})")
-        except exceptions.RayError as error:  # its process died, or there is a fault in our code
+        except exceptions.RayError as error:  # its process died, or our code has a bug
             how: Kind = "stopped" if self._stopping else "failed"
             return Event(
-                name, how, text=f"{_last_line(error)} (all of it: {self._log(name, error)})"
+                name, how, text=f"{_last_line(error)} (full log: {self._log(name, error)})"
             )
 
     def _log(self, name: str, error: Exception) -> Path:
@@ -231,12 +231,12 @@ class RayLauncher:
         return path
 
     def stop(self) -> None:
-        """Every fleet saves and leaves; those that wait for a place are taken back."""
+        """Ask every fleet to save and exit; cancel those that have not started."""
         self._stopping = True
         self._cancel(force=False)
 
     def kill(self) -> None:
-        """Every fleet ends at once."""
+        """End every fleet at once."""
         self._cancel(force=True)
 
     def _cancel(self, force: bool) -> None:
@@ -244,7 +244,7 @@ class RayLauncher:
             _ray().cancel(ref, force=force)
 
     def close(self) -> None:
-        """Nothing runs any more; the cluster stays."""
+        """End the noticeboard; no job is running any more, and the cluster stays up."""
         _ray().kill(self._noticeboard)
 
 

@@ -1,12 +1,12 @@
-"""A fleet's folder kept under a URL, so that it can go on where no disk is shared.
+"""A fleet's folder stored under a URL, so that the fleet can resume where no disk is shared.
 
-    manifest.json   what the folder held at the last checkpoint: for each file, its parts
-    parts/          their bytes; a part is written once and never changed
+    manifest.json   the content of the folder at the last checkpoint: the parts of each file
+    parts/          the bytes of the parts; a part is written once and never changed
 
-Files that only grow, such as records and transitions, gain a part at each checkpoint; others are
-one part. The manifest is replaced as a whole after all parts that it names are there, so whatever
-is lost in between, it names a folder from which the fleet goes on. Storage is anything that
-fsspec knows: s3, gs, abfs, hdfs, sftp, a plain path.
+Files that only grow, such as records and transitions, gain a part at each checkpoint; other files
+are one part. The manifest is replaced atomically after all parts that it names are stored, so it
+always describes a folder from which the fleet can resume, even if a process is lost in between.
+Storage is anything that fsspec supports: s3, gs, abfs, hdfs, sftp or a plain path.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ class OvertakenError(RecallError):
 
 
 class RemoteFolder:
-    """The files of one fleet under `url`, as the given attempt at it sees them."""
+    """The files of one fleet under `url`, as one attempt at the fleet uses them."""
 
     def __init__(self, url: str, attempt: int = 1):
         self._files, self._root = filesystem(url)
         self._attempt = attempt
-        # Path -> [[part, bytes], ...] of what is stored; of files in one part, their stamp too.
+        # Path -> parts [[part, bytes], ...] and stamp (size and time) of each stored file.
         self._stored: dict[str, dict[str, Any]] = {}
 
     def _at(self, name: str) -> str:
@@ -49,25 +49,25 @@ class RemoteFolder:
 
     @property
     def last_attempt(self) -> int:
-        """The number of the last attempt that began here; 0 if none did."""
+        """Return the number of the last attempt that started here, or 0 if none did."""
         return self._manifest()["attempt"]
 
     @property
     def finished(self) -> bool:
-        """Whether the fleet is done."""
+        """Return True if the fleet has finished."""
         return "outcome.json" in self._manifest()["files"]
 
     def claim(self) -> None:
-        """From now on what earlier attempts would push is refused."""
+        """Claim the folder for this attempt; pushes of earlier attempts are refused from now on."""
         manifest = self._manifest()
         self._check(manifest)
         self._files.makedirs(self._at("parts"), exist_ok=True)
         self._replace(_MANIFEST, json.dumps(manifest | {"attempt": self._attempt}))
 
     def pull(self, folder: Path, only: str | None = None) -> None:
-        """Make `folder`, or `only` one file in it, what was last pushed, if anything was.
+        """Fetch what was last pushed, if anything, into `folder`; `only` restricts it to one file.
 
-        The outcome comes last: where it is, all is.
+        The outcome is written last, so a folder with an outcome is complete.
         """
         files = self._manifest()["files"]
         for name in sorted(files, key=lambda name: (name == "outcome.json", name)):
@@ -95,7 +95,7 @@ class RemoteFolder:
                 del self._stored[name]
 
     def push(self, folder: Path) -> None:
-        """Store what is new in `folder`, then the manifest that makes it count."""
+        """Store everything new in `folder`, then the manifest that makes it valid."""
         before = self._manifest()
         self._check(before)
         now = {}
@@ -112,7 +112,7 @@ class RemoteFolder:
                 self._files.rm_file(self._at(f"parts/{part}"))
 
     def _store(self, name: str, path: Path) -> dict[str, Any]:
-        """The parts of a file, those that are missing put there."""
+        """Store the missing parts of a file; return all its parts and its stamp."""
         stamp, size = _stamp(path), path.stat().st_size
         known = self._stored.get(name)
         if known is not None and known["stamp"] == stamp:
@@ -134,46 +134,46 @@ class RemoteFolder:
         return part
 
     def _replace(self, name: str, text: str) -> None:
-        """Write a file so that readers find the old one or the new one, whole."""
+        """Write a file atomically: readers see either the complete old or the complete new one."""
         temporary = self._at(f"{name}.tmp")
         self._files.pipe_file(temporary, text.encode())
         self._files.mv(temporary, self._at(name))
 
 
 class RemoteFolderCallback(Callback):
-    """Pushes at every checkpoint."""
+    """A callback that pushes the folder at every checkpoint."""
 
     def __init__(self, remote_folder: RemoteFolder):
         self._remote_folder = remote_folder
         self._folder = Path()
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """The fleet has been put back to its last checkpoint, which may have cut files."""
+        """Adapt to files that were cut when the fleet was restored to its last checkpoint."""
         self._folder = folder
         self._remote_folder.rebase(folder)
 
     def on_checkpoint(self) -> None:
-        """All that the checkpoint needs is in the folder, and nothing beyond it."""
+        """Push the folder, which now holds exactly what the checkpoint needs."""
         self._remote_folder.push(self._folder)
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """What fsspec calls the storage, and the path in it."""
+    """Return the fsspec filesystem of a URL and the path in it."""
     try:
         import fsspec
     except ImportError:
         raise BadValueError(
-            f"storage {url}: fsspec is not installed; `pip install recall-rl[ray]` brings it"
+            f"storage {url}: fsspec is not installed; install it with `pip install recall-rl[ray]`"
         ) from None
     try:
         files, path = fsspec.core.url_to_fs(url)
-    except (ValueError, ImportError) as error:  # an unknown protocol, or a package it needs
+    except (ValueError, ImportError) as error:  # an unknown protocol, or a missing package
         raise BadValueError(f"storage {url} cannot be used: {error}") from error
     return files, path.rstrip("/")
 
 
 def _counts(name: str) -> bool:
-    """Whether a file belongs to what a checkpoint stands for."""
+    """Return True if a file belongs to a checkpoint's content."""
     parts = name.split("/")
     half_written = parts[0] == "checkpoints" and len(parts) > 2 and not parts[1].isdigit()
     return name != "lock" and not name.endswith(".tmp") and not half_written

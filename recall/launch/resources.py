@@ -1,4 +1,4 @@
-"""Where fleets can train: how much room there is, and the launcher that starts them there."""
+"""The place where fleets train: its resources, and the launcher that starts fleets there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ _ONLY_ON_CLUSTERS = ("address", "storage", "cpus_per_fleet", "gpus_per_fleet")
 
 @dataclass(frozen=True)
 class Room:
-    """What one fleet may take, and how many fleets there is room for."""
+    """The resources that one fleet may use, and the number of fleets that there is room for."""
 
     bytes_per_device: int
-    devices: int = 1  # of one fleet
-    places: int = 1  # fleets that can train side by side
-    runs_per_fleet: int | None = None  # at most; None asks the memory alone
+    devices: int = 1  # devices of one fleet
+    places: int = 1  # fleets that can train at once
+    runs_per_fleet: int | None = None  # maximum; None: limited by memory only
 
 
 @dataclass(frozen=True)
 class Where:
-    """What the user says about it."""
+    """The user's choice of where fleets train."""
 
     launcher: str = "local"
     address: str | None = None
@@ -39,7 +39,7 @@ class Where:
     """GiB of each device; None measures it."""
 
     def check(self) -> None:
-        """Refuse what no machine could do, or what means nothing to the chosen launcher."""
+        """Raise an error for impossible values and for options of another launcher."""
         for name in _ONLY_ON_CLUSTERS:
             if self.launcher != "ray" and getattr(self, name) is not None:
                 raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
@@ -51,7 +51,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Place:
-    """A place that was looked at."""
+    """A machine or cluster with its resources, and how to launch fleets there."""
 
     room: Room
     title: str
@@ -60,7 +60,7 @@ class Place:
 
 
 def place_of(where: Where, logs: Path) -> Place:
-    """Look at the machine or the cluster; what processes print goes to `logs`."""
+    """Inspect the machine or the cluster; the output of processes goes to `logs`."""
     where.check()
     return _on_cluster(where, logs) if where.launcher == "ray" else _here(where, logs)
 

@@ -1,4 +1,4 @@
-"""From a list of jobs to their outcome: started as places become free, retried where they fail."""
+"""The scheduler, which starts jobs as places become free and retries those that fail."""
 
 import time
 from collections import deque
@@ -12,7 +12,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Scheduler:
-    """The jobs that wait and those that run."""
+    """Runs a list of jobs with a launcher and keeps their outcome."""
 
     def __init__(self, jobs: Sequence[Job], launcher: Launcher, display: Display, retries: int):
         self._waiting = deque(jobs)
@@ -23,7 +23,7 @@ class Scheduler:
         self.outcome = Outcome()
 
     def run(self) -> Stop:
-        """Until all jobs have ended, or a signal came and the running ones have saved."""
+        """Run until all jobs have ended, or until a signal came and the running jobs have saved."""
         with stopping(self._ask_to_stop, self._launcher.kill) as stop:
             while self._running or (self._waiting and stop.signal_number is None):
                 if stop.signal_number is None:
@@ -35,7 +35,7 @@ class Scheduler:
         return stop
 
     def _ask_to_stop(self) -> None:
-        self._display.message("", "stopping: fleets save first; once more leaves at once")
+        self._display.message("", "stopping: fleets save first; a second signal exits at once")
         self._launcher.stop()
 
     def _fill(self) -> None:
@@ -49,7 +49,7 @@ class Scheduler:
 
     def _take(self, event: Event) -> None:
         self._display.take(event)
-        if event.kind == "started":  # what went before was waiting for a place on a cluster
+        if event.kind == "started":  # until now it waited for a place on a cluster
             self._since[event.job] = time.monotonic()
         if event.kind in ENDS and event.job in self._running:
             self._end(self._running.pop(event.job), event)
@@ -62,7 +62,7 @@ class Scheduler:
         elif event.kind == "stopped":
             self.outcome.left.append(job.name)
         elif event.kind == "lost":
-            self._display.message(job.name, f"{event.text}; it goes on elsewhere")
+            self._display.message(job.name, f"{event.text}; it continues elsewhere")
             self._waiting.appendleft(job)
         else:
             self._retry(job, event.text)
@@ -74,6 +74,6 @@ class Scheduler:
             self._display.give_up(job.name, reason)
             return
         self._display.message(
-            job.name, f"{reason}; going on from its last checkpoint ({failures} of {self._retries})"
+            job.name, f"{reason}; retrying from its last checkpoint ({failures} of {self._retries})"
         )
         self._waiting.append(job)

@@ -1,11 +1,11 @@
-"""How sure the numbers are: bootstrap intervals over seeds, and two robust comparisons.
+"""Bootstrap confidence intervals over seeds, and two robust statistics for comparisons.
 
-Runs are resampled with replacement, a whole run at a time, and the statistic is computed anew each
-time; the interval is between the 5 % and the 95 % quantile of these draws, as in the paper. The
-interquartile mean and the probability of improvement are those of Agarwal et al., Deep
-Reinforcement Learning at the Edge of the Statistical Precipice, 2021. Which runs are drawn depends
-on their name and number alone, so a report made twice says the same, and all statistics of the
-same runs are of the same draws.
+Whole runs are resampled with replacement, and the statistic is computed again for each draw. The
+interval lies between the 5 % and the 95 % quantile of these draws, as in the paper. The
+interquartile mean and the probability of improvement follow Agarwal et al., Deep Reinforcement
+Learning at the Edge of the Statistical Precipice, 2021. The draws depend only on the name and the
+number of the runs, so a report is reproducible, and all statistics of the same runs use the same
+draws.
 """
 
 import zlib
@@ -21,11 +21,11 @@ from recall.results.metrics import transfer
 Array = np.ndarray
 DRAWS = 4000
 CONFIDENCE = 0.9
-_CHUNK = 250  # draws that are sorted at once
+_CHUNK = 250  # number of draws sorted at once
 
 
 class Estimate(NamedTuple):
-    """A mean, and its 90 % interval where there is one."""
+    """A mean and its 90 % interval, if there is one."""
 
     value: float
     interval: tuple[float, float] | None = None
@@ -33,14 +33,14 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A statistic of the data, and of data resampled [draw]; a single run has no draws."""
+    """A statistic of the data and of resampled data, [draw]. A single run has no draws."""
 
     value: float
     draws: Array | None = None
 
     @property
     def estimate(self) -> Estimate:
-        """The value with its interval."""
+        """Return the value with its interval."""
         draws = np.zeros(0) if self.draws is None else self.draws[np.isfinite(self.draws)]
         if not len(draws):
             return Estimate(self.value)
@@ -50,29 +50,29 @@ class Sampled:
 
 
 def generator(name: str) -> np.random.Generator:
-    """Random numbers that belong to a name."""
+    """Return a random number generator that is seeded by a name."""
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
-@lru_cache(maxsize=256)  # drawing costs more than all that is done with it
+@lru_cache(maxsize=256)  # drawing costs more than everything done with the draws
 def _counts(runs: int, name: str) -> Array:
-    """[draw, run] how often each of the runs that go by a name is drawn."""
+    """Return how often each run is drawn, [draw, run]; the name seeds the draws."""
     return generator(name).multinomial(runs, np.full(runs, 1.0 / runs), size=DRAWS)
 
 
 def _resampled_means(values: Array, name: str) -> Array:
-    """[draw, ...] means of values [run, ...]."""
+    """Return the means of resampled values, [draw, ...], for values [run, ...]."""
     return _counts(len(values), name) @ values / len(values)
 
 
 def mean(values: Array, name: str) -> Sampled:
-    """The mean over the runs that go by a name."""
+    """Return the mean of values [run]; the name seeds the draws."""
     draws = _resampled_means(values, name) if len(values) > 1 else None
     return Sampled(float(np.mean(values)), draws)
 
 
 def mean_of(parts: Sequence[Sampled]) -> Sampled:
-    """The mean of independent statistics, such as one for each sequence of a family."""
+    """Return the mean of independent statistics, such as one for each sequence of a family."""
     value = float(np.mean([part.value for part in parts]))
     drawn = [part.draws for part in parts if part.draws is not None]
     if len(drawn) < len(parts):
@@ -83,9 +83,9 @@ def mean_of(parts: Sequence[Sampled]) -> Sampled:
 def forward_transfer(
     areas: Array, tasks: Sequence[str], references: Mapping[str, Array], name: str
 ) -> tuple[Sampled, list[Sampled]]:
-    """FT over the sequence and for each task, from areas [run, task] and references' [run].
+    """Return FT of the sequence and of each task, from areas [run, task] and references [run].
 
-    Both are resampled, the references once for each distinct task.
+    Both are resampled; the references are resampled once for each distinct task.
     """
     own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
@@ -104,7 +104,7 @@ def _mean(values: Array) -> float:
 
 
 def _mean_of_rows(values: Array) -> Array:
-    """Of the numbers in each row; NaN where there are none."""
+    """Return the mean of the finite numbers in each row, or NaN if a row has none."""
     there = np.isfinite(values)
     count = there.sum(axis=1)
     total = np.where(there, values, 0.0).sum(axis=1)
@@ -112,7 +112,7 @@ def _mean_of_rows(values: Array) -> Array:
 
 
 def interquartile_mean(values: Array) -> float:
-    """The mean of the middle half: a quarter of the values, rounded down, is cut on each side."""
+    """Return the mean of the middle half: a quarter of the values, rounded down, is cut a side."""
     return float(_middle_mean(np.ravel(values)[None])[0])
 
 
@@ -122,7 +122,7 @@ def _middle_mean(rows: Array) -> Array:
 
 
 def sampled_interquartile_mean(values: Array, name: str) -> Sampled:
-    """The interquartile mean of values [run, task], whole runs resampled."""
+    """Return the interquartile mean of values [run, task]; whole runs are resampled."""
     if len(values) == 1:
         return Sampled(interquartile_mean(values))
     random = generator(name)
@@ -136,7 +136,7 @@ def sampled_interquartile_mean(values: Array, name: str) -> Sampled:
 def probability_of_improvement(
     ours: Array, others: Array, names: tuple[str, str] = ("ours", "others")
 ) -> Sampled:
-    """How often a run drawn from `ours` [run] exceeds one from `others` [run]; ties count half."""
+    """Return how often a run of `ours` [run] exceeds one of `others` [run]; ties count half."""
     wins = (ours[:, None] > others) + 0.5 * (ours[:, None] == others)
     value = float(wins.mean())
     if len(ours) == 1 or len(others) == 1:

@@ -1,7 +1,7 @@
-"""The runs below some folders, gathered: what can be read is read, the rest is told.
+"""Collections of runs, gathered from all folders below the given ones.
 
-`gather` never stops at a bad folder. What is wrong, and what was left out because of it, is a
-sentence in `problems`, which every report shows.
+`gather` never stops at a bad folder. For each problem, `problems` has a sentence that says what is
+wrong and what was left out because of it; every report shows these sentences.
 """
 
 import dataclasses
@@ -21,58 +21,58 @@ __all__ = ["Collection", "RunResult", "gather"]
 
 REFERENCE_METHOD = "fine_tuning"
 IMPORTED = "imported"
-"""The variant of others' runs."""
+"""The variant of runs that were imported from other code."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Runs in the order of tables and figures, and what was wrong with the rest."""
+    """Runs in the order of tables and figures, and the problems found while reading them."""
 
     runs: tuple[RunResult, ...]
     problems: tuple[str, ...] = ()
     reference_runs: tuple[RunResult, ...] = ()
-    """Complete runs of plain SAC on one task, to compare with, wherever they were found."""
+    """Complete single-task runs of plain SAC to compare with, wherever they were found."""
 
     @property
     def labels(self) -> list[str]:
-        """Every label once, in order."""
+        """Return every label once, in order."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
     def sequences(self) -> list[str]:
-        """Every sequence's name once, in order."""
+        """Return the name of every sequence once, in order."""
         return list(dict.fromkeys(run.sequence for run in self.runs))
 
     def by_label(self) -> dict[str, list[RunResult]]:
-        """The runs of each label."""
+        """Return the runs of each label."""
         return _grouped(self.runs, lambda run: run.label)
 
     def by_sequence(self) -> dict[str, "Collection"]:
-        """The collection of each sequence; all share the problems and the references."""
+        """Return a collection for each sequence; all share the problems and the references."""
         return {
             sequence: dataclasses.replace(self, runs=tuple(runs))
             for sequence, runs in _grouped(self.runs, lambda run: run.sequence).items()
         }
 
     def where(self, condition: Callable[[RunResult], bool]) -> "Collection":
-        """Only the runs for which `condition` holds; the references stay."""
+        """Return a collection of the runs for which `condition` holds; the references are kept."""
         return dataclasses.replace(self, runs=tuple(filter(condition, self.runs)))
 
     @property
     def sequential(self) -> "Collection":
-        """The runs of more than one task."""
+        """Return a collection of the runs with more than one task."""
         return self.where(lambda run: len(run.tasks) > 1)
 
     @property
     def single(self) -> "Collection":
-        """The runs of one task."""
+        """Return a collection of the runs with one task."""
         return self.where(lambda run: len(run.tasks) == 1)
 
     def references(self, run: RunResult, task: str) -> list[RunResult]:
-        """The runs of plain SAC on `task` alone that `run` may be compared with.
+        """Return the single-task runs of plain SAC on `task` that `run` may be compared with.
 
-        They saw the same world for as many steps. Runs with the method's plain settings are
-        preferred to its variants.
+        They were trained in the same world for the same number of steps. Runs with the method's
+        default settings are preferred to variants.
         """
         found = self._references.get((task, run.steps_per_task, run.world), [])
         return [other for other in found if not other.variant] or found
@@ -87,9 +87,9 @@ class Collection:
 def gather(
     folders: Iterable[str | Path] | str | Path, reference: Iterable[str | Path] = ()
 ) -> Collection:
-    """Every run below `folders`, ours and Continual World's, with labels that tell them apart.
+    """Gather every run below `folders`, ours and Continual World's, with distinct labels.
 
-    Single tasks below `reference` are compared with and not reported.
+    Single-task runs below `reference` are used for comparison but not reported.
     """
     folders = [folders] if isinstance(folders, str | Path) else list(folders)
     runs, problems = read_all(map(Path, folders))
@@ -110,7 +110,7 @@ def _is_reference(run: RunResult) -> bool:
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
-    """Each run once: of two with the same settings, sequence and seed the one that went further."""
+    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced."""
     kept: dict[Any, RunResult] = {}
     problems = []
     for run in runs:
@@ -135,7 +135,7 @@ def _frozen(settings: Any) -> str:
 
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
-    """Without the runs whose sequence has the name of another one."""
+    """Leave out runs whose sequence has the name of a different sequence."""
     meanings: dict[str, RunResult] = {}
     kept, problems = [], []
     for run in runs:
@@ -151,9 +151,9 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 
 
 def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
-    """With labels, in the order of tables: method, variant, sequence, seed.
+    """Return the runs with labels, in the order of tables: method, variant, sequence, seed.
 
-    Variants are told apart among runs that are shown together: those of one family.
+    Variants are determined among runs that are shown together, that is, runs of one family.
     """
     named = []
     for (method, source, _), group in _grouped(
@@ -179,7 +179,7 @@ def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
 
 
 def _family(run: RunResult) -> str:
-    """What shares tables: cw3-1 to cw3-8, cw10 and cw20, all pairs, all single tasks."""
+    """Return the group that shares tables: cw3-1 to cw3-8, cw10 and cw20, pairs, single tasks."""
     if len(run.tasks) == 1:
         return "single"
     found = re.fullmatch(r"(cw3|cw6|pair)-[\d-]+|cw(?:10|20)", run.sequence)
@@ -191,7 +191,7 @@ def _natural(name: str) -> tuple[Any, ...]:
 
 
 def _gaps(runs: Sequence[RunResult]) -> list[str]:
-    """Seeds that a method lacks and others have."""
+    """Return a sentence for each method that lacks seeds which other methods have."""
     lacking: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     sequential = [run for run in runs if len(run.tasks) > 1]
     for sequence, group in _grouped(sequential, lambda run: run.sequence).items():

@@ -1,9 +1,9 @@
-"""Logs in the format of Continual World's code: `progress.tsv` beside `config.json`.
+"""Reading of logs in the format of Continual World's code: `progress.tsv` and `config.json`.
 
-A folder is one run: a row per evaluation, with columns such as
-`test/stochastic/0/window-close-v1/success` and `total_env_steps`; the configuration has
-`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task. Others' runs
-come from others' simulators, so they are never compared with single-task runs of ours.
+A folder holds one run. The log has a row per evaluation, with columns such as
+`test/stochastic/0/window-close-v1/success` and `total_env_steps`. The configuration has
+`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task. Imported runs
+come from other simulators, so they are never compared with single-task runs of ours.
 """
 
 import contextlib
@@ -26,15 +26,15 @@ _STEP = "total_env_steps"
 _COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return/avg)")
 _VERSION = re.compile(r"-v(\d)$")
 _FIELDS = {"success": "success", "return/avg": "return"}
-# Their names of methods, where they are not ours. A reservoir keeps samples of all that was seen.
+# Their names of methods, if they differ from ours. A reservoir keeps samples of all data seen.
 _METHODS = {"": "fine_tuning", "finetuning": "fine_tuning", "reservoir": "perfect_memory"}
-# What says which run it is and not how it was made.
+# Keys that identify a run, as opposed to settings.
 _WHICH = ("seed", "task", "tasks", "task_list", "steps", "steps_per_task", "cl_method",
           "logger_output")  # fmt: skip
 
 
 def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
-    """The run in a folder, and what is wrong with it."""
+    """Return the run in a folder and its problems."""
     try:
         config = json.loads((folder / CONFIG).read_text())
         header, table = _table(folder / PROGRESS)
@@ -50,7 +50,7 @@ def _reason(error: Exception) -> str:
 
 
 def _table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Header and whole rows; a last row that is being written is left out."""
+    """Return the header and the complete rows, without a last row that is being written."""
     lines = path.read_text().splitlines()
     header = lines[0].split("\t") if lines else []
     rows = [line.split("\t") for line in lines[1:]]
@@ -86,13 +86,13 @@ def _run(
     if run.complete:
         return [run], []
     return [run], [
-        f"{folder} ends at step {steps[-1]:,} of {run.total_steps:,}: it is in the curves and left "
+        f"{folder} ends at step {steps[-1]:,} of {run.total_steps:,}: it is in the curves but left "
         "out of the tables."
     ]
 
 
 def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[str]]:
-    """Where each mode, field and task stands, and the tasks in their order."""
+    """Return the column of each mode, field and task, and the tasks in order."""
     columns: dict[tuple[str, str, int], int] = {}
     tasks: dict[int, str] = {}
     for place, name in enumerate(header):
@@ -101,7 +101,7 @@ def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[s
             columns[mode, _FIELDS[field], int(number)] = place
             tasks[int(number)] = task
     if sorted(tasks) != list(range(len(tasks))) or not tasks:
-        raise ValueError(f"tasks {sorted(tasks)} are named in the columns")
+        raise ValueError(f"the columns have tasks {sorted(tasks)}; expected 0, 1, 2, ...")
     return columns, [tasks[number] for number in sorted(tasks)]
 
 

@@ -1,4 +1,4 @@
-"""The evaluations of a fleet as curves: [evaluation, task] of each run, mode and field."""
+"""The evaluations of a fleet as curves, [evaluation, task] for each run, mode and field."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +17,16 @@ _COLUMNS = (*_PLACE, *FIELDS)
 
 @dataclass(frozen=True)
 class RunCurves:
-    """One run's evaluations."""
+    """The evaluation curves of one run."""
 
     steps: Array
     curves: dict[tuple[str, str], Array]
     blanks: int
-    """Recorded values that are no numbers."""
+    """Number of recorded values that are not finite numbers."""
 
 
 def read_curves(path: Path, runs: int, tasks: int) -> tuple[list[RunCurves], int]:
-    """The curves of every run of a fleet, and how many lines could not be used."""
+    """Return the curves of every run of a fleet, and the number of lines that were unusable."""
     blocks, unread = [], 0
     for records, broken in read_blocks(path):
         columns = _columns(records)
@@ -38,7 +38,7 @@ def read_curves(path: Path, runs: int, tasks: int) -> tuple[list[RunCurves], int
 
 
 def _columns(records: list[Record]) -> Array:
-    """[column, record]: place, fields, and the mode's number; NaN for what is missing."""
+    """Return [column, record]: place, fields and the mode's number, with NaN for missing values."""
     mode = {name: number for number, name in enumerate(MODES)}
     rows: list[list[Any]] = [[record.get(name) for record in records] for name in _COLUMNS]
     rows.append([mode.get(record.get("mode", "")) for record in records])

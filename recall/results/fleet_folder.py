@@ -1,4 +1,4 @@
-"""A fleet's folder: who works in it, and what it already holds."""
+"""A fleet's folder: its lock, and checks of what it already holds."""
 
 import contextlib
 import fcntl
@@ -12,33 +12,33 @@ from typing import Any, TextIO
 from recall.errors import RecallError
 from recall.results.store import read_description
 
-FILMS = "films"  # the part of it for films that are given no other place
+FILMS = "films"  # subfolder for films without a given path
 
 LOCK = "lock"
-# What a process that was killed before it began may have left.
+# Files that a process killed during start-up may have left.
 _OURS = (LOCK, "run.tmp")
-# Where and how often, not what: a fleet that differs in these alone is the same fleet.
+# These settings do not affect results: fleets that differ only in them are the same fleet.
 _NO_MATTER = ("workers", "checkpoint_minutes")
 
 
 class FolderInUseError(RecallError):
-    """The folder holds something else, or another process works in it."""
+    """The folder holds something else, or another process is working in it."""
 
 
 class NotWritableError(RecallError):
-    """The folder is no folder, or not ours to write in."""
+    """The path is not a folder, or the folder is not writable."""
 
 
 class FolderHeldError(FolderInUseError):
-    """Another process works in the folder, for now."""
+    """Another process is currently working in the folder."""
 
 
 @contextlib.contextmanager
 def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Keep all other processes from training in `folder`.
 
-    The lock is the kernel's, on a file that says who has it: however a process dies, its lock
-    dies with it.
+    The lock is a kernel lock on a file that names its holder, so it is released however the
+    process ends.
     """
     with _opened(folder, lock) as file:
         try:
@@ -61,7 +61,7 @@ def _opened(folder: Path, lock: str) -> TextIO:
         return (folder / lock).open("a+")
     except OSError as error:
         raise NotWritableError(
-            f"nothing can be written in {folder} ({error.strerror}): choose another folder"
+            f"{folder} is not writable ({error.strerror}): choose another folder"
         ) from error
 
 
@@ -74,21 +74,21 @@ def _holder(text: str) -> str:
 
 
 def check_free(folder: Path, description: dict[str, Any]) -> None:
-    """Refuse to start the described fleet in a folder that holds anything."""
+    """Raise an error if a folder in which a fleet is to be started holds anything."""
     if not (folder / "run.json").exists():
         if any(path.name not in _OURS for path in folder.glob("*")):
             raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
         return
     check_same(folder, description)
     if is_finished(folder):
-        raise FolderInUseError(f"{folder} holds this run already, finished")
+        raise FolderInUseError(f"{folder} already holds this run, finished")
     raise FolderInUseError(
-        f"{folder} holds this run already, unfinished: `recall resume {folder}` goes on with it"
+        f"{folder} already holds this run, unfinished: continue it with `recall resume {folder}`"
     )
 
 
 def check_same(folder: Path, description: dict[str, Any]) -> None:
-    """Refuse a folder that holds another fleet than the described one."""
+    """Raise an error if a folder holds a fleet other than the described one."""
     held = read_description(folder)
     if identity(held) != identity(json.loads(json.dumps(description))):
         raise FolderInUseError(
@@ -98,12 +98,12 @@ def check_same(folder: Path, description: dict[str, Any]) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether there is nothing left to train."""
+    """Return True if the fleet in a folder has finished training."""
     return (folder / "outcome.json").exists()
 
 
 def summary(description: dict[str, Any]) -> str:
-    """A fleet in a few words."""
+    """Return a short description of a fleet: its method, sequences and seeds."""
     sequences = dict.fromkeys(run["sequence"] for run in description["runs"])
     seeds = dict.fromkeys(run["seed"] for run in description["runs"])
     return (
@@ -113,7 +113,7 @@ def summary(description: dict[str, Any]) -> str:
 
 
 def identity(description: dict[str, Any]) -> dict[str, Any]:
-    """The part of a description that decides results."""
+    """Return the part of a description that determines results."""
     settings = dict(description["settings"])
     settings["schedule"] = {
         name: value for name, value in settings["schedule"].items() if name not in _NO_MATTER
@@ -126,7 +126,7 @@ def identity(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """The first setting in which two fleets differ that look alike in a few words."""
+    """Return the first setting in which two fleets with equal summaries differ, as text."""
     if summary(held) != summary(wanted):
         return ""
     one, other = (

@@ -1,4 +1,4 @@
-"""The runs in one fleet's folder, and what is wrong with it."""
+"""Reading of the runs in one fleet's folder, with the problems found there."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from recall.results.training_records import read_warnings
 
 
 def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
-    """Every run of the fleet that has been evaluated at least once, and the problems."""
+    """Return every run of the fleet that has been evaluated at least once, and the problems."""
     try:
         description = read_description(folder)
         return _runs(folder, description)
@@ -26,12 +26,12 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"run.json is not whole: {error}"
+        return f"run.json is not valid JSON: {error}"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, KeyError):
         return f"run.json lacks {error}"
-    return f"run.json is not as fleets write it: {error}"
+    return f"run.json does not have the expected content: {error}"
 
 
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
@@ -74,7 +74,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
 
 
 def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
-    """outcome.json, None before the end."""
+    """Return the content of outcome.json (None before the end) and the problems."""
     path = folder / "outcome.json"
     if not path.exists():
         return None, []
@@ -82,7 +82,7 @@ def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
         outcome = json.loads(path.read_text())
         return {"failed": dict(outcome.get("failed") or {})}, []
     except (ValueError, TypeError, AttributeError):
-        return None, [f"{path} is not whole: its fleet is taken for unfinished."]
+        return None, [f"{path} cannot be read: its fleet is treated as unfinished."]
 
 
 def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
@@ -90,7 +90,7 @@ def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
     problems = []
     if run.failed_at is not None:
         problems.append(
-            f"{where} failed at step {run.failed_at:,}: it is in the curves up to there and left "
+            f"{where} failed at step {run.failed_at:,}: it is in the curves up to there but left "
             "out of the tables."
         )
     elif not len(found.steps):
@@ -102,7 +102,7 @@ def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
         )
     if found.blanks:
         problems.append(
-            f"{where}: {found.blanks} recorded values are no numbers; they are left out of its "
+            f"{where}: {found.blanks} recorded values are not numbers; they are left out of its "
             "means."
         )
     return problems
@@ -114,5 +114,5 @@ def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
     step = max(int(run.steps[-1]) for run in runs)
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
-        f"curves and left out of the tables. `recall resume {folder}` goes on with it."
+        f"curves but left out of the tables. Continue it with `recall resume {folder}`."
     ]

@@ -1,4 +1,4 @@
-"""Lines of JSON, many at a time: one parse of a block costs half of a parse for each line."""
+"""Reading of JSON lines in blocks: parsing a block at once takes half as long as line by line."""
 
 import json
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ Record = dict[str, Any]
 
 
 def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
-    """The records of a file in blocks, and how many lines of each block could not be read.
+    """Yield the records of a file in blocks, with the number of unreadable lines in each block.
 
-    A last line without an end was cut short by a crash or is being written: no record, no fault.
+    A last line without a newline was cut short by a crash or is being written; it is skipped and
+    not counted as unreadable.
     """
     with path.open("rb") as file:
         while lines := file.readlines(_BLOCK_BYTES):
@@ -23,9 +24,9 @@ def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
 
 
 def read_run(path: Path, run: int) -> tuple[list[Record], int]:
-    """The records of one run of a fleet, and how many lines could not be read.
+    """Return the records of one run of a fleet, and the number of unreadable lines.
 
-    Most lines of the other runs are skipped unread.
+    Most lines of the other runs are skipped without parsing.
     """
     start, mine = b'{"run": ', b'{"run": %d,' % run
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What sets runs of one method apart from each other, in the few words of a table or a legend."""
+"""Short labels for tables and legends, which tell apart the variants of one method."""
 
 import dataclasses
 import re
@@ -10,7 +10,7 @@ from recall.config.convert import flattened
 from recall.methods import METHODS
 from recall.settings import Settings
 
-# Where, how often and how long is looked, not what is learnt: no variant differs in these alone.
+# These settings do not affect what is learnt, so they do not make a variant.
 _NO_MATTER = frozenset(
     f"schedule.{name}"
     for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
@@ -32,26 +32,26 @@ _HEADS = {
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Every setting in a run.json by its dotted name, those of the method as `method.<name>`."""
+    """Return every setting of a run.json by dotted name; the method's are `method.<name>`."""
     method = {key: value for key, value in description["method"].items() if key != "name"}
     return flattened({"method": method, **description["settings"]})
 
 
 @cache
 def defaults_of(method: str) -> Mapping[str, Any]:
-    """The defaults of a method and of everything else; without a known method, of the latter."""
+    """Return the defaults of all settings, including the method's own if the method is known."""
     own = dataclasses.asdict(METHODS[method]()) if method in METHODS else {}
     plain = flattened({"method": own, **dataclasses.asdict(Settings())})
     return {name: comparable(value) for name, value in plain.items()}
 
 
 def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that decide what is learnt, in a form that compares."""
+    """Return the settings that affect what is learnt, in a comparable form."""
     return {name: comparable(value) for name, value in settings.items() if name not in _NO_MATTER}
 
 
 def departures(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that differ from the defaults, of those that decide what is learnt."""
+    """Return the settings that affect what is learnt and differ from the defaults."""
     defaults = defaults_of(method)
     return {
         name: value
@@ -61,9 +61,10 @@ def departures(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For the settings of each run of a method: in what it differs from defaults and other runs.
+    """Return for each run of a method the settings that differ from defaults and other runs.
 
-    What all of them have in common is no variant, and a run with the defaults differs in nothing.
+    Settings that all runs have in common do not make a variant, and a run with the defaults has no
+    differing settings.
     """
     departed = [departures(method, settings) for settings in runs]
     compared = [identity(settings) for settings in runs]
@@ -73,7 +74,7 @@ def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def in_words(changes: Mapping[str, Any]) -> str:
-    """Settings and their values, as a label says them."""
+    """Return settings and their values as the text of a label."""
     return ", ".join(_one_in_words(name.rpartition(".")[2], changes[name]) for name in changes)
 
 
@@ -89,17 +90,17 @@ def _one_in_words(name: str, value: Any) -> str:
 
 
 def method_label(method: str) -> str:
-    """The label of the registry, or the name itself of a method that is not in it."""
+    """Return a method's label in the registry, or its name if it is not registered."""
     return METHODS[method].label if method in METHODS else method
 
 
 def label_of(method: str, variant: str) -> str:
-    """What tables and figures call a run."""
+    """Return the label of a run in tables and figures."""
     return f"{method_label(method)}, {variant}" if variant else method_label(method)
 
 
 def order_of(method: str, variant: str) -> tuple[Any, ...]:
-    """Sorts labels: methods as in the registry, plain before variants, numbers by size."""
+    """Return a sort key for labels: methods as in the registry, variants last, numbers by size."""
     names = list(METHODS)
     place = names.index(method) if method in names else len(names)
     parts = re.split(r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)", variant)
@@ -123,7 +124,7 @@ def _short(value: Any) -> str:
 
 
 def comparable(value: Any) -> Any:
-    """JSON has lists where settings have tuples, and 10 where they have 10.0."""
+    """Return a value in comparable form: JSON turns tuples into lists and may turn 10.0 into 10."""
     if isinstance(value, list | tuple):
         return tuple(map(comparable, value))
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,10 +8,10 @@ With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
                          FT_i  = (AUC_i - AUC_i^b) / (1 - AUC_i^b)
                          AUC_i = 1/D integral of p_i over the task's own stage
 
-p_i at a boundary is the mean of the last `window` evaluations, where a stage has that many: one
-evaluation is ten episodes, and its noise would be the metric's. The integral is the mean of the
-stage's evaluations, which stand at equal distances and end with the stage. Values that are no
-numbers are left out of these means; a boundary that a run did not reach has no value (NaN).
+p_i at a boundary is the mean of the last `window` evaluations, if the stage has that many: a single
+evaluation has only ten episodes, and its noise would be the metric's noise. The integral is the
+mean of the stage's evaluations, which are equally spaced and end with the stage. Non-finite values
+are left out of these means; a boundary that a run did not reach has no value (NaN).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Curves:
 
 
 def curves(results: Results, mode: str = "stochastic", field: str = "success") -> list[Curves]:
-    """The success curves of every run."""
+    """Return the success curves of every run."""
     per_task = results.description["settings"]["schedule"]["steps_per_task"]
     found = []
     for index, run in enumerate(results.runs):
@@ -53,12 +53,12 @@ def curves(results: Results, mode: str = "stochastic", field: str = "success") -
 
 
 def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> float:
-    """p_task(step): the mean of the last evaluations up to `step`, none from before its stage."""
+    """Return p_task(step): the mean of the stage's last evaluations up to `step`."""
     return float(_successes_at(curve, step, window)[task])
 
 
 def _successes_at(curve: Curves, step: int, window: int) -> Array:
-    """[task] p_i(step); NaN where the run was not evaluated that far."""
+    """Return p_i(step), [task], with NaN if the run was not evaluated that far."""
     stage_start = (step - 1) // curve.steps_per_task * curve.steps_per_task
     rows = np.flatnonzero((curve.steps <= step) & (curve.steps > stage_start))[-window:]
     if not len(rows) or not _reached(curve, step):
@@ -67,14 +67,14 @@ def _successes_at(curve: Curves, step: int, window: int) -> Array:
 
 
 def _reached(curve: Curves, step: int) -> bool:
-    """Whether `step` was evaluated, or the last evaluation before it would have been its own."""
+    """Return True if `step` was evaluated, or no further evaluation was due up to it."""
     last = curve.steps[-1]
     interval = np.max(np.diff(curve.steps), initial=0)
     return bool(last >= step or last > step - interval)
 
 
 def _mean(values: Array) -> Array:
-    """Over the first axis, of the numbers there are."""
+    """Return the mean of the finite numbers over the first axis."""
     there = np.isfinite(values)
     count = there.sum(axis=0)
     total = np.where(there, values, 0.0).sum(axis=0)
@@ -82,17 +82,17 @@ def _mean(values: Array) -> Array:
 
 
 def performance_over_time(curve: Curves) -> Array:
-    """[evaluation] P(t) at the curve's steps."""
+    """Return P(t) at the curve's steps, [evaluation]."""
     return np.mean(curve.success, axis=1)
 
 
 def final_successes(curve: Curves, window: int = WINDOW) -> Array:
-    """[task] p_i(N D): success at the end of everything."""
+    """Return p_i(N D), [task]: the success at the end of the sequence."""
     return _successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
 
 
 def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
-    """[task] p_i(i D): success at the end of each task's own stage."""
+    """Return p_i(i D), [task]: the success at the end of each task's own stage."""
     return np.array(
         [
             success_at(curve, task, (task + 1) * curve.steps_per_task, window)
@@ -102,17 +102,17 @@ def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
 
 
 def average_performance(curve: Curves, window: int = WINDOW) -> float:
-    """P at the end."""
+    """Return P at the end of the sequence."""
     return float(np.mean(final_successes(curve, window)))
 
 
 def forgetting(curve: Curves, window: int = WINDOW) -> float:
-    """F: what was lost between the end of each task and the end of all."""
+    """Return F: the success lost between the end of each task and the end of the sequence."""
     return float(np.mean(trained_successes(curve, window) - final_successes(curve, window)))
 
 
 def area(curve: Curves, task: int) -> float:
-    """AUC_task: the mean of its evaluations within its own stage."""
+    """Return AUC_task: the mean of the task's evaluations within its own stage."""
     start, end = task * curve.steps_per_task, (task + 1) * curve.steps_per_task
     rows = (curve.steps > start) & (curve.steps <= end)
     if not rows.any() or not _reached(curve, end):
@@ -121,16 +121,16 @@ def area(curve: Curves, task: int) -> float:
 
 
 def areas(curve: Curves) -> Array:
-    """[task] AUC_i."""
+    """Return AUC_i, [task]."""
     return np.array([area(curve, task) for task in range(len(curve.tasks))])
 
 
 def transfer(own: Array, reference: Array) -> Array:
-    """FT_i of areas, of any one shape; NaN where the reference leaves nothing to gain."""
+    """Return FT_i of areas of the same shape; NaN where the reference leaves nothing to gain."""
     room = 1.0 - reference
     return np.where(room > 0, (own - reference) / np.where(room > 0, room, 1.0), np.nan)
 
 
 def forward_transfer(curve: Curves, reference_areas: Sequence[float]) -> float:
-    """FT against the areas of single-task reference runs, one for each task."""
+    """Return FT, given the areas of single-task reference runs, one for each task."""
     return float(_mean(transfer(areas(curve), np.asarray(reference_areas, float))))

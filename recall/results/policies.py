@@ -1,7 +1,7 @@
-"""The policies a fleet leaves: policies/<run>/task-K.npz after each task, final.npz at the end.
+"""Policy files of a fleet: policies/<run>/task-K.npz after each task, final.npz at the end.
 
 A file holds `task_K`, the parameters that act on task K as one flat vector
-(recall.collect.policy): plain arrays, read without pickle.
+(recall.collect.policy). The arrays are plain and are read without pickle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ FINAL = "final"
 def write_policies(
     folder: Path, names: Sequence[str], label: str, flat: Mapping[int, Array]
 ) -> None:
-    """Write every run's policies; `flat` has [run, size] for each task's position."""
+    """Write every run's policies; `flat` maps each task's position to policies [run, size]."""
     for index, name in enumerate(names):
         target = folder / "policies" / name
         target.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def write_policies(
 
 
 def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, Array]:
-    """[run, size] by position: the final policies, or those of the tasks that are over."""
+    """Return policies [run, size] by position: the final ones, or those of the finished tasks."""
     where = folder / "policies"
     if all((where / name / f"{FINAL}.npz").exists() for name in names):
         files = dict.fromkeys(range(tasks), FINAL)
@@ -40,7 +40,7 @@ def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, A
             if all((where / name / f"task-{task}.npz").exists() for name in names)
         }
     if not files:
-        raise BadValueError(f"{folder} has no policies yet: no task is over")
+        raise BadValueError(f"{folder} has no policies yet: no task is finished")
     return {
         task: np.stack([_one(where / name / f"{label}.npz", task) for name in names])
         for task, label in files.items()
@@ -48,7 +48,7 @@ def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, A
 
 
 def read_policy(folder: Path, name: str, position: int, label: str) -> Array | None:
-    """[size] the policy of one run's task as the file `label` has it; None if there is none."""
+    """Return the policy [size] of one run's task from the file `label`, or None without a file."""
     path = folder / "policies" / name / f"{label}.npz"
     return _one(path, position) if path.exists() else None
 

@@ -1,4 +1,4 @@
-"""The lines of training.jsonl, made from what the trainer knows."""
+"""The records of training.jsonl, built from the trainer's data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Record = dict[str, Any]
 
 
 def score_records(scores: Array, best: Array, step: int, position: int) -> list[Record]:
-    """What every old head earned on a new task [run, head], and which was taken."""
+    """Return records of the old heads' scores on a new task, [run, head], and the chosen head."""
     return [
         {
             "run": run,
@@ -39,9 +39,10 @@ def health_record(run: int, step: int, symptom: Symptom) -> Record:
 def training_records(
     step: int, runs: Sequence[int], episodes: Sequence[Sequence[Any]], metrics: Mapping[str, Array]
 ) -> list[Record]:
-    """How `runs` did since the last record, or what was measured of their networks.
+    """Return the training records of `runs` since the last records, or of their networks.
 
-    `episodes` are [run, success, return] of those that ended; `metrics` have the run axis first.
+    `episodes` holds [run, success, return] of the episodes that ended. In `metrics` the first axis
+    is the run.
     """
     records = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""One run as reports see it: who it was, its success curves, and its training records."""
+"""One run as reports use it: its identity, success curves and training records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,16 +17,16 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """One method, one sequence, one seed, and how it went.
+    """The result of one run: one method on one sequence with one seed.
 
-    `curves[mode, field]` is [evaluation, task] at `steps` [evaluation]; NaN stands where nothing
-    was recorded. Training records are read from the folder when they are first asked for.
+    `curves[mode, field]` is [evaluation, task] at `steps` [evaluation], with NaN where nothing was
+    recorded. Training records are read from the folder at first use.
     """
 
     name: str
     folder: Path
     method: str
-    """The registry's name of it."""
+    """The method's name in the registry."""
     sequence: str
     tasks: tuple[str, ...]
     seed: int
@@ -34,66 +34,65 @@ class RunResult:
     steps: Array
     curves: Mapping[tuple[str, str], Array]
     label: str = ""
-    """What tables and figures call it: the method's label, and the variant where there are
-    several."""
+    """Label in tables and figures: the method's label, and the variant if there are several."""
     variant: str = ""
-    """What sets it apart from the method's defaults and from other runs of the method, in words."""
+    """How it differs from the method's defaults and from other runs of the method, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The same as settings and their values."""
+    """The same difference as settings and their values."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Every setting by its dotted name, those of the method as `method.<name>`."""
+    """Every setting by dotted name; the method's settings are `method.<name>`."""
     description: Mapping[str, Any] = field(default_factory=dict)
     """run.json, or the imported configuration: versions, machine, command, settings."""
     index: int = 0
-    """Which of its fleet's runs it is."""
+    """Index of the run in its fleet."""
     finished: bool = True
     failed_at: int | None = None
-    """The step at which its numbers stopped being numbers, if they did."""
+    """The step at which its numbers became non-finite, if they did."""
     warnings: tuple[dict[str, Any], ...] = ()
     """The records of its health warnings (recall.results.health)."""
     seconds: float | None = None
-    """Of its fleet's training, divided by the fleet's runs, where a study noted it."""
+    """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
     source: str = "recall"
-    """Whose records these are: `recall` or `continual_world`."""
+    """The code that wrote the records: `recall` or `continual_world`."""
 
     @property
     def total_steps(self) -> int:
-        """Steps of the whole sequence."""
+        """Return the number of steps of the whole sequence."""
         return len(self.tasks) * self.steps_per_task
 
     @property
     def complete(self) -> bool:
-        """Whether it was trained and recorded to its end."""
+        """Return True if the run was trained and recorded to its end."""
         return self.finished and self.failed_at is None
 
     @cached_property
     def world(self) -> tuple[Any, ...]:
-        """What decides how hard its tasks are: runs that differ here are not compared."""
+        """Return what decides how hard the tasks are; runs that differ in it are not compared."""
         shown = {name: value for name, value in self.settings.items() if name.startswith("world.")}
         return (self.source, str(sorted(shown.items())))
 
     def curve(self, mode: str = MODES[0], field: str = FIELDS[0]) -> Curves:
-        """The curves of one mode and field, as the metrics take them."""
+        """Return the curves of one mode and field, as the metrics take them."""
         return Curves(
             self.name, self.tasks, self.steps_per_task, self.steps, self.curves[mode, field]
         )
 
     @cached_property
     def training(self) -> dict[str, Array]:
-        """The columns of its training records: `step` [record], others [record] or [record, task].
+        """Return the columns of the training records: `step` [record], others [record(, task)].
 
-        Empty where there are none. NaN stands where a record lacks a number.
+        The result is empty if there are no records. NaN stands for numbers that a record lacks.
         """
         return self._records.columns
 
     @property
     def head_choices(self) -> list[dict[str, Any]]:
-        """What every old head earned at the start of each task, and which was taken."""
+        """Return the old heads' scores at the start of each task, and the chosen head."""
         return self._records.choices
 
     @property
     def training_problem(self) -> str | None:
-        """What is wrong with the training records, if they were read and something is."""
+        """Return what is wrong with the training records, if they were read and have a problem."""
         read = vars(self).get("_records")
         return None if read is None else read.problem
 

@@ -1,4 +1,4 @@
-"""The metrics of every label on every sequence, with intervals: what tables and figures show."""
+"""The metrics of every label on every sequence, with intervals, for tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 
 
 def learnt_together(method: str) -> bool:
-    """Whether a method trains all tasks at once: then there is nothing to forget or to transfer."""
+    """Return True if a method trains all tasks at once, so forgetting and transfer do not apply."""
     return method in METHODS and METHODS[method]().collects == "all"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What counts as success, and over how many evaluations it is averaged at a boundary."""
+    """What counts as success, and the number of evaluations to average at a boundary."""
 
     window: int = metrics.WINDOW
     mode: str = "stochastic"
@@ -33,7 +33,7 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One label on one sequence: a row for each complete run, a column for each task."""
+    """The scores of one label on one sequence, with arrays [complete run, task]."""
 
     label: str
     method: str
@@ -49,38 +49,38 @@ class Scores:
     areas: Array
     """AUC_i."""
     references: Mapping[str, Array]
-    """By task: the areas of the single-task runs it is compared with."""
+    """By task, the areas of the single-task runs to compare with."""
 
     @property
     def name(self) -> str:
-        """What its runs are drawn by."""
+        """Return the name that seeds the bootstrap draws of its runs."""
         return f"{self.label} on {self.sequence}"
 
     @property
     def missing_references(self) -> list[str]:
-        """The tasks that nobody has learnt alone."""
+        """Return the tasks without single-task reference runs."""
         return [task for task in dict.fromkeys(self.tasks) if task not in self.references]
 
     @cached_property
     def performance(self) -> Sampled:
-        """P at the end."""
+        """Return P at the end of the sequence."""
         return self._mean(self.final.mean(axis=1))
 
     @cached_property
     def forgetting(self) -> Sampled | None:
-        """F; None where no task comes before another."""
+        """Return F, or None if all tasks are learnt at once."""
         if learnt_together(self.method):
             return None
         return self._mean((self.trained - self.final).mean(axis=1))
 
     @cached_property
     def forward_transfer(self) -> Sampled | None:
-        """FT; None without a reference for every task, or where no task comes before another."""
+        """Return FT, or None if a task lacks a reference or all tasks are learnt at once."""
         return None if self._transfers is None else self._transfers[0]
 
     @cached_property
     def forward_transfer_by_task(self) -> list[Estimate] | None:
-        """FT_i of each task; None without a reference for every task."""
+        """Return FT_i of each task, or None in the same cases as `forward_transfer`."""
         if self._transfers is None:
             return None
         return [sampled.estimate for sampled in self._transfers[1]]
@@ -93,19 +93,19 @@ class Scores:
 
     @cached_property
     def interquartile_mean(self) -> Sampled:
-        """Of the final successes of all runs and tasks."""
+        """Return the interquartile mean of the final successes of all runs and tasks."""
         return bootstrap.sampled_interquartile_mean(self.final, self.name)
 
     def at_end(self, task: int) -> Sampled:
-        """p_task(N D)."""
+        """Return p_task(N D)."""
         return self._mean(self.final[:, task])
 
     def forgotten(self, task: int) -> Sampled:
-        """F_task."""
+        """Return F_task."""
         return self._mean(self.trained[:, task] - self.final[:, task])
 
     def metric(self, name: str) -> Sampled | None:
-        """One of METRICS."""
+        """Return the metric called `name`, one of METRICS."""
         if name == PERFORMANCE:
             return self.performance
         return self.forgetting if name == FORGETTING else self.forward_transfer
@@ -115,13 +115,13 @@ class Scores:
 
 
 class ScoreBoard:
-    """The scores of a collection by label and sequence; single tasks are no sequences here."""
+    """The scores of a collection by label and sequence, without single-task runs."""
 
     def __init__(self, collection: Collection, measure: Measure | None = None):
         self.collection = collection
         self.measure = measure or Measure()
         self.problems: list[str] = []
-        """Runs that are left out because of what was measured, in sentences."""
+        """Sentences about runs that are left out because they lack a measured value."""
         self._areas: dict[int, Array] = {}
         self.scores: dict[tuple[str, str], Scores] = {}
         for sequence, part in collection.sequential.by_sequence().items():
@@ -130,23 +130,23 @@ class ScoreBoard:
                     self.scores[label, sequence] = scores
 
     def get(self, label: str, sequence: str) -> Scores | None:
-        """Of one label on one sequence, where there are complete runs."""
+        """Return the scores of one label on one sequence, or None without complete runs."""
         return self.scores.get((label, sequence))
 
     def among(self, labels: Iterable[str], sequences: Iterable[str]) -> list[Scores]:
-        """Those of any of the labels on any of the sequences."""
+        """Return the scores of any of the labels on any of the sequences."""
         wanted = list(sequences)
         found = (self.get(label, sequence) for label in labels for sequence in wanted)
         return [scores for scores in found if scores is not None]
 
     @property
     def sequences(self) -> list[str]:
-        """Those with a complete run."""
+        """Return the sequences that have a complete run."""
         return list(dict.fromkeys(sequence for _, sequence in self.scores))
 
     @property
     def labels(self) -> list[str]:
-        """Those with a complete run, in order."""
+        """Return the labels that have a complete run, in order."""
         found = {label for label, _ in self.scores}
         return [label for label in self.collection.labels if label in found]
 
@@ -198,7 +198,7 @@ class ScoreBoard:
         return found
 
     def areas_of(self, run: RunResult) -> Array:
-        """[task] AUC_i of a run."""
+        """Return AUC_i of a run, [task]."""
         if id(run) not in self._areas:
             self._areas[id(run)] = metrics.areas(self._curve(run))
         return self._areas[id(run)]

@@ -1,4 +1,4 @@
-"""Finding runs: every folder below some others that holds a fleet or a log, read."""
+"""Search for runs: every folder below the given ones that holds a fleet or a log is read."""
 
 import dataclasses
 import os
@@ -11,12 +11,12 @@ from recall.results.run_result import RunResult
 from recall.results.times import Times
 
 _OURS, _THEIRS = "run.json", continual_world_logs.PROGRESS
-# A folder with one of these was begun as a fleet's.
+# A folder with one of these files was started as a fleet's folder.
 _TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
 
 
 def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
-    """The runs below some folders, each folder once, and what is wrong with them."""
+    """Return the runs below some folders, reading each folder once, and the problems."""
     runs: list[RunResult] = []
     problems: list[str] = []
     seen: set[Path] = set()
@@ -36,7 +36,7 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
 
 
 def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
-    """The runs of a fleet, each with its share of the fleet's time."""
+    """Return the runs of a fleet, each with its share of the fleet's time."""
     if seconds is None:
         return runs
     return [
@@ -45,7 +45,7 @@ def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
 
 
 def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Every folder that holds runs, and by which file it is known."""
+    """Yield every folder that holds runs, and the name of the file that shows it."""
     for top in folders:
         if fault := _fault(top):
             problems.append(f"{top} {fault}: name a folder with runs in it.")
@@ -59,7 +59,7 @@ def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path,
 
 
 def _fault(top: Path) -> str | None:
-    """Why there is nothing to look through, if so."""
+    """Return why a folder cannot be searched, or None if it can."""
     try:
         if top.is_dir():
             return None
@@ -72,7 +72,7 @@ def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     def unreadable(error: OSError) -> None:
         problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
 
-    walked: set[str] = set()  # a link may lead back to where it is
+    walked: set[str] = set()  # links may form a cycle
     for where, below, files in os.walk(top, onerror=unreadable, followlinks=True):
         folder = Path(where)
         if os.path.realpath(where) in walked:
@@ -86,6 +86,6 @@ def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
             yield folder, kind
         elif _TRACES.intersection(files):
             below.clear()
-            problems.append(f"{folder} has no {_OURS}, only a beginning of a fleet: left out.")
+            problems.append(f"{folder} has no {_OURS}, only other files of a fleet: left out.")
         elif not files and not below:
             problems.append(f"{folder} is empty.")

@@ -1,12 +1,12 @@
-"""What a fleet leaves behind: one folder, one versioned schema, records that only grow.
+"""The files of a fleet: one folder with append-only records in one versioned schema.
 
     run.json            what ran: settings, method, runs, versions, machine
     evaluations.jsonl   one line per run, evaluation, task and mode
     training.jsonl      one line per run and record step; choices of heads; health warnings
     outcome.json        written at the end: finished, failed runs
 
-Everything that draws, tabulates or resumes reads these and nothing else. Records hold no times
-of day, so an interrupted and resumed fleet leaves the very bytes of one never interrupted.
+Tables, figures and resuming read these files only. Records hold no times of day, so a fleet that
+was interrupted and resumed leaves the same bytes as one that was never interrupted.
 """
 
 import json
@@ -24,7 +24,7 @@ RECORDS = ("evaluations", "training")
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write whole or not at all."""
+    """Write a JSON file atomically."""
     temporary = path.with_suffix(".tmp")
     with temporary.open("w") as file:
         json.dump(_plain(content), file, indent=1)
@@ -34,7 +34,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN or infinity: a number that is none becomes null."""
+    """Replace NaN and infinity, which JSON lacks, by None."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -49,44 +49,44 @@ class Store:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        # Unbuffered: nothing is left over that would be written after a failure.
+        # Unbuffered, so that no pending data is written after a failure.
         self._files = {name: (folder / f"{name}.jsonl").open("ab", buffering=0) for name in RECORDS}
 
     @classmethod
     def create(cls, folder: Path, description: dict[str, Any]) -> "Store":
-        """Start a folder."""
+        """Create the folder of a fleet and write its run.json."""
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "run.json", {"schema": SCHEMA, **description})
         return cls(folder)
 
     def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
-        """Add lines."""
+        """Append records to a file, one line each."""
         lines = b"".join(json.dumps(_plain(record)).encode() + b"\n" for record in records)
         file = self._files[name]
-        while lines:  # an unbuffered file may take a part at a time
+        while lines:  # an unbuffered write may be partial
             lines = lines[file.write(lines) :]
 
     def sync(self) -> dict[str, int]:
-        """Put all on disk; returns the length of each file, to cut back to on resuming."""
+        """Flush all records to disk; return the length of each file, to cut it back on resuming."""
         for file in self._files.values():
             os.fsync(file.fileno())
         return {name: os.fstat(file.fileno()).st_size for name, file in self._files.items()}
 
     def check(self, lengths: dict[str, int]) -> None:
-        """Refuse records that have become shorter than they were."""
+        """Raise an error if a file of records is shorter than its given length."""
         for name, length in lengths.items():
             size = os.fstat(self._files[name].fileno()).st_size
             if size < length:
                 raise RecallError(f"{name}.jsonl has {size} of {length} bytes: the rest is lost")
 
     def cut(self, lengths: dict[str, int]) -> None:
-        """Drop what was written after the lengths were taken."""
+        """Cut the files back to the given lengths, which `sync` returned."""
         self.check(lengths)
         for name, length in lengths.items():
             self._files[name].truncate(length)
 
     def finish(self, outcome: dict[str, Any]) -> None:
-        """Close with the outcome."""
+        """Close the files and write outcome.json."""
         self.close()
         write_json(self.folder / "outcome.json", {"schema": SCHEMA, **outcome})
 
@@ -98,7 +98,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Results:
-    """A fleet's records, read back."""
+    """The records of a fleet."""
 
     folder: Path
     description: dict[str, Any]
@@ -108,12 +108,12 @@ class Results:
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """Name, seed, sequence and tasks of every run."""
+        """Return the name, seed, sequence and tasks of every run."""
         return self.description["runs"]
 
 
 def read(folder: Path) -> Results:
-    """The results in a folder."""
+    """Read the results in a folder."""
     description = read_description(folder)
     outcome = folder / "outcome.json"
     return Results(
@@ -126,7 +126,7 @@ def read(folder: Path) -> Results:
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-    """run.json of a folder."""
+    """Read run.json of a folder."""
     path = folder / "run.json"
     if not path.exists():
         raise BadValueError(f"{folder} holds no results: there is no run.json in it")
@@ -139,7 +139,7 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """All whole lines; a last line cut short by a crash is left out."""
+    """Read all complete lines, without a last line that was cut short by a crash."""
     if not path.exists():
         return []
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""How long fleets trained. Their records hold no times; the study that launched them noted them."""
+"""Training times of fleets, from the studies that launched them; fleets' records hold no times."""
 
 import json
 from pathlib import Path
@@ -9,14 +9,14 @@ SCHEMA = 1
 
 
 class Times:
-    """Seconds of fleets, from the study.json beside their folders, each of which is read once."""
+    """Training times of fleets, from the study.json next to their folders. Each is read once."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
         self._studies: dict[Path, dict[str, float]] = {}
 
     def of(self, folder: Path) -> float | None:
-        """Of wall time, of the fleet in `folder`; None where no study noted them."""
+        """Return the wall time in seconds of the fleet in `folder`, or None if not recorded."""
         folder = folder.absolute()
         study = folder.parent / STUDY
         if study not in self._studies:
@@ -31,7 +31,7 @@ class Times:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             self.problems.append(
-                f"{path} cannot be used ({reason}): how long its fleets trained is left out."
+                f"{path} cannot be used ({reason}): the training times of its fleets are left out."
             )
             return {}
 

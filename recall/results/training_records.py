@@ -1,4 +1,4 @@
-"""The training records of a run as columns of numbers."""
+"""Reading of a run's training records as columns of numbers."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -11,14 +11,14 @@ from recall.results.json_lines import Record, read_marked, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
-_APART = ("head_returns", "health")  # keys of records that are no rows of the columns
+_APART = ("head_returns", "health")  # keys of records that are not part of the columns
 
 
 @dataclass(frozen=True)
 class Training:
-    """The columns of one run's records, its choices among old heads, and what is wrong with them.
+    """The columns of one run's records, its choices among old heads, and the problem found, if any.
 
-    What is wrong is told of the file, in the same words by all runs of a fleet.
+    The problem concerns the file, so it has the same text for all runs of a fleet.
     """
 
     columns: Columns
@@ -27,7 +27,7 @@ class Training:
 
 
 def read_training(folder: Path, run: int, tasks: int) -> Training:
-    """The training records of a fleet's run of so many tasks; none where there are none."""
+    """Read the training records of one run of a fleet; they are empty if there is no file."""
     path = folder / "training.jsonl"
     try:
         records, broken = read_run(path, run)
@@ -65,7 +65,7 @@ def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | No
 
 
 def _is_warning(record: Record) -> bool:
-    """Return True if a record has all that a report says of a warning."""
+    """Return True if a record has everything that a report needs of a warning."""
     types = {"run": int, "step": int, "health": str, "message": str}
     return all(isinstance(record.get(name), kind) for name, kind in types.items())
 
@@ -75,7 +75,7 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def _array(column: list[Any], tasks: int) -> Array:
-    """[row], or [row, task] where values are lists; NaN for what is missing or no number."""
+    """Return [row], or [row, task] if values are lists, with NaN for missing or invalid values."""
     width = max((len(value) for value in column if isinstance(value, list)), default=0)
     if width:
         width = max(width, tasks)

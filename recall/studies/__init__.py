@@ -1,4 +1,4 @@
-"""The studies, declared as data, and their registry: a new one is an entry in one of the files."""
+"""The studies, declared as data, and their registry. A new study is one entry in a file."""
 
 from recall.errors import UnknownNameError
 from recall.studies.declared.analyses import ABLATION, LAMBDA, REPLAY_MODE, SHARING
@@ -28,10 +28,10 @@ STUDIES: dict[str, Study] = {
 
 
 def study_named(name: str) -> Study:
-    """The study called `name`."""
+    """Return the study called `name`."""
     if name not in STUDIES:
         raise UnknownNameError(
-            "study", name, STUDIES, "`recall list studies` tells what each asks."
+            "study", name, STUDIES, "`recall list studies` shows the question of each."
         )
     return STUDIES[name]
 

@@ -1,8 +1,8 @@
-"""The paper's point in a few minutes: methods on tasks that pay a thousand times apart.
+"""The demo: methods on tasks whose rewards differ by a factor of a thousand, in a few minutes.
 
-Every number of the demo stands in `PLAN`. It trains three methods, or those that are asked for,
-on rewards as they are or with everybody's targets normalised: then scale is out of the way, and
-what is left is how each method protects old tasks.
+All numbers of the demo are in `PLAN`. It trains three methods, or the requested ones, either on
+the rewards as they are or with normalised targets for every method. In the latter case the scale
+of rewards no longer matters, and the results show how well each method protects old tasks.
 """
 
 from collections.abc import Callable
@@ -26,19 +26,19 @@ NEXT = "recall train --sequence handle-press-side,window-close --steps-per-task 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the demo trains, and how much."""
+    """What the demo trains, and for how long."""
 
     tasks: tuple[str, ...] = ("point-slide", "point-rich", "point-poor")
     methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall")
     seeds: tuple[int, ...] = (0, 1, 2)
     preset: str = "quick"
-    window: int = 1  # evaluations that success at the end of a stage is the mean of
+    window: int = 1  # evaluations averaged for the success at the end of a stage
     changes: dict[str, Any] = field(default_factory=lambda: {"steps_per_task": 2_500})
-    of_methods: dict[str, dict[str, Any]] = field(default_factory=dict)  # changes of one alone
+    of_methods: dict[str, dict[str, Any]] = field(default_factory=dict)  # changes by method
 
     @property
     def normalised(self) -> bool:
-        """Whether PopArt is on for every method."""
+        """Return True if PopArt is on for every method."""
         return bool(self.changes.get("normalise_targets", False))
 
 
@@ -46,18 +46,21 @@ PLAN = Plan()
 
 
 def with_normalised_targets(plan: Plan) -> Plan:
-    """The same for everybody with PopArt. CLEAR then clones no values: their scale moves."""
+    """Return the plan with PopArt for every method.
+
+    CLEAR then clones no values, because their scale changes.
+    """
     changes = plan.changes | {"normalise_targets": True}
     return replace(plan, changes=changes, of_methods={"clear": {"critic_weight": 0.0}})
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method's mean over seeds."""
+    """The results of one method, as means over seeds."""
 
     method: str
     learnt: tuple[float, ...]  # success in each task at the end of its own stage
-    success: tuple[float, ...]  # the same at the end of all
+    success: tuple[float, ...]  # success in each task at the end of the sequence
     performance: float
     forgetting: float
     transfer: float
@@ -66,7 +69,7 @@ class Row:
 def run_demo(
     folder: Path, plan: Plan = PLAN, callback: Callable[[], Callback] = Callback
 ) -> list[Row]:
-    """Train every method, and single tasks to compare their learning with; a row per method."""
+    """Train every method, and single tasks as a reference; return a row for each method."""
     reference = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, callback)
     areas = reference_areas(reference)
     sequence = ",".join(plan.tasks)
@@ -97,7 +100,7 @@ def _train(
 
 
 def reference_areas(results: Results) -> dict[str, float]:
-    """By task, how well it is learnt from scratch: the mean area under the curves."""
+    """Return how well each task is learnt from scratch, as the mean area under its curves."""
     areas: dict[str, list[float]] = {}
     for curve in metrics.curves(results):
         areas.setdefault(curve.tasks[0], []).append(metrics.area(curve, 0))
@@ -105,7 +108,7 @@ def reference_areas(results: Results) -> dict[str, float]:
 
 
 def row_of(results: Results, areas: dict[str, float], window: int) -> Row:
-    """The metrics of one method."""
+    """Return the row of one method's metrics."""
     curves = metrics.curves(results)
     references = [areas[task] for task in curves[0].tasks]
     learnt = np.mean([metrics.trained_successes(curve, window) for curve in curves], axis=0)
@@ -121,7 +124,7 @@ def row_of(results: Results, areas: dict[str, float], window: int) -> Row:
 
 
 def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
-    """As a person reads it."""
+    """Print the rows as a table."""
     title = f"success just learnt and at the end, mean of {len(plan.seeds)} seeds"
     table = Table(
         title=f"{title}, targets normalised" if plan.normalised else title,
@@ -134,7 +137,7 @@ def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
     for heading in (*tasks, "average\nperformance", "forgetting", "forward\ntransfer"):
         table.add_column(heading, justify="right")
     for row in rows:
-        # Learning all tasks at once has no task just learnt, nothing to forget or to transfer.
+        # For a method that learns all tasks at once, only the success at the end is meaningful.
         together = method_class(row.method)().collects == "all"
         pairs = zip(row.learnt, row.success, strict=True)
         table.add_row(

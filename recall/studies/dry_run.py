@@ -1,4 +1,4 @@
-"""What a study would do, for `--dry-run`: runs, fleets, transitions, memory, time."""
+"""A preview of a study for `--dry-run`: its runs, fleets, transitions, memory and time."""
 
 import datetime
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from recall.studies.study_folder import seconds_of
 
 @dataclass(frozen=True)
 class DryRun:
-    """The fleets of a study in the order in which they would train."""
+    """The fleets of a study, in the order in which they would train."""
 
     study: Study
     folder: Path
@@ -27,13 +27,13 @@ class DryRun:
     fleets: tuple[Fleet, ...]
     expected: tuple[TimeEstimate | None, ...]
     took: Mapping[str, float]
-    """Seconds of the fleets that have trained before."""
+    """Seconds that fleets have already trained, by name."""
 
     @classmethod
     def of(
         cls, study: Study, choices: Choices, folder: Path, place: Place, speeds: Speeds
     ) -> "DryRun":
-        """Plan, and start nothing."""
+        """Plan the study without starting anything."""
         fleets = plan_study(study, choices, folder, place.room)
         return cls(
             study,
@@ -45,19 +45,19 @@ class DryRun:
         )
 
     def state(self, fleet: Fleet) -> str:
-        """Whether it has begun."""
+        """Return the state of a fleet: "finished", "begun" or "new"."""
         folder = self.folder / fleet.name
         if is_finished(folder):
             return "finished"
         return "begun" if (folder / "run.json").exists() else "new"
 
     def left(self) -> list[tuple[Fleet, TimeEstimate | None]]:
-        """The fleets that would train."""
+        """Return the fleets that would train, with their time estimates."""
         pairs = zip(self.fleets, self.expected, strict=True)
         return [(fleet, time) for fleet, time in pairs if self.state(fleet) != "finished"]
 
     def seconds(self) -> float | None:
-        """Until all are done, as many side by side as there are places; None if not known."""
+        """Return the seconds until all fleets finish, with all places in use; None if unknown."""
         times = [time for _, time in self.left()]
         if any(time is None for time in times):
             return None
@@ -67,7 +67,7 @@ class DryRun:
         return max(places)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each fleet, as text."""
+        """Return a row of text for each fleet."""
         return [
             {
                 "fleet": fleet.name,
@@ -83,13 +83,13 @@ class DryRun:
         ]
 
     def _time(self, fleet: Fleet, expected: TimeEstimate | None) -> str:
-        """What is expected of a fleet, or what it took."""
+        """Return the estimated time of a fleet, or the time that it took, as text."""
         if self.state(fleet) == "finished" and fleet.name in self.took:
             return f"took {duration(self.took[fleet.name])}"
         return duration(expected.seconds) if expected else "?"
 
     def summary(self) -> list[str]:
-        """What a person should know besides."""
+        """Return lines that summarise the study."""
         left = [fleet for fleet, _ in self.left()]
         runs = sum(len(fleet.spec.runs) for fleet in left)
         lines = [
@@ -103,11 +103,11 @@ class DryRun:
         return lines + self.notes()
 
     def notes(self) -> list[str]:
-        """What the expected times leave out or stand in for."""
+        """Return notes on what the time estimates leave out or assume."""
         return list(dict.fromkeys(note for time in self.expected if time for note in time.notes))
 
     def plain(self) -> dict[str, Any]:
-        """As data."""
+        """Return the preview as plain data."""
         return {
             "study": self.study.name,
             "question": self.study.question,
@@ -136,5 +136,5 @@ class DryRun:
 
 
 def duration(seconds: float) -> str:
-    """As people say it."""
+    """Return seconds as text in hours, minutes and seconds."""
     return str(datetime.timedelta(seconds=round(seconds)))

@@ -1,4 +1,4 @@
-"""How long a study will take, from what `recall bench` measured on the machine that will run it."""
+"""Time estimates of a study, from `recall bench` results of the machine that will run it."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -12,8 +12,8 @@ from recall.studies.plan import Fleet
 from recall.worlds.registry import horizon_steps
 
 HOW_TO_MEASURE = (
-    "no speeds are known: `recall bench fleet --json > bench-fleet.json` and `recall bench learner "
-    "--json > bench-learner.json` measure them, and --bench takes the files"
+    "no speeds are known: measure them with `recall bench fleet --json > bench-fleet.json` and "
+    "`recall bench learner --json > bench-learner.json`, and give the files with --bench"
 )
 _FOUND = "bench*.json"
 _MODES = 2  # stochastic and deterministic evaluations
@@ -29,14 +29,14 @@ class Speeds:
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """A fleet's seconds, and what they leave out or stand in for."""
+    """The estimated seconds of a fleet, and notes on what they leave out or assume."""
 
     seconds: float
     notes: tuple[str, ...] = ()
 
 
 def read_speeds(files: Sequence[Path], folder: Path) -> Speeds:
-    """What is in `files`, or else in the files called bench*.json in `folder`."""
+    """Read the speeds in `files`, or in bench*.json in `folder` if no files are given."""
     learner: list[dict[str, Any]] = []
     fleet: list[dict[str, Any]] = []
     for path in files or sorted(folder.glob(_FOUND)):
@@ -51,7 +51,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         if not all({"method", "runs"} <= row.keys() for row in rows):
             raise KeyError("method and runs")
     except FileNotFoundError:
-        raise BadValueError(f"there is no file {path} with speeds; {HOW_TO_MEASURE}") from None
+        raise BadValueError(f"the file {path} does not exist; {HOW_TO_MEASURE}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadValueError(
             f"{path} is not what `recall bench learner --json` or `recall bench fleet --json` "
@@ -61,21 +61,24 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
-    """Training and evaluating, where something is known about the speed of either."""
+    """Estimate the time of training and evaluating; return None if no speeds are known."""
     spec, runs = fleet.spec, len(fleet.spec.runs)
     name = spec.method.name
     notes: list[str] = []
     if speeds.fleet:
         row = _nearest(speeds.fleet, name, runs, lambda row: -row["transitions_per_s"], notes)
         rate = row["transitions_per_s"]
-        # At worst a smaller fleet is as slow as the one measured, and a larger one no faster.
+        # Worst case: a smaller fleet takes as long per step as the measured one, and a larger fleet
+        # collects no more transitions per second.
         seconds = fleet.transitions / (rate * min(1.0, runs / row["runs"]))
         seconds += evaluation_steps(spec) / row["workers_alone_per_s"]
     elif speeds.learner:
         row = _nearest(speeds.learner, name, runs, lambda row: row["ms_per_update"], notes)
         per_update = row["ms_per_update"] / 1e3 * max(1.0, runs / row["runs"])
         seconds = updates(spec) * per_update
-        notes.append("updates alone; `recall bench fleet` would tell of collecting and evaluating")
+        notes.append(
+            "time of updates alone; run `recall bench fleet` to include collecting and evaluating"
+        )
     else:
         return None
     return TimeEstimate(seconds, tuple(notes))
@@ -88,18 +91,18 @@ def _nearest(
     slowness: Callable[[dict[str, Any]], float],
     notes: list[str],
 ) -> dict[str, Any]:
-    """The row of the method with the nearest number of runs; of the slowest where it has none."""
+    """Return the method's row with the nearest number of runs; else the slowest method's row."""
     rows = list(rows)
     mine = [row for row in rows if row["method"] == method]
     if not mine:
         stand_in = max(rows, key=slowness)["method"]
         mine = [row for row in rows if row["method"] == stand_in]
-        notes.append(f"{method} was not measured: {stand_in} stands in for it")
+        notes.append(f"{method} was not measured: the speed of {stand_in} is used for it")
     return min(mine, key=lambda row: abs(row["runs"] - runs))
 
 
 def updates(spec: FleetSpec) -> int:
-    """Updates of each run."""
+    """Return the number of updates of each run."""
     schedule, method = spec.settings.schedule, spec.method
     bursts = (spec.steps_per_task - schedule.update_after) // schedule.chunk_steps + 1
     training = spec.tasks * max(0, bursts) * spec.settings.learner.updates_per_burst
@@ -107,7 +110,7 @@ def updates(spec: FleetSpec) -> int:
 
 
 def evaluation_steps(spec: FleetSpec) -> int:
-    """Steps of all runs' evaluations, every task in each."""
+    """Return the number of steps in all evaluations of all runs, each of every task."""
     schedule, world = spec.settings.schedule, spec.settings.world
     evaluations = spec.tasks * -(-spec.steps_per_task // schedule.evaluate_every)
     episodes = _MODES * schedule.evaluation_episodes

@@ -1,4 +1,4 @@
-"""A study as fleets: what is there already, and what is left in parts that fit the device."""
+"""The division of a study into fleets: those already begun, and new ones that fit the device."""
 
 import dataclasses
 import json
@@ -30,20 +30,20 @@ class Fleet:
 
     @property
     def memory_bytes(self) -> int:
-        """On all devices together."""
+        """Return the bytes of memory on all devices together."""
         return len(self.spec.runs) * self.bytes_per_run
 
     @property
     def transitions(self) -> int:
-        """That all its runs collect."""
+        """Return the number of transitions that all runs collect together."""
         return len(self.spec.runs) * self.spec.total_steps
 
 
 def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
-    """Fleets for all runs of the groups: those that `folder` has begun, then new ones.
+    """Return fleets for all runs of the groups: those begun in `folder`, then new ones.
 
-    A fleet that has begun keeps its runs, wherever it is gone on with. What is left is divided
-    into as few fleets as memory allows, and into no fewer than there are places for them.
+    A fleet that has begun keeps its runs, wherever it is resumed. The remaining runs are divided
+    into as few fleets as memory allows, but at least as many as there are places for them.
     """
     begun = dict(_begun(folder))
     taken = {name: set(_keys(spec)) for name, spec in begun.items()}
@@ -76,15 +76,15 @@ def _tasks(spec: FleetSpec) -> str:
 
 
 def split(runs: Sequence[RunSpec], most: int, parts: int, room: Room) -> Iterator[list[RunSpec]]:
-    """`runs` in at least `parts` parts, equal but for one, of at most `most` runs per device.
+    """Split `runs` into at least `parts` parts with at most `most` runs per device.
 
-    With several devices, all parts but the last are a multiple of their number: a fleet trains on
-    as many devices as divide its runs.
+    Parts are equal but for one. With several devices, the sizes of all parts but the last are a
+    multiple of the number of devices, because a fleet uses as many devices as divide its runs.
     """
     most *= room.devices
     if room.runs_per_fleet is not None:
         most = min(most, room.runs_per_fleet)
-    # In units of one run for each device, so that every part has as many for each of them.
+    # A unit is one run for each device, so every part has the same number of runs on each device.
     unit = min(room.devices, most)
     whole = len(runs) - len(runs) % unit
     units = whole // unit
@@ -107,8 +107,8 @@ def _check_begun(folder: Path, needed: int, room: Room) -> None:
     there = room.devices * room.bytes_per_device
     if needed > there and not is_finished(folder):
         raise BadValueError(
-            f"{folder} was begun where there was more memory: it needs {gibibytes(needed)} and "
-            f"there are {gibibytes(there)}. Go on with it there, or give another --out"
+            f"{folder} was begun with more memory: it needs {gibibytes(needed)}, but only "
+            f"{gibibytes(there)} are available. Continue it there, or choose another --out"
         )
 
 
@@ -118,7 +118,7 @@ def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
 
 
 def _keys(spec: FleetSpec) -> list[str]:
-    """What decides each run's results, as text."""
+    """Return a text for each run that determines its results."""
     plain: Any = json.loads(json.dumps(spec.describe()))
     kept = identity(plain)
     common = json.dumps([kept["method"], kept["settings"]], sort_keys=True)

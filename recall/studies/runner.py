@@ -1,4 +1,4 @@
-"""A study from its name to its end: choose, plan, launch, tell."""
+"""Planning and launching of a study, and bringing its fleets home from remote storage."""
 
 import contextlib
 import json
@@ -25,21 +25,21 @@ MakeBoard = Callable[[Sequence[Job], int], Display]
 
 @dataclass(frozen=True)
 class Launch:
-    """A study that was launched, and how far it came."""
+    """A study that was launched, and how far it got."""
 
     folder: Path
     fleets: tuple[Fleet, ...]
     outcome: Outcome
     exit_status: int
-    """0: all fleets are done. 1: some failed. Else what a signal asks for: some are left."""
+    """0: all fleets finished; 1: some failed; otherwise the status for the signal that came."""
 
     @property
     def finished(self) -> list[Fleet]:
-        """The fleets that are done, from this launch and from earlier ones."""
+        """Return the finished fleets, from this launch and from earlier ones."""
         return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
 
     def failed_runs(self) -> dict[str, int]:
-        """Runs of finished fleets that met a number that is not finite, and their steps."""
+        """Return the runs of finished fleets that met a non-finite number, and their steps."""
         failed: dict[str, int] = {}
         for fleet in self.finished:
             outcome = json.loads((self.folder / fleet.name / "outcome.json").read_text())
@@ -47,12 +47,12 @@ class Launch:
         return failed
 
     def results(self) -> list[Results]:
-        """The records of the fleets that are done."""
+        """Return the results of the finished fleets."""
         return [read(self.folder / fleet.name) for fleet in self.finished]
 
 
 def plan_study(study: Study, choices: Choices, folder: Path, room: Room) -> list[Fleet]:
-    """The fleets of a study in `folder`; nothing is started or written."""
+    """Return the fleets of a study in `folder`, without starting or writing anything."""
     groups = groups_of(study, choices)
     check_folder(folder, study, choices)
     return plan(groups, folder, room)
@@ -68,10 +68,10 @@ def run_study(
     retries: int = 2,
     storage: str | None = None,
 ) -> Launch:
-    """Train what is left of a study; the same call again goes on until all is done."""
+    """Train the unfinished fleets of a study; repeat the call until all fleets are finished."""
     if retries < 0:
         raise BadValueError(f"retries {retries} must be 0 or more")
-    plan_study(study, choices, folder, room)  # what cannot be run is refused before it begins
+    plan_study(study, choices, folder, room)  # raises an error before anything starts
     with contextlib.ExitStack() as held:
         held.enter_context(hold(folder, LOCK))
         if storage is not None:
@@ -95,7 +95,7 @@ def _train(
     retries: int,
     storage: str | None,
 ) -> tuple[Outcome, int]:
-    """What became of the fleets that are not done, and the status that a signal asks for, or 0."""
+    """Train the unfinished fleets; return their outcome and the exit status of a signal, or 0."""
     left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
     if not left:
         return Outcome(), 0
@@ -120,19 +120,20 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
 
 
 def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
-    """Make sure that `storage` keeps this study, and bring home what it has of it."""
+    """Check that `storage` holds this study, and fetch what it has."""
     files, root = filesystem(storage)
     path = f"{root}/study.json"
     if files.exists(path):
         check_same_study(storage, json.loads(files.cat_file(path)), study, choices)
-    if not (folder / "study.json").exists():  # what is fetched is this study's
+    # The folder must be marked as this study's before fleets are fetched into it.
+    if not (folder / "study.json").exists():
         write_study(folder, study, choices, [])
     files.pipe_file(path, (folder / "study.json").read_bytes())
     _fetch(storage, folder)
 
 
 def _fetch(storage: str, folder: Path) -> None:
-    """Bring home the fleets that are done under `storage`, and of the others what they are."""
+    """Fetch the finished fleets under `storage`, and only run.json of the others."""
     files, root = filesystem(storage)
     for entry in files.ls(root, detail=True):
         name = Path(entry["name"]).name

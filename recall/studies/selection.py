@@ -1,4 +1,4 @@
-"""What is to be run of a study: narrowed, shrunk, every setting complete, and nothing started."""
+"""The selection of a study's runs: the user's choices applied, with all settings complete."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -13,39 +13,39 @@ from recall.settings import ScheduleSettings, Settings
 from recall.studies.study import Study, Variant
 from recall.worlds.sequences import parse_sequence
 
-# Lengths of time, counted in steps of a task: what `--scale` shrinks.
+# The settings that `--scale` scales: durations in steps of a task.
 _LENGTHS = ("steps_per_task", "evaluate_every", "record_every", "random_steps", "update_after")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user chose of a study."""
+    """The user's choices for a study."""
 
     scale: float = 1.0
-    """Shrinks the steps per task, the evaluation spacing and the exploration, all together."""
+    """Factor for the steps per task, the evaluation interval and the exploration together."""
     seeds: int | None = None
-    """How many, from 0 on; the study's own number where none is given."""
+    """Number of seeds, starting at 0; None: the study's own number."""
     tasks: tuple[str, ...] = ()
-    """Only the sequences that are made of these tasks."""
+    """Run only the sequences that are made of these tasks; all if empty."""
     sequences: tuple[str, ...] = ()
-    """Only these sequences; others than the study's own may be asked the same question."""
+    """Run only these sequences, of the study or others; all of the study's if empty."""
     methods: tuple[str, ...] = ()
-    """Only these of the study's variants, or other methods beside them, by name."""
+    """Run only these variants of the study, or other methods by name; all variants if empty."""
     preset: str = "default"
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Settings over the preset, under what the study itself decides."""
+    """Settings that override the preset; the study's own settings override these."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that may train as one fleet: one variant, sequences of one length."""
+    """Runs that may train as one fleet: one variant on sequences of one length."""
 
     variant: Variant
     spec: FleetSpec
 
 
 def groups_of(study: Study, choices: Choices) -> list[Group]:
-    """Every chosen run of the study, as one fleet for each variant and length of sequence."""
+    """Return the chosen runs of a study, one group for each variant and length of sequence."""
     seeds = range(study.seeds if choices.seeds is None else choices.seeds)
     if not seeds:
         raise BadValueError(f"seeds {choices.seeds}: at least one is needed")
@@ -79,7 +79,7 @@ def _sequences(study: Study, choices: Choices) -> tuple[str, ...]:
 
 
 def _variants(study: Study, names: Sequence[str]) -> tuple[Variant, ...]:
-    """The named variants. A method's name stands for all variants of it, or for itself."""
+    """Return the named variants. A method's name selects all its variants, or the plain method."""
     if not names:
         return study.variants
     found: dict[str, Variant] = {}
@@ -95,7 +95,7 @@ def _variants(study: Study, names: Sequence[str]) -> tuple[Variant, ...]:
 
 
 def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Method, Settings]:
-    """Everything that decides a variant's runs, at the chosen scale."""
+    """Return the method and settings of a variant's runs, at the chosen scale."""
     method, settings = choose(
         variant.method,
         Settings(),
@@ -118,15 +118,16 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
 
 
 def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
-    """A schedule with all its lengths times `scale`, in whole chunks."""
+    """Return a schedule with all durations multiplied by `scale`, in whole chunks."""
     if not scale > 0:
-        raise BadValueError(f"scale {scale:g} must be more than 0; 1 is the whole study")
+        raise BadValueError(f"scale {scale:g} must be more than 0; 1 is the full study")
     chunk = schedule.chunk_steps
     steps = scale * schedule.steps_per_task
     if steps < chunk:
         raise BadValueError(
             f"scale {scale:g} leaves {steps:g} of {schedule.steps_per_task:,} steps per task, "
-            f"less than one chunk of {chunk}; the smallest is {chunk / schedule.steps_per_task:g}"
+            f"less than one chunk of {chunk}; the smallest scale is "
+            f"{chunk / schedule.steps_per_task:g}"
         )
     if scale == 1:
         return schedule
@@ -137,5 +138,5 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
 
 
 def _shrunk(length: int, scale: float, whole: int) -> int:
-    """Times `scale`, in multiples of `whole`, at least one."""
+    """Return `length` times `scale`, rounded to a multiple of `whole`, which is the minimum."""
     return max(1, round(scale * length / whole)) * whole

@@ -1,4 +1,4 @@
-"""What a fleet asks of a device: bytes for each run, from the shapes of what it holds there."""
+"""Device memory of a fleet: bytes for each run, from the shapes of the arrays that it holds."""
 
 import math
 
@@ -10,18 +10,19 @@ from recall.errors import BadValueError
 from recall.learn.agent import Agent
 
 _FLOAT_BYTES = 4
-# The state itself, the one that an update writes beside it, and gradients.
+# The state itself, the new state that an update writes, and gradients.
 _STATES = 3
-# At the end of a task its rows, and these with the stored policy, stand beside D_old for a moment.
+# At the end of a task, two copies of its rows exist briefly beside D_old: the plain rows, and the
+# rows with the stored policy.
 _COPIES = 2
-# Passes through actor, two critics and two targets, forwards and backwards.
+# Forward and backward passes through the actor, two critics and two targets.
 _PASSES = 16
-# Allocators round up and leave gaps.
+# Allowance for allocators, which round up and leave gaps.
 _SPARE = 1.1
 
 
 def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
-    """D_new and D_old of one run, and what copying the one into the other takes."""
+    """Return the bytes of D_new and D_old of one run, and of copying one into the other."""
     columns, schedule = agent.columns, spec.settings.schedule
     capacity = min(schedule.replay_capacity, spec.steps_per_task)
     wanted = spec.method.memory_per_task
@@ -33,7 +34,7 @@ def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
 
 
 def learner_bytes(agent: Agent) -> int:
-    """Networks, optimisers, the method's own state, and what an update computes with."""
+    """Return the bytes of networks, optimisers, the method's state and an update's work arrays."""
     state = jax.eval_shape(agent.init, jax.ShapeDtypeStruct((), jnp.int32))
     numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state))
     method, hidden = agent.method, agent.settings.network.hidden
@@ -42,13 +43,13 @@ def learner_bytes(agent: Agent) -> int:
 
 
 def run_bytes(spec: FleetSpec) -> int:
-    """Device memory for each run of the fleet."""
+    """Return the bytes of device memory for each run of the fleet."""
     agent, _ = agent_of(spec)
     return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent)))
 
 
 def gibibytes(size: float) -> str:
-    """As people say it."""
+    """Return a number of bytes as text with a unit from B to TiB."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024 or unit == "TiB":
             break
@@ -57,9 +58,10 @@ def gibibytes(size: float) -> str:
 
 
 def check_fits(what: str, needed: int, there: int) -> None:
-    """Refuse what no splitting into fleets could make fit."""
+    """Raise an error if a single run does not fit, however the study is split into fleets."""
     if needed > there:
         raise BadValueError(
-            f"one run of {what} needs {gibibytes(needed)} of device memory and there are "
-            f"{gibibytes(there)}; a smaller --scale, fewer tasks or a memory_per_task need less"
+            f"one run of {what} needs {gibibytes(needed)} of device memory, but only "
+            f"{gibibytes(there)} are available; use a smaller --scale, fewer tasks or a "
+            "memory_per_task"
         )

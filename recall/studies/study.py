@@ -1,54 +1,54 @@
-"""What a study is: a question, the runs that answer it, and the tables and figures that show it.
+"""The definition of a study: a question, the runs that answer it, and its tables and figures.
 
-A study is data. Nothing here trains, and nothing else knows what a particular study compares.
+A study is data. Nothing here trains, and no other code knows what a particular study compares.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# The paper's: every experiment with five seeds.
+# As in the paper, where every experiment has five seeds.
 SEEDS = 5
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One side of a comparison: a method, and what is different about it here."""
+    """One side of a comparison: a method, and the settings that differ in this study."""
 
     method: str
     name: str = ""
-    """In folders and tables; the method's own name where none is given."""
+    """Name in folders and tables; the method's own name if empty."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Settings, of the method or any others, by name."""
+    """Changed settings by name, of the method or any others."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Settings that are a part of the steps per task, so that they shrink with them."""
+    """Settings that are given as a fraction of the steps per task, so that they scale with it."""
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Return the name of the variant, or of its method if it has none."""
         return self.name or self.method
 
 
 @dataclass(frozen=True)
 class Study:
-    """Every variant on every sequence with every seed."""
+    """A study: every variant on every sequence with every seed."""
 
     name: str
     question: str
     variants: tuple[Variant, ...]
     sequences: tuple[str, ...]
-    """By name or as tasks joined by commas; of several lengths if need be."""
+    """Names of sequences, or tasks joined by commas. Lengths may differ."""
     tables: tuple[str, ...] = ()
-    """Of `recall report`: how the names of the tables that give the answer begin."""
+    """Prefixes of the names of the `recall report` tables that give the answer."""
     figures: tuple[str, ...] = ()
-    """Of `recall report`: the kinds of figures that show it."""
+    """Kinds of `recall report` figures that show the answer."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that all variants share."""
     seeds: int = SEEDS
     transfer: bool = True
-    """Whether the answer has forward transfer in it, which needs the study `reference` too."""
+    """Whether the answer includes forward transfer, which also needs the study `reference`."""
 
 
 def methods(*names: str) -> tuple[Variant, ...]:
-    """Methods as they are."""
+    """Return variants of the named methods without changes."""
     return tuple(Variant(name) for name in names)

@@ -1,10 +1,11 @@
-"""A study's folder: a fleet in each folder below it, and study.json, which says what they are for.
+"""A study's folder, which holds a folder for each fleet and study.json, which describes them.
 
     study.json    the question, the choices, the variants, the fleets and how they ended
     NAME/         a fleet (docs/running.md)
-    logs/         what the fleets' processes printed
+    logs/         the output of the fleets' processes
 
-The fleets themselves say what has been trained; study.json is written from them at every launch.
+The fleets' folders are the record of what has been trained; study.json is written from them at
+every launch.
 """
 
 import dataclasses
@@ -23,12 +24,12 @@ from recall.studies.study import Study
 
 SCHEMA = 1
 LOCK = "study.lock"
-# Which runs are wanted may change from launch to launch; what a run is may not.
+# The selection of runs may change from launch to launch; the settings of a run may not.
 _NARROWING = ("seeds", "tasks", "sequences", "methods")
 
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
-    """Refuse a folder that holds anything but this study with these settings."""
+    """Raise an error if a folder holds anything but this study with these settings."""
     if not (folder / "study.json").exists():
         ours = {LOCK, "study.tmp"}
         if any(path.name not in ours and path.suffix != ".json" for path in folder.glob("*")):
@@ -42,7 +43,7 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
 def check_same_study(
     where: Path | str, held: dict[str, Any], study: Study, choices: Choices
 ) -> None:
-    """Refuse a place whose study.json is `held`, if that is another study or has other settings."""
+    """Raise an error if `held`, the study.json at `where`, differs in study or settings."""
     option = "--out" if isinstance(where, Path) else "--storage"
     wanted = _identity(study, choices)
     for name, value in _identity_of(held).items():
@@ -54,7 +55,7 @@ def check_same_study(
 
 
 def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
-    """What is there and what is not, in the fewest words."""
+    """Return a short text that says what is there and what was expected."""
     if name == "study":
         return f"the study {held} and not {wanted}"
     if name == "changes":
@@ -64,7 +65,7 @@ def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
 
 
 def read_study(folder: Path) -> dict[str, Any]:
-    """study.json."""
+    """Read study.json of a folder."""
     path = folder / "study.json"
     try:
         content = json.loads(path.read_text())
@@ -80,7 +81,7 @@ def read_study(folder: Path) -> dict[str, Any]:
 
 
 def seconds_of(folder: Path) -> dict[str, float]:
-    """By fleet, how long it has trained so far."""
+    """Return the seconds that each fleet has trained so far, by name."""
     if not (folder / "study.json").exists():
         return {}
     return {fleet["name"]: fleet["seconds"] for fleet in read_study(folder)["fleets"]}
@@ -105,7 +106,7 @@ def write_study(
     fleets: Sequence[Fleet],
     outcome: Outcome | None = None,
 ) -> None:
-    """What was chosen, and of every fleet how it stands; times of before are kept and added to."""
+    """Write study.json: the choices and the state of every fleet; training times are added up."""
     known = read_study(folder)["fleets"] if (folder / "study.json").exists() else []
     before = {fleet["name"]: fleet for fleet in known}
     now = {fleet.name: _about(fleet, folder, before.get(fleet.name), outcome) for fleet in fleets}
@@ -122,7 +123,7 @@ def write_study(
             "needs": ["reference"] if study.transfer else [],
             "choices": dataclasses.asdict(choices),
             "variants": [{"name": title, **_plain(variant)} for title, variant in variants.items()],
-            # A fleet that was not asked for this time is still there.
+            # Fleets that were not selected this time are kept.
             "fleets": list((before | now).values()),
         },
     )
@@ -154,6 +155,6 @@ def _about(
         "memory_bytes": fleet.memory_bytes,
         "finished": is_finished(folder / fleet.name),
         "failure": failure,
-        "seconds": seconds,  # of wall time, from the start of training on
+        "seconds": seconds,  # wall time from the start of training
         "attempts": attempts,
     }

@@ -1,1 +1,1 @@
-"""The loop that trains a fleet, its evaluations, checkpoints and records."""
+"""The training loop of a fleet, with its evaluations, checkpoints and records."""

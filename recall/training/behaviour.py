@@ -1,4 +1,4 @@
-"""What the next chunk acts from: policies, on their way from the device to the workers."""
+"""The policies that collect the next chunk, and their transfer from the device to the workers."""
 
 import jax
 import numpy as np
@@ -11,7 +11,8 @@ from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument
 from recall.training.progress import Progress
 
-Policies = dict[int, jax.Array | None]  # by task: flat policies [run, size]; None acts uniformly
+# Flat policies [run, size] by task; None stands for uniformly random actions.
+Policies = dict[int, jax.Array | None]
 
 
 class Behaviour:
@@ -24,9 +25,9 @@ class Behaviour:
         self._best_return = spec.method.best_return
 
     def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
-        """Those of `state` for the next chunk, or for the one that starts `ahead` steps later.
+        """Return the policies of `state` for the chunk that starts `ahead` steps from now.
 
-        Their way to the host starts here.
+        With `ahead=0` that is the next chunk. The copy to the host is started, not waited for.
         """
         stage, steps = progress.stage, progress.steps + ahead
         explores = stage == 0 or not self._best_return
@@ -45,7 +46,7 @@ class Behaviour:
         return policies
 
     def requests(self, policies: Policies, progress: Progress) -> list[ChunkRequest]:
-        """The next chunk with these policies, which are waited for."""
+        """Return the requests for the next chunk; wait until its policies are on the host."""
         total = self._task_schedule.steps_at(progress.stage, progress.steps)
         return [
             ChunkRequest(
@@ -58,6 +59,6 @@ class Behaviour:
 
 
 def are_ready(policies: Policies) -> bool:
-    """Whether nobody would wait for them."""
+    """Return True if every policy has already arrived on the host."""
     computed = [flat for flat in policies.values() if flat is not None]
     return all(flat.is_ready() for flat in computed)  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""Checkpoints: everything that decides a fleet's future, written whole or not at all.
+"""Checkpoints: the complete state that a fleet resumes from, written atomically.
 
-The learner's state goes through orbax, into a new folder that is renamed when it is whole; the
-last two are kept. Transitions are in a log beside them (recall.replay.log); a checkpoint says
-how much of the log it stands for. No pickle is read back.
+Orbax writes the learner's state to a new folder, which is renamed once it is complete. The last
+two checkpoints are kept. Transitions are stored in a log beside them (recall.replay.log); each
+checkpoint records how much of the log belongs to it. Reading a checkpoint never unpickles data.
 """
 
 import json
@@ -24,16 +24,16 @@ Array = np.ndarray
 Metadata = dict[str, Any]
 _LONGEST_REASON = 200
 
-# Orbax tells of every step, and of errors that it raises as well.
+# Orbax logs every step, and also logs the errors that it raises.
 logging.getLogger("absl").setLevel(logging.CRITICAL)
 
 
 class NotWrittenError(RecallError):
-    """A checkpoint could not be written; the one before is intact."""
+    """A checkpoint could not be written; the previous one is intact."""
 
 
 class NoCheckpointError(RecallError):
-    """There are checkpoints, and none of them can be read."""
+    """Checkpoints exist, but none of them can be read."""
 
 
 class Checkpoints:
@@ -51,7 +51,7 @@ class Checkpoints:
         )
 
     def save(self, arrays: Any, metadata: Metadata) -> None:
-        """Save a pytree of arrays and some plain data."""
+        """Write a checkpoint of a pytree of arrays and its metadata, which is plain data."""
         arrays = jax.tree.map(_storable, arrays)
         metadata = metadata | {"digest": _digest(arrays, metadata)}
         number = 1 + max(self._manager.all_steps(), default=0)
@@ -63,16 +63,17 @@ class Checkpoints:
                 ),
                 force=True,
             )
-        except Exception as error:  # orbax wraps what went wrong in errors of many kinds
+        except Exception as error:  # orbax wraps the cause in errors of many types
             raise NotWrittenError(f"a checkpoint was not written: {_reason(error)}") from error
 
     def restore(
         self, like: Any, check: Callable[[Metadata], None]
     ) -> tuple[Any, Metadata, list[str]] | None:
-        """The newest checkpoint that is whole: arrays shaped as `like`, metadata, complaints.
+        """Return the newest intact checkpoint: arrays shaped as `like`, metadata and complaints.
 
-        None where none was ever written. `check` may raise if what the metadata speak of is not
-        there. What cannot be read is removed, so that it does not push out what can.
+        Returns None if no checkpoint was ever written. `check` may raise if data that the metadata
+        refer to are missing. Newer checkpoints that cannot be used are deleted, so that they do
+        not displace usable ones.
         """
         complaints: list[str] = []
         numbers = sorted(self._manager.all_steps(), reverse=True)
@@ -80,7 +81,7 @@ class Checkpoints:
             try:
                 arrays, metadata = self._read(number, like)
                 check(metadata)
-            except Exception as error:  # whatever a damaged file makes orbax raise
+            except Exception as error:  # a damaged file can make orbax raise anything
                 complaints.append(f"checkpoint {number} cannot be used ({_reason(error)})")
                 continue
             for damaged in numbers[: numbers.index(number)]:
@@ -102,7 +103,7 @@ class Checkpoints:
         )
         metadata = dict(found.metadata)
         if _digest(found.arrays, metadata) != metadata["digest"]:
-            raise ValueError("its numbers are not those that were saved")
+            raise ValueError("its checksum does not match its content")
         leaves, structure = jax.tree.flatten(found.arrays)
         whole = [
             leaf if wanted.size else np.zeros(wanted.shape, wanted.dtype)
@@ -111,18 +112,21 @@ class Checkpoints:
         return jax.tree.unflatten(structure, whole), metadata
 
     def close(self) -> None:
-        """Finish with orbax."""
+        """Close orbax's checkpoint manager."""
         self._manager.close()
 
 
 def _storable(leaf: Any) -> Array:
-    """Orbax stores no empty array (the trunk of networks that share nothing): a 0 stands for it."""
+    """Return the leaf as an array, with a single 0 in place of an empty array.
+
+    Orbax cannot store empty arrays, such as the trunk of networks that share nothing.
+    """
     array = np.asarray(leaf)
     return array if array.size else np.zeros(1, array.dtype)
 
 
 def _digest(arrays: Any, metadata: Metadata) -> int:
-    """A checksum over all leaves in order, and over the metadata."""
+    """Return a checksum over the metadata and all leaves in order."""
     told = {name: fact for name, fact in metadata.items() if name != "digest"}
     value = zlib.crc32(json.dumps(told, sort_keys=True).encode())
     for leaf in jax.tree.leaves(arrays):
@@ -131,7 +135,7 @@ def _digest(arrays: Any, metadata: Metadata) -> int:
 
 
 def _hush_stragglers() -> None:
-    """Let no thread of orbax print that it came too late to report a failure reported already."""
+    """Silence orbax threads that report a known failure after their event loop has closed."""
     if getattr(sys.unraisablehook, "hushes_orbax", False):
         return
     before = sys.unraisablehook
@@ -145,7 +149,7 @@ def _hush_stragglers() -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What the system said, where orbax tells its code; else the start of the message."""
+    """Return the system's error text if orbax gives the error code, else the message's start."""
     code = re.search(r"os_error_code='(\d+)'", str(error))
     if code is not None:
         return os.strerror(int(code[1]))

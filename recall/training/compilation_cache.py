@@ -1,16 +1,16 @@
-"""The accelerator, and what makes a resumed process compute the same bits on it."""
+"""Compilation cache that lets a resumed process compute the same bits on an accelerator."""
 
 from pathlib import Path
 
 
 def keep_programs(folder: Path) -> None:
-    """On an accelerator, keep compiled programs with the fleet.
+    """Store compiled programs in the fleet's folder, if JAX runs on an accelerator.
 
-    Compiling for a GPU times several kernels and takes the fastest, so the same code compiled
-    twice may round differently. A resumed process must run the very programs of before: they are
-    stored in the fleet's folder when they are first compiled, before anything runs them. Programs
-    that this process compiled for another fleet are dropped, or they would not be stored here.
-    Compiling for a CPU always gives the same program.
+    Compiling for a GPU times several kernels and picks the fastest, so compiling the same code
+    twice may give different rounding. A resumed process must therefore run the same programs as
+    before: they are stored in the fleet's folder when they are first compiled, before anything
+    runs them. Programs that this process compiled for another fleet are dropped; otherwise they
+    would not be stored here. Compiling for a CPU always gives the same program.
     """
     import jax
     from jax.experimental.compilation_cache import compilation_cache

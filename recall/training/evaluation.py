@@ -1,4 +1,4 @@
-"""Evaluation: how every task's head does on its task, and which old head suits a new task."""
+"""Evaluation of every task's head on its task, and scoring of old heads on a new task."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -22,9 +22,10 @@ def evaluate(
     positions: Sequence[int] | None = None,
     tasks: Collection[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Records of one evaluation: every task of every run, stochastic and deterministic.
+    """Evaluate every task of every run, stochastically and deterministically; yield the records.
 
-    Of the tasks at `positions`, or only of `tasks` among them.
+    `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
+    to the tasks with these names.
     """
     for position in range(len(runs[0].tasks)) if positions is None else positions:
         chosen = [
@@ -56,13 +57,13 @@ def evaluate(
 def streams(
     seed: int, domain: int, position: int, step: int, mode: str, episodes: int
 ) -> list[tuple[int, ...]]:
-    """The random streams of one task's episodes in one evaluation."""
+    """Return the random streams of one task's episodes in one evaluation."""
     kind = ("stochastic", "deterministic").index(mode)
     return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
 
 
 def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
-    """Means over episodes."""
+    """Return the mean success, last success and return over episodes."""
     return {
         "success": float(np.mean([result.success for result in results])),
         "last_success": float(np.mean([result.last_success for result in results])),
@@ -73,7 +74,7 @@ def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
 def score_heads(
     pool: Pool, runs: Sequence[Any], policies_of: PoliciesOf, position: int, episodes: int
 ) -> Array:
-    """[run, old head] the mean return of every old head on the task at `position`."""
+    """Return the mean return of every old head on the task at `position`, [run, old head]."""
     scores = np.zeros((len(runs), position))
     for head in range(position):
         played = [
@@ -88,5 +89,5 @@ def score_heads(
 
 
 def best_heads(scores: Array) -> Array:
-    """[run] the head that earns most of scores [run, head]; one that has no score does not."""
+    """Return each run's head with the highest score, [run], from scores [run, head]; ignore NaN."""
     return np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)

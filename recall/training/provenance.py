@@ -1,4 +1,4 @@
-"""Where and with what a fleet ran: versions, machine, state of the source. For run.json."""
+"""Provenance of a fleet for run.json: versions, machine and state of the source code."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ _PACKAGES = {
 
 
 def surroundings() -> dict[str, Any]:
-    """Everything about this process that is no setting."""
+    """Return everything about this process that is not a setting."""
     return {
         "versions": versions(),
         "machine": machine(),
@@ -32,7 +32,7 @@ def surroundings() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that decide numbers."""
+    """Return the versions of Python and of the packages that affect numerical results."""
     found = {"python": platform.python_version()}
     for name, distribution in _PACKAGES.items():
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Processor, cores, memory in bytes, accelerators."""
+    """Return the machine's processor, cores, memory in bytes and accelerators."""
     import jax
 
     devices = jax.devices()
@@ -65,11 +65,11 @@ def _processor() -> str:
 
 
 def git_state(checkout: Path) -> dict[str, Any] | None:
-    """Commit, and whether files differ from it, where the package runs from a git checkout."""
+    """Return the commit and whether files differ from it, or None outside a git checkout."""
     try:
         top = _git(checkout, "rev-parse", "--show-toplevel")
         if Path(top) != checkout.resolve():
-            return None  # installed into an environment that happens to lie in some checkout
+            return None  # installed in an environment that lies inside an unrelated checkout
         changed = _git(checkout, "status", "--porcelain")
         return {"commit": _git(checkout, "rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.SubprocessError):

@@ -1,6 +1,6 @@
-"""What a fleet tells: records for the store, and the same for those who watch.
+"""Recording of a fleet: every record goes to the store and to the callbacks.
 
-A run that failed goes on in lockstep and is not told of any more.
+A failed run keeps stepping with its fleet, but nothing more is recorded for it.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 class Recorder:
-    """Writes down and shows how the runs of a fleet do."""
+    """Writes a fleet's records to the store and passes them on to the callback."""
 
     def __init__(self, spec: FleetSpec, store: Store, callback: Callback):
         self._names = [run.name for run in spec.runs]
@@ -33,7 +33,7 @@ class Recorder:
         self._store, self._callback = store, callback
 
     def evaluation(self, progress: Progress, step: int, records: Sequence[dict[str, Any]]) -> None:
-        """Every task was evaluated."""
+        """Record an evaluation of every task."""
         alive = [record for record in records if self._names[record["run"]] not in progress.failed]
         self._store.append("evaluations", alive)
         self._callback.on_evaluation(step, alive)
@@ -41,7 +41,7 @@ class Recorder:
     def training(
         self, progress: Progress, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
     ) -> None:
-        """What updates gave, or what was measured of networks, and the episodes that ended."""
+        """Record the metrics of updates or of the networks, and the episodes that ended."""
         alive = [run for run, name in enumerate(self._names) if name not in progress.failed]
         values = jax.tree.map(np.asarray, metrics)
         records = training_records(step, alive, episodes, values)
@@ -52,7 +52,7 @@ class Recorder:
     def _check_health(
         self, progress: Progress, step: int, records: Sequence[dict[str, Any]]
     ) -> None:
-        """Report what these training records show to be wrong, each problem once."""
+        """Report the problems that these training records show, each problem once."""
         learnt = self._task_schedule.learnt(progress.stage)
         for record in records:
             run = record["run"]
@@ -64,17 +64,17 @@ class Recorder:
     def check_rows(
         self, progress: Progress, step: int, rows: Array, positions: Sequence[int]
     ) -> None:
-        """Tell of runs whose task gave no number in a chunk, rows [run, part, step, columns]."""
+        """Report runs whose chunk, rows [run, part, step, columns], has non-finite numbers."""
         for part, position in enumerate(positions):
             finite = np.isfinite(rows[:, part]).all(axis=2)  # [run, step]
             for run in np.flatnonzero(~finite.all(axis=1)):
                 task = self._tasks[run][position]
                 first = step + int(np.argmin(finite[run])) + 1
-                reason = f"{task} gave a number that is not finite"
+                reason = f"{task} returned a non-finite number"
                 self._fail(progress, self._names[run], first, reason)
 
     def check_losses(self, progress: Progress, step: int, state: LearnerState) -> None:
-        """Tell of runs whose losses became no numbers; raise where no run is left."""
+        """Report runs whose losses became non-finite; raise an error if no run is left."""
         for name, update in fleet.failures(state, self._names).items():
             self._fail(progress, name, step, f"a loss was not finite in update {update}")
         if len(progress.failed) == len(self._names):

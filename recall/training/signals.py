@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: save and leave within seconds; the second one leaves at once."""
+"""Handling of Ctrl-C and SIGTERM: the first saves and exits, the second exits at once."""
 
 import contextlib
 import os
@@ -11,21 +11,21 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """Which signal came, if one did."""
+    """The signal that was received, if any."""
 
     signal_number: int | None = None
 
     @property
     def exit_status(self) -> int:
-        """What a shell expects of a process that a signal ended."""
+        """Return the exit status that shells expect of a process ended by a signal."""
         return 128 + (self.signal_number or signal.SIGINT)
 
 
 @contextlib.contextmanager
 def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Iterator[Stop]:
-    """Within, the first signal calls `on_first`; the next calls `on_second` and ends the process.
+    """Within this context the first signal calls `on_first`, the next `on_second` and exits.
 
-    Signals reach the main thread alone; in any other nothing is changed.
+    Python delivers signals to the main thread only; in any other thread nothing is changed.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():

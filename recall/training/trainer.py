@@ -1,14 +1,13 @@
-"""Training a fleet: the one place that sees worlds, replay, learner, evaluation and results.
+"""The trainer of a fleet, which connects worlds, replay, learner, evaluation and results.
 
-A fleet moves chunk by chunk, all runs in lockstep:
+A fleet advances chunk by chunk, with all runs in lockstep:
 
-    wait for the chunk that workers roll -> append it to replay -> burst of updates
-    (meanwhile, with overlap, the workers roll the next chunk with the policies of before)
+    wait for the chunk that the workers collect -> append it to replay -> burst of updates
+    (with overlap, the workers meanwhile collect the next chunk with the previous policies)
 
-What a chunk holds is the task schedule's affair (recall.collect.task_schedule): a chunk of the
-current task, or of others too. Between two chunks everything that decides the future is in
-`LearnerState`, the transition log, the simulators' states and `Progress`: that is what a checkpoint
-holds.
+The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
+task, or others too. Between two chunks, the complete state of training is in `LearnerState`, the
+transition log, the simulators' states and `Progress`. A checkpoint holds all of them.
 """
 
 import dataclasses
@@ -44,8 +43,8 @@ from recall.training.recorder import Recorder
 Array = np.ndarray
 
 
-class Interrupted(RecallError):  # noqa: N818  (it is no error to stop)
-    """Asked to stop; all is saved."""
+class Interrupted(RecallError):  # noqa: N818  (stopping is not an error)
+    """Training was asked to stop; everything is saved."""
 
 
 class Trainer:
@@ -59,7 +58,7 @@ class Trainer:
         callback: Callback,
         should_stop: Callable[[], bool] = never,
     ):
-        """`should_stop` is asked between chunks and while episodes are played."""
+        """Build the fleet; `should_stop` is called between chunks and while episodes are played."""
         self.spec, self.folder, self.store, self.callback = spec, folder, store, callback
         self.schedule, self.task_schedule = spec.settings.schedule, spec.task_schedule
         self.names = [run.name for run in spec.runs]
@@ -90,18 +89,18 @@ class Trainer:
         )
         self.chunks = Chunks(self.pool)
         self.behaviour = Behaviour(spec, self.agent)
-        self._early: Policies | None = None  # of the chunk after the one that is ordered
+        self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
-        self._stage_saved = 0  # that the newest checkpoint stands in
+        self._stage_saved = 0  # stage of the newest checkpoint
 
     @property
     def total_steps(self) -> int:
-        """Steps of each run since its start."""
+        """Return the number of steps of each run since its start."""
         return self.task_schedule.steps_at(self.progress.stage, self.progress.steps)
 
     @property
     def task(self) -> int:
-        """The position whose transitions are the learner's new ones."""
+        """Return the position of the task whose transitions are the learner's new data."""
         return self.task_schedule.current(self.progress.stage)
 
     def view(self) -> ReplayView:
@@ -109,7 +108,7 @@ class Trainer:
         return self.history.view(self.progress.stage, self.total_steps)
 
     def policies(self, position: int) -> Array:
-        """Flat policies [run, size] of the task at `position`, as they are evaluated."""
+        """Return the flat policies [run, size] that are evaluated on the task at `position`."""
         return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
 
     # The loop.
@@ -128,7 +127,7 @@ class Trainer:
         self.history.clear()
 
     def start_stage(self) -> None:
-        """Choose the best old head where the method asks for it; build the environments."""
+        """Choose the best old head if the method asks for it, and build the environments."""
         stage, task = self.progress.stage, self.task
         best = np.full(len(self.names), -1)
         if stage and self.spec.method.best_return:
@@ -145,7 +144,7 @@ class Trainer:
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
-        # A fleet that was stopped in the middle of an evaluation resumes with that evaluation.
+        # A fleet that was stopped during an evaluation resumes with that evaluation.
         while True:
             at_end = self.progress.steps == self.task_schedule.steps_per_stage
             if at_end:
@@ -153,8 +152,8 @@ class Trainer:
             if self._evaluation_is_due():
                 self._evaluate()
             if jax.default_backend() == "cpu":
-                # Where a burst may take seconds, none stands in a queue behind it: a signal has
-                # one to wait for, not two. An accelerator must not be kept waiting for its next.
+                # On a CPU a burst may take seconds. No second one is queued behind it, so that a
+                # signal waits for one burst at most. An accelerator needs its next burst queued.
                 jax.block_until_ready(self.state)
             self._save_if_due()
             if at_end:
@@ -163,11 +162,12 @@ class Trainer:
             self.callback.on_steps(self.total_steps)
 
     def advance(self) -> None:
-        """One chunk: take it, order the next, learn from it.
+        """Take one chunk, order the next one and learn from the one taken.
 
-        With overlap the next chunk acts from the policies of before this one's burst. Whether it
-        is ordered before that burst starts or behind changes nothing but who waits: workers that
-        are slower than the learner get it at once, and a slower learner gets its burst at once.
+        With overlap, the next chunk is collected with the policies from before this chunk's burst.
+        Ordering it before or after that burst starts gives the same results and only decides who
+        waits: if the workers are slower than the learner, they get the order at once; if the
+        learner is slower, it gets its burst at once.
         """
         if not self.chunks.ordered:
             self._order(self._policies())
@@ -195,7 +195,7 @@ class Trainer:
         self.chunks.order(self.behaviour.requests(policies, self.progress))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
-        """Add the chunk that follows the first `before` steps to replay, and count its episodes."""
+        """Add the chunk after the first `before` steps to replay, and note its ended episodes."""
         stage = self.progress.stage
         self.recorder.check_rows(
             self.progress, before, rows, self.task_schedule.chunk(stage, before)
@@ -208,7 +208,7 @@ class Trainer:
         ]
 
     def learn(self) -> Any:
-        """One burst of updates; returns its metrics, not waited for."""
+        """Start one burst of updates; return its metrics without waiting for them."""
         updates = self.spec.settings.learner.updates_per_burst
         self.state, metrics = fleet.burst(
             self.agent,
@@ -223,10 +223,10 @@ class Trainer:
         return metrics
 
     def _end_task(self) -> None:
-        """Call the method's hook for the end of a task and retrain, unless that has been done.
+        """Call the method's end-of-task hook and retrain, unless that has already been done.
 
-        The stage's last evaluation follows, as in Continual World: it measures the policies that
-        the stage leaves behind.
+        The stage's last evaluation comes afterwards, as in Continual World, so it measures the
+        final policies of the stage.
         """
         progress = self.progress
         if progress.retrained < 0:
@@ -243,12 +243,12 @@ class Trainer:
         while self.progress.retrained < updates:
             self.learn()
             self.progress.retrained += self.spec.settings.learner.updates_per_burst
-            # No chunk is collected meanwhile, so without waiting all bursts would be queued.
+            # No chunk is collected here, so without this wait all bursts would be queued at once.
             jax.block_until_ready(self.state)
             self._save_if_due()
 
     def _end_stage(self) -> None:
-        """Archive the stage's transitions, write its policies and save the start of the next."""
+        """Archive the stage's transitions, write its policies and save the next stage's start."""
         number = self.progress.stage
         view = self.view()
         self.history.archive(
@@ -274,7 +274,7 @@ class Trainer:
         episodes = self.schedule.evaluation_episodes
         try:
             played = list(evaluate(self.pool, self.spec.runs, self.policies, step, episodes))
-        except Abandoned:  # done again, with the same outcome, after resuming
+        except Abandoned:  # repeated after resuming, with the same outcome
             return
         self.progress.evaluated = step
         self.recorder.evaluation(self.progress, step, played)
@@ -286,7 +286,7 @@ class Trainer:
 
     def _save_if_due(self) -> None:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
-        # At step 0 the checkpoint of the last stage's end still stands: `start_stage` is repeated.
+        # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
         if self.progress.steps and (due or stop):
             self.save()
@@ -295,11 +295,12 @@ class Trainer:
 
     def _leave(self) -> NoReturn:
         raise Interrupted(
-            f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; all is saved"
+            f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; "
+            "everything is saved"
         )
 
     def save(self) -> None:
-        """Write a checkpoint; the chunk in flight is waited for and goes into it."""
+        """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
         self.chunks.settle()
         self.history.sync()
         arrays, ended = self.chunks.saved()
@@ -310,15 +311,15 @@ class Trainer:
         }
         self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
         self._saved_at = time.monotonic()
-        # The checkpoints that are kept are this one and the one before.
+        # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
         self._stage_saved = self.progress.stage
         self.callback.on_checkpoint()
 
     def restore(self) -> list[str]:
-        """Go back to the newest whole checkpoint, or to the start where none was written.
+        """Restore the newest intact checkpoint, or the start if none was written.
 
-        Returns what was wrong with newer ones.
+        Returns a list of what is wrong with newer checkpoints.
         """
         arrays, _ = self.chunks.saved()
         found = self.checkpoints.restore(
@@ -341,13 +342,13 @@ class Trainer:
         return complaints
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Refuse a checkpoint whose records or transitions are no longer there."""
+        """Raise an error if records or transitions that a checkpoint needs are missing."""
         self.store.check(metadata["records"])
         stage, steps = metadata["progress"]["stage"], metadata["progress"]["steps"]
         self.history.check(stage, self.task_schedule.steps_at(stage, steps))
 
     def close(self) -> None:
-        """Release workers and files."""
+        """Stop the workers and close the files."""
         self.pool.close()
         self.history.close()
         self.store.close()

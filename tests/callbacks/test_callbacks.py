@@ -38,7 +38,8 @@ def test_lines_say_how_far_how_fast_and_how_well(watched):
     assert left.endswith("left")
     assert success.startswith("success point-rich ")
     assert lines[-2:] == [
-        "run recall-point-rich,point-poor-seed1 failed at step 77: it broke; the other runs go on",
+        "run recall-point-rich,point-poor-seed1 failed at step 77: it broke; "
+        "the other runs continue",
         "a word",
     ]
 

@@ -186,7 +186,7 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
         assert name.startswith("fine_tuning-Broken-seed")
         assert step > 40
         assert step % 20 == 1, "an episode's first step"
-        assert reason == "Broken gave a number that is not finite"
+        assert reason == "Broken returned a non-finite number"
     last = {record["run"] for record in results.evaluations if record["step"] == 200}
     names = [run["name"] for run in results.runs]
     assert {names[index] for index in last} == set(names) - set(failed)

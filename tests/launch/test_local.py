@@ -82,7 +82,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     lines = told.getvalue()
     assert f"{bad}: given up: FileExistsError" in lines
     assert f"{good}: its process ended by SIGKILL" in lines
-    assert "going on from its last checkpoint (1 of 1)" in lines
+    assert "retrying from its last checkpoint (1 of 1)" in lines
     # From its last checkpoint, not from the start.
     assert re.search(rf"{good}: 1 x 400 steps, from step \d+", lines)
     # Once the cause is gone, the same command ends what is left.
@@ -160,7 +160,7 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     os.kill(fleet, signal.SIGCONT)
     _, error = third.communicate(timeout=30)
     assert third.returncode == 143, error
-    left = "recall: 1 of 1 fleets are left; the same command goes on with them"
+    left = "recall: 1 of 1 fleets are not finished; run the same command again to continue"
     assert error.splitlines()[-1] == left
     assert "Traceback" not in error
 

@@ -75,7 +75,7 @@ def test_a_bad_study_costs_the_times_alone(study, content, words):
     (study / "study.json").write_text(content)
     (problem,) = gather(study).problems
     assert words in problem
-    assert "trained is left out" in problem
+    assert "training times of its fleets are left out" in problem
     assert set(tables_of(study)) == {"scaling-average_performance", "scaling-forgetting"}
 
 

@@ -72,13 +72,13 @@ def test_folders_are_found_at_any_depth_and_read_once(tmp_path):
     [
         (lambda folder: folder.mkdir(), ("bad", "empty")),
         (lambda folder: _write(folder, "lock", ""), ("bad", "no run.json", "left out")),
-        (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": ['), ("not whole",)),
+        (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": ['), ("not valid JSON",)),
         (lambda folder: _write(folder, "run.json", "{}"), ("schema None", "reads 1", "left out")),
         (lambda folder: _write(folder, "run.json", '{"schema": 99}'), ("schema 99", "left out")),
         (lambda folder: _write(folder, "run.json", '{"schema": 1}'), ("lacks 'runs'", "left out")),
         (lambda folder: _write(folder, "run.json", "[]"), ("bad", "cannot be read", "left out")),
         (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": []}'),
-         ("not as fleets write it", "left out")),
+         ("does not have the expected content", "left out")),
         (lambda folder: _write(folder, "progress.tsv", ""), ("config.json", "left out")),
     ],
 )  # fmt: skip
@@ -152,7 +152,7 @@ def test_numbers_that_are_none_are_told_and_left_out_of_means(tmp_path):
         return None if (seed, position, step) == (1, 0, 2 * STEPS) else 0.8
 
     found = gather(write_fleet(tmp_path / "a", success=holed))
-    assert told(found, "seed1", "2 recorded values are no numbers")
+    assert told(found, "seed1", "2 recorded values are not numbers")
     (scores,) = ScoreBoard(found, Measure(window=2)).scores.values()
     assert scores.final == pytest.approx(np.full((2, 2), 0.8))
     gone = gather(

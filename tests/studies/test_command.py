@@ -17,11 +17,11 @@ from tests.studies.small_studies import SEQUENCE, SMALL
         (["cw3", "--methods", "recal"], "unknown method of study cw3 'recal'"),
         (["cw3", "--storage", "s3://bucket"], "--storage needs --launcher ray"),
         (["cw3", "--fleets-at-once", "0"], "fleets_at_once 0 must be more than 0"),
-        (["cw3", "--bench", "nowhere.json"], "there is no file nowhere.json with speeds"),
+        (["cw3", "--bench", "nowhere.json"], "the file nowhere.json does not exist"),
         (["cw3", "--sequences", "cw99"], "unknown sequence 'cw99'"),
         (["cw3", "--preset", "fast"], "unknown preset 'fast'"),
         (["cw3", "--retries", "-1"], "retries -1 must be 0 or more"),
-        (["cw3", "--out", "/dev/null/study"], "nothing can be written in /dev/null/study (Not a"),
+        (["cw3", "--out", "/dev/null/study"], "/dev/null/study is not writable (Not a"),
         (
             ["cw3", "--launcher", "ray", "--address", "127.0.0.1:1"],
             "no Ray cluster answers at 127.0.0.1:1: [Errno",

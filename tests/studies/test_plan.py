@@ -135,7 +135,9 @@ def test_more_memory_than_there_is_is_refused_with_a_way_out(tmp_path):
     with pytest.raises(BadValueError) as caught:
         plan_study(STUDIES["cw20"], Choices(methods=("recall",)), tmp_path, Room(2**30))
     assert "one run of recall on 20 tasks needs 3." in str(caught.value)
-    assert "GiB of device memory and there are 1 GiB; a smaller --scale" in str(caught.value)
+    assert "GiB of device memory, but only 1 GiB are available; use a smaller --scale" in str(
+        caught.value
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -166,9 +168,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     elsewhere = dataclasses.replace(CHOICES, changes=SMALL | {"workers": 1})
     assert plan(groups_of(STUDY, elsewhere), tmp_path, ROOM)[0].name == "lambda=10"
     tight = first[0].memory_bytes - 1
-    with pytest.raises(
-        BadValueError, match="lambda=10 was begun where there was more memory: it needs"
-    ):
+    with pytest.raises(BadValueError, match="lambda=10 was begun with more memory: it needs"):
         plan_study(STUDY, CHOICES, tmp_path, Room(tight))
     # What is finished needs no memory any more.
     alone = dataclasses.replace(CHOICES, methods=("lambda=10",))
@@ -231,7 +231,7 @@ def test_the_time_comes_from_what_was_measured(tmp_path):
     both[0].write_text("{}")
     with pytest.raises(BadValueError, match="is not what `recall bench learner --json`"):
         read_speeds(both, tmp_path)
-    with pytest.raises(BadValueError, match=r"there is no file nowhere\.json with speeds"):
+    with pytest.raises(BadValueError, match=r"the file nowhere\.json does not exist"):
         read_speeds([Path("nowhere.json")], tmp_path)
 
 
@@ -244,7 +244,7 @@ def test_the_dry_run_adds_up(tmp_path):
     assert plain["runs"] == 4
     assert plain["transitions"] == 4 * 400
     assert plain["seconds"] == max(fleet["seconds"] for fleet in plain["fleets"])
-    assert plain["notes"] == ["ewc was not measured: recall stands in for it"]
+    assert plain["notes"] == ["ewc was not measured: the speed of recall is used for it"]
     assert [row["state"] for row in preview.rows()] == ["new", "new"]
     assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in preview.summary())
     write_study(tmp_path, STUDY, choices, preview.fleets)
@@ -252,5 +252,7 @@ def test_the_dry_run_adds_up(tmp_path):
     (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
     again = DryRun.of(STUDY, choices, tmp_path, place, Speeds())
     assert [row["state"] for row in again.rows()] == ["finished", "new"]
-    assert any("no speeds are known: `recall bench" in line for line in again.summary())
+    assert any(
+        "no speeds are known: measure them with `recall bench" in line for line in again.summary()
+    )
     assert SEQUENCE in again.fleets[0].spec.runs[0].name

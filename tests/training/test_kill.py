@@ -115,7 +115,8 @@ def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted
     assert process.returncode == status, error
     told = error.splitlines()[-1]
     assert re.fullmatch(
-        rf"recall: stopped at step \d+ of 600; all is saved\. `recall resume {folder}` goes on",
+        r"recall: stopped at step \d+ of 600; everything is saved\. "
+        rf"Continue with `recall resume {folder}`",
         told,
     )
     assert "Traceback" not in error
@@ -132,7 +133,8 @@ def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrup
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130, error
     assert error.splitlines()[-1] == (
-        f"recall: stopped at step 0 of 600; all is saved. `recall resume {folder}` goes on"
+        "recall: stopped at step 0 of 600; everything is saved. "
+        f"Continue with `recall resume {folder}`"
     )
     run(go_on(folder)[0])
     assert left_by(folder) == uninterrupted
@@ -146,7 +148,7 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     os.kill(process.pid, signal.SIGTERM)
     _, error = process.communicate(timeout=10)
     assert process.returncode in (130, 143)
-    assert "all is saved" not in error
+    assert "everything is saved" not in error
 
 
 @pytest.mark.parametrize("limit", [50, 20_000], ids=["transitions", "checkpoint"])
@@ -160,7 +162,7 @@ def test_no_space_left_is_told_and_costs_nothing_but_the_time(tmp_path, uninterr
     assert process.returncode == 2, error
     told = error.splitlines()[-1]
     assert "File too large" in told
-    assert f"make room, then `recall resume {folder}` goes on" in told
+    assert f"free some space, then continue with `recall resume {folder}`" in told
     assert "Traceback" not in error
     trainer, complaints = go_on(folder)
     assert complaints == []

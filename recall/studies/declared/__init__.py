@@ -1,1 +1,1 @@
-"""The declared studies, as data."""
+"""The declarations of all studies, as data."""

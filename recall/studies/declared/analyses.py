@@ -1,4 +1,4 @@
-"""What RECALL's parts do, and why perfect memory fails: section 5.4 and appendix C."""
+"""Studies of RECALL's parts and of why perfect memory fails: section 5.4 and appendix C."""
 
 from recall.studies.declared.comparisons import CW6
 from recall.studies.study import Study, Variant
@@ -29,7 +29,7 @@ LAMBDA = Study(
     figures=("average_success",),
 )
 
-# The paper does not say which pair its figure of poor plasticity shows. In this one, too, perfect
+# The paper does not say which pair its figure of poor plasticity shows. In this pair, too, perfect
 # memory learns the first task and nothing of the second (docs/performance.md).
 EXAMPLE_PAIR = "pair-5-8"
 

@@ -1,4 +1,4 @@
-"""RECALL and the methods it is compared with: the paper's sections 5.2, 5.3 and 5.5."""
+"""Studies that compare RECALL with other methods: the paper's sections 5.2, 5.3 and 5.5."""
 
 from recall.studies.study import Study, methods
 from recall.worlds.sequences import NUMBERED_TASKS, TRIPLETS
@@ -58,7 +58,7 @@ CW10 = Study(
 
 CW20 = Study(
     name="cw20",
-    question="Which method does best on twenty tasks, the ten met twice?",
+    question="Which method does best on twenty tasks, the ten tasks repeated once?",
     variants=SIX_METHODS,
     sequences=("cw20",),
     tables=("cw20",),

@@ -1,4 +1,4 @@
-"""What the paper tells in words or not at all: cost, the authors' code, memory, length."""
+"""Studies beyond the paper's figures: cost, the authors' code, memory and sequence length."""
 
 from recall.studies.declared.comparisons import CW3, SIX_METHODS
 from recall.studies.study import Study, Variant, methods
@@ -6,18 +6,18 @@ from recall.worlds.sequences import NUMBERED_TASKS
 
 COST = Study(
     name="cost",
-    question="What does each method cost beside plain SAC, in computation and in storage?",
+    question="What does each method cost compared with plain SAC, in computation and in storage?",
     variants=SIX_METHODS,
     sequences=("cw3-1",),
     tables=("computation", "storage", "updates"),
-    # Speed needs no trained policy, and one run of each method shows it.
+    # Speed can be measured without a trained policy, in one run of each method.
     changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
     seeds=1,
     transfer=False,
 )
 
-# One change at a time from the paper to the letter to what its authors' code does, where there is
-# a setting (docs/fidelity.md), then all of them; and the two choices of ours.
+# Variants from the paper's text to its authors' code: one change at a time, as far as a setting
+# exists (docs/fidelity.md), then all changes together; and the two choices of ours.
 _PAPER = {"bias_corrected": False}
 
 FIDELITY = Study(

@@ -19,7 +19,7 @@ from recall.settings import LearnerSettings
 
 
 def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
-    """How many of a network's hidden layers all tasks share."""
+    """Return how many of a network's hidden layers all tasks share."""
     if not 0 <= head_layers <= layers:
         raise BadValueError(f"head_layers {head_layers} of a network with {layers} hidden layers")
     return {"shallow": layers, "deep": layers - head_layers, "separate": 0}[sharing]
@@ -27,7 +27,7 @@ def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
 
 @dataclass(frozen=True)
 class Agent:
-    """Everything about a run's learner that does not change while it learns; hashable."""
+    """The constant part of a run's learner: method, settings, shapes. Hashable."""
 
     method: Method
     settings: LearnerSettings
@@ -36,13 +36,13 @@ class Agent:
 
     @property
     def actor(self) -> MultiHead:
-        """Observation -> mean and log std."""
+        """Return the network from observations to means and log standard deviations."""
         sizes = self.columns
         return self._network(self.method.actor_heads, sizes.observation_size, 2 * sizes.action_size)
 
     @property
     def critic(self) -> MultiHead:
-        """Observation and action -> value; the parameters of two of them are stacked."""
+        """Return the network from observation and action to value; two are stacked."""
         sizes = self.columns
         inputs = sizes.observation_size + sizes.action_size
         every = self.settings.network.critic_norm == "every"
@@ -66,40 +66,40 @@ class Agent:
 
     @property
     def target_entropy(self) -> float:
-        """What the temperature steers the policy's entropy to."""
+        """Return the entropy that the temperature steers the policy to."""
         return gaussian.target_entropy(
             self.columns.action_size, self.settings.sac.target_output_std
         )
 
     @property
     def initial_log_alpha(self) -> float:
-        """Where every temperature starts."""
+        """Return the initial log temperature of every task."""
         chosen = self.settings.sac.initial_log_alpha
         if chosen is not None:
             return chosen
         return -5.0 if self.method.normalise_targets else 1.0
 
     def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
-        """[batch, obs] -> the policy of each row's head."""
+        """Return the policy of each row [batch, obs], from the row's head."""
         return gaussian.from_outputs(self.actor.apply(actor, observation, rows))
 
     def policy_of_task(self, actor: Params, observation: Array, task: Array | int) -> Gaussian:
-        """[batch, obs] -> the policy of one task."""
+        """Return the policy of one task for every row [batch, obs]."""
         return gaussian.from_outputs(self.actor.apply_head(actor, observation, task))
 
     def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
-        """[critic, batch] the two critics' normalised values."""
+        """Return the normalised values [critic, batch] of both critics."""
         x = jnp.concatenate([observation, action], axis=-1)
         return self.critic.apply_pair(critic, x, rows)[..., 0]
 
     def init_critic(self, key: Array) -> Params:
-        """Two critics: trunk [critic, size], leaves of the heads [task, critic, ...]."""
+        """Initialise two critics: trunk [critic, size], leaves of heads [task, critic, ...]."""
         pair = jax.vmap(self.critic.init)(jax.random.split(key))
         heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), pair["heads"])
         return {"trunk": pair["trunk"], "heads": heads}
 
     def init(self, seed: Array) -> LearnerState:
-        """The first state of the run with this seed."""
+        """Return the initial state of the run with this seed."""
         key = jax.random.PRNGKey(seed)
         key_actor, key_critic, key_method, key_run = jax.random.split(key, 4)
         actor = self.method.init_actor(self.actor.init(key_actor), key_method)

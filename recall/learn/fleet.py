@@ -1,8 +1,8 @@
-"""The learner of many runs in lockstep, jitted here alone, stacked on the run axis.
+"""The learner of a fleet: many runs in lockstep, stacked on the run axis. Only this module jits.
 
-Every function takes and returns whole fleets. The agent is static, so equal agents share
-one compilation; the number of old-task groups is static too, and settles at the method's
-`max_old_tasks` after a few tasks. Buffers are donated: what goes in is gone.
+Every function takes and returns whole fleets. The agent is a static argument, so equal agents
+share one compilation. The number of groups of old tasks is static too; it stays at the method's
+`max_old_tasks` after a few tasks. Buffers are donated, so arguments must not be used afterwards.
 """
 
 from collections.abc import Callable
@@ -27,18 +27,18 @@ from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
-# On a CPU, XLA's newer kernels for matrix products are slower at these sizes than those before
-# them (docs/performance.md). The option that chooses is known to JAX 0.10.
+# On a CPU, XLA's newer kernels for matrix products are slower at these sizes than the older ones
+# (docs/performance.md). JAX 0.10 has an option to choose.
 _COMPILER_OPTIONS = (
     {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
 )
-# Branches of a run's key; its updates have the branches from 0 on.
+# Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
 _PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
 
 
 def groups_of(agent: Agent, task: int) -> int:
-    """How many old tasks take part in one update of the task at this position."""
+    """Return how many old tasks take part in one update of the task at this position."""
     if agent.method.sampling != "balanced" or not agent.method.stores_old_data():
         return 0
     return min(task, agent.method.max_old_tasks)
@@ -46,7 +46,7 @@ def groups_of(agent: Agent, task: int) -> int:
 
 @partial(jax.jit, static_argnames=("agent",))
 def init(agent: Agent, seeds: Array) -> LearnerState:
-    """The first states of the runs with these seeds [run]."""
+    """Return the initial states of the runs with these seeds [run]."""
     return jax.vmap(agent.init)(seeds)
 
 
@@ -65,7 +65,10 @@ def burst(
     groups: int,
     updates: int,
 ) -> tuple[LearnerState, Metrics]:
-    """`updates` updates of every run, numbered from `first_update`; metrics are their means."""
+    """Carry out `updates` updates of every run and return the means of their metrics.
+
+    Updates are numbered from `first_update` on.
+    """
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
         numbers = first_update + jnp.arange(updates)
@@ -75,7 +78,7 @@ def burst(
 
         def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
             state, metrics = update(agent, state, replay, view, groups, *one)
-            # One array to store instead of a dozen; of numbers that have a mean.
+            # Store one array of floats per update instead of a dozen arrays.
             row, back = ravel_pytree(jax.tree.map(lambda value: 1.0 * value, metrics))
             named.append(back)
             return state, row
@@ -89,7 +92,7 @@ def burst(
 
 
 def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay) -> Any:
-    """Vmap over the run axis; a single run goes without, since a batch of one costs time."""
+    """Map over the run axis; a single run is not vmapped, because a batch of one is slower."""
     if replay.new.shape[0] > 1:
         return jax.vmap(one_run)(state, replay)
     first = jax.tree.map(lambda leaf: leaf[0], (state, replay))
@@ -98,7 +101,7 @@ def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay)
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("replay",))
 def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> Replay:
-    """End of a task: D_new, with what policies and critics say of it, becomes part of D_old."""
+    """Archive D_new at the end of a task, with the outputs of policies and critics, in D_old."""
 
     def one_run(state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
@@ -129,9 +132,9 @@ def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array
 
 
 def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -> LearnerState:
-    """Best-return start: actor, critics and their targets of one head into another.
+    """Copy actor, critics and their targets from one head to another (best-return start).
 
-    Statistics and temperature go along only if `copy_statistics` says so; optimisers never do.
+    Statistics and temperature are copied only with `copy_statistics`, optimiser moments never.
     """
 
     def copy(tree: Any) -> Any:
@@ -155,13 +158,13 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
 
 
 def evaluated_actor(state: LearnerState) -> Any:
-    """The actor's parameters that are evaluated and distilled: their average, if there is one."""
+    """Return the actor that is evaluated and distilled: its average, if the method keeps one."""
     trainable = state.trainable
     return trainable.actor if trainable.averaged is None else trainable.averaged
 
 
 def reset_optimisers(state: LearnerState) -> LearnerState:
-    """Forget all moments."""
+    """Reset the moments and step counts of all optimisers."""
     old = state.trainable
     return state._replace(
         trainable=old._replace(
@@ -174,7 +177,7 @@ def reset_optimisers(state: LearnerState) -> LearnerState:
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
 def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> LearnerState:
-    """End of a task: ask the method, which may draw from the task's transitions."""
+    """End a task: call the method's hook, which may draw from the task's transitions."""
 
     def one_run(state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
@@ -193,7 +196,7 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
 def plasticity(
     agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
 ) -> dict[str, Any]:
-    """How well the networks of now can still learn, [run] each; training goes on untouched."""
+    """Return the plasticity measures of the current networks, [run] each; nothing is changed."""
     measured, features = _plasticity(agent, state, replay, view, step)
     ranks = {name: plasticity_of.effective_rank(np.asarray(f)) for name, f in features.items()}
     return measured | ranks
@@ -217,9 +220,10 @@ def _plasticity(
 def flat_policies(
     agent: Agent, state: LearnerState, task: Array, collecting: bool = False
 ) -> Array:
-    """[run, size] the parameters that act on `task`, as recall.collect.policy lays them out.
+    """Return the parameters [run, size] that act on `task`, in the order of recall.collect.policy.
 
-    Training data are collected with the actor itself. A failed run acts from zeros.
+    With `collecting` these are the actor's own, otherwise those that are evaluated. Parameters
+    that are not finite become zeros, so that a failed run can keep stepping.
     """
 
     def one_run(state: LearnerState) -> Array:
@@ -233,7 +237,7 @@ def flat_policies(
 
 
 def policy_shape(agent: Agent) -> PolicyShape:
-    """The shape that workers act with."""
+    """Return the shape of the policies that workers act with."""
     columns, network = agent.columns, agent.settings.network
     return PolicyShape(
         columns.observation_size,
@@ -245,6 +249,6 @@ def policy_shape(agent: Agent) -> PolicyShape:
 
 
 def failures(state: LearnerState, names: list[str]) -> dict[str, int]:
-    """The runs that met a non-finite number, by name, with the update it happened in."""
+    """Return the names of runs that met a non-finite number, with the update of the first."""
     failed_at = np.asarray(state.failed_at)
     return {names[run]: int(failed_at[run]) for run in np.flatnonzero(failed_at >= 0)}

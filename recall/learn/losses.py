@@ -19,16 +19,16 @@ def target(
     alpha: Array,
     log_pi: Array,
 ) -> Array:
-    """Q_tau = r + gamma (sigma min Q_norm + mu - alpha log pi), raw, [batch].
+    """Return the raw targets Q_tau = r + gamma (sigma min Q_norm + mu - alpha log pi), [batch].
 
-    A truncated episode is not an end: only `terminated` cuts the future off.
+    Truncation does not end an episode: only `terminated` cuts off the future.
     """
     value = sigma * jnp.min(target_q, axis=0) + mean - alpha * log_pi
     return jax.lax.stop_gradient(reward + discount * (1.0 - terminated) * value)
 
 
 def q_loss(q: Array, target: Array, mean: Array, sigma: Array, weights: Array) -> Array:
-    """L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2, summed over the two critics.
+    """Return L_Q,norm = E 1/2 (Q_norm - (Q_tau - mu) / sigma)^2, summed over the two critics.
 
     `target` is [batch], or [critic, batch] where each critic has its own.
     """
@@ -37,19 +37,19 @@ def q_loss(q: Array, target: Array, mean: Array, sigma: Array, weights: Array) -
 
 
 def policy_loss(q: Array, alpha: Array, log_pi: Array, weights: Array) -> Array:
-    """L_pi,norm = E [alpha log pi - min Q_norm]."""
+    """Return L_pi,norm = E [alpha log pi - min Q_norm]."""
     return jnp.sum(weights * (alpha * log_pi - jnp.min(q, axis=0)))
 
 
 def alpha_loss(log_alpha: Array, log_pi: Array, target_entropy: float, weights: Array) -> Array:
-    """L_alpha = -E log alpha (log pi + H), SAC's rule for the temperature."""
+    """Return L_alpha = -E log alpha (log pi + H), SAC's rule for the temperature."""
     return -jnp.sum(weights * log_alpha * jax.lax.stop_gradient(log_pi + target_entropy))
 
 
 def moments_by_head(values: Array, head: Array, heads: int) -> tuple[Array, Array, Array]:
-    """Mean, variance and presence, [heads], of values [batch] by the head of their row.
+    """Return mean, variance and presence, [heads], of values [batch] by the head of their row.
 
-    A head counts as present from two rows on: one value has no spread to normalise by.
+    A head counts as present from two rows on, because one value has no spread.
     """
     one_hot = jax.nn.one_hot(head, heads, dtype=values.dtype, axis=0)  # [heads, batch]
     count = jnp.sum(one_hot, axis=1)

@@ -1,8 +1,8 @@
-"""What a continual-learning method is: settings, and pure functions with do-nothing defaults.
+"""The base class of continual-learning methods: settings and pure functions.
 
-Fine-tuning is the defaults. The learner knows no method's name: whatever a method does, it does
-through the settings and the functions below, which see one run (the run axis is added outside)
-and are traced into the update.
+The defaults do nothing, which is fine-tuning. The learner knows no method's name: a method acts
+through the settings and functions below alone. The functions see one run (the run axis is added
+outside) and are traced into the update.
 """
 
 from collections.abc import Callable
@@ -28,50 +28,51 @@ Sharing = Literal["shallow", "deep", "separate"]
 class Method:
     """A frozen container: settings first, then the functions that a method may override."""
 
-    # What the registry and the reports say of it.
+    # How the registry and the reports present the method.
     name: ClassVar[str] = "method"
-    label: ClassVar[str] = ""
+    label: ClassVar[str] = "Method"
     summary: ClassVar[str] = ""
     reference: ClassVar[str] = ""
     colour: ClassVar[str] = "#000000"
 
     sampling: Sampling = "new"
-    """How rows are drawn: of the current task, new and old in balance, or of all that is stored."""
+    """Rows of a batch: of the current task ("new"), new and old rows ("balanced"), or uniformly
+    from everything stored ("uniform")."""
     batch_size: int = 128
-    """Rows of the current task (of everything, where everything is sampled)."""
+    """Rows of the current task; with uniform sampling, rows of all tasks."""
     old_batch_size: int = 128
-    """Rows of old tasks, where halves are sampled."""
+    """Rows of old tasks, with balanced sampling."""
     max_old_tasks: int = 4
-    """At most this many old tasks share the old half of one update; the others have their turn
-    in the next. Beyond that many, further tasks cost little."""
+    """Largest number of old tasks in one update; if there are more, they take turns. Beyond this
+    number, further tasks cost little."""
     rehearse: bool = True
-    """Whether the SAC losses apply to the old half too, or only the method's own terms."""
+    """Apply the SAC losses to old rows too; otherwise only the method's own terms use them."""
     old_weight: Literal["equal", "per_task"] = "equal"
-    """How much the old half counts: as much as the new one, half each, or as much for each old
-    task, each 1 (the authors' code)."""
+    """Weight of the old rows: "equal" counts new and old rows one half each, "per_task" counts the
+    new rows and every old task 1 each (the authors' code)."""
     memory_per_task: int | None = 0
     """Transitions kept of each old task; None keeps all."""
     actor_heads: Sharing = "shallow"
-    """Actor: linear heads on a shared network, or a separate network for each task."""
+    """Actor heads: linear on a shared network ("shallow"), or a separate network per task."""
     critic_heads: Sharing = "shallow"
-    """Critic: linear heads, deep heads (one layer shared), or separate networks."""
+    """Critic heads: linear, deep (only the first layers are shared), or separate networks."""
     normalise_targets: bool = False
-    """PopArt on the targets of each head."""
+    """Normalise the targets of each head with PopArt."""
     clip_norm: float | None = None
-    """Largest norm of a gradient: the actor's and the critics', of new and of old rows, each by
-    itself, so that none of them can scale down another."""
+    """Largest norm of a gradient, for actor and critics and for new and old rows separately, so
+    that none of them scales down another; None does not clip."""
     clip_critics: bool = True
-    """Whether the critics' gradients are clipped too."""
+    """Clip the critics' gradients too."""
     average_actor: float | None = None
-    """Share of the actor that moves, at every update, into an average that is evaluated, scored on
-    new tasks and distilled, while the actor itself collects; None uses the actor for all."""
+    """Share of the actor that moves into its average at every update. The average is evaluated,
+    scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
-    """Start a new task from the old head that earns most on it, without uniform exploration."""
+    """Start a new task from the old head with the largest return on it, without random actions."""
     reset_optimiser: bool = True
-    """Forget the optimisers' moments when a task starts, and before retraining: those of a task
-    with large rewards would hold back one with small rewards for long."""
+    """Reset the optimisers when a task starts and before retraining: the moments of a task with
+    large rewards would slow down one with small rewards for long."""
     retraining_updates: int = 0
-    """Updates without new data after the end of every task but the last."""
+    """Updates without new data after every task but the last."""
 
     def __post_init__(self) -> None:
         """Refuse values that no run could use."""
@@ -103,38 +104,39 @@ class Method:
 
     @property
     def collects(self) -> Collects:
-        """What is collected: the current task, every task seen so far, or all tasks at once."""
+        """Return what is collected: the current task, every task seen so far, or all tasks."""
         return "current"
 
     @property
     def distils_critics(self) -> bool:
-        """Whether the critics of old tasks learn stored values instead of bootstrapped targets."""
+        """Return True if old tasks' critics learn stored values, not bootstrapped targets."""
         return False
 
     def stores_old_data(self) -> bool:
-        """Whether anything is kept of old tasks."""
+        """Return True if transitions of old tasks are kept."""
         return self.memory_per_task is None or self.memory_per_task > 0
 
     def init_actor(self, actor: Params, key: Array) -> Params:
-        """The actor's parameters, extended where a method needs more (a posterior's spread)."""
+        """Return the actor's parameters, with more if the method needs them (VCL's spread)."""
         return actor
 
     def init(self, agent: "Agent", state: LearnerState) -> Any:
-        """The method's own state, a pytree whose shapes never change."""
+        """Return the method's own initial state, a pytree whose shapes never change."""
         return ()
 
     def actor_for_training(self, actor: Params, key: Array) -> Params:
-        """The network's parameters that a training pass uses (a draw from a posterior, say)."""
+        """Return the parameters that a training pass uses (VCL draws them)."""
         return actor
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
-        """The network's parameters that act on `task`, in evaluation and collection."""
+        """Return the parameters that act on `task`, in evaluation and collection."""
         return actor
 
     def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
-        """[batch] how much each row counts in the SAC losses.
+        """Return the weight of each row [batch] in the SAC losses.
 
-        Weights sum to 1, and to 1 for the new rows and each old task with `per_task`.
+        All weights sum to 1; with `per_task` those of the new rows do, and those of the old rows
+        sum to the number of old tasks.
         """
         if self.sampling == "uniform":
             return jnp.full(batch.reward.shape, 1.0 / batch.reward.shape[0])
@@ -150,13 +152,13 @@ class Method:
     def actor_loss(
         self, agent: "Agent", method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """A term added to the actor's loss, and the method's own metrics."""
+        """Return a term that is added to the actor's loss, and the method's own metrics."""
         return 0.0, {}
 
     def critic_loss(
         self, agent: "Agent", method_state: Any, critic: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:
-        """A term added to the critics' loss."""
+        """Return a term that is added to the critics' loss, and the method's own metrics."""
         return 0.0, {}
 
     def edit_gradients(
@@ -166,7 +168,7 @@ class Method:
         batch: Batch,
         gradients_for: Callable[[Array], Gradients],
     ) -> tuple[Gradients, Metrics]:
-        """Change the gradients; `gradients_for(weights)` gives those of other row weights."""
+        """Return changed gradients; `gradients_for(weights)` computes them for other weights."""
         return gradients, {}
 
     def on_task_end(
@@ -177,5 +179,5 @@ class Method:
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """After the last update of `task`; `draw(size, key)` samples its transitions."""
+        """Return the state after the last update of `task`; `draw(size, key)` samples its rows."""
         return state

@@ -1,4 +1,4 @@
-"""Whether a network can still learn: dormant units, effective rank and size of its weights.
+"""Measures of plasticity: dormant units, effective rank and weight norms of the networks.
 
 On a batch of the current task, with h_i the output of unit i of a hidden layer of H units:
 
@@ -8,9 +8,9 @@ On a batch of the current task, with h_i the output of unit i of a hidden layer 
     weights   norm of the shared layers and the current head
 
 A network that loses plasticity has more and more dormant units, a falling rank and growing
-weights. What is measured is the network that acts on the current task, whatever the method makes
-of its parameters, and the critics (both, but the first alone for the rank); in full precision, so
-that machines agree.
+weights. The networks measured are the actor on the current task, after whatever the method does to
+its parameters, and both critics (only the first for the rank), in full precision, so that machines
+agree.
 
 Sokar et al., The Dormant Neuron Phenomenon in Deep RL, 2023. Kumar et al., Implicit
 Under-Parameterization Inhibits Data-Efficient Deep RL, 2021.
@@ -33,27 +33,27 @@ from recall.replay.batch import Batch
 
 DORMANT_BELOW = 0.025  # tau
 SHARE_OF_RANK = 0.99
-ROWS = 256  # of the batch: as many as the paper's layers have units, so that all can show
+ROWS = 256  # rows of the batch: as many as the paper's layers have units, for a full rank
 
 
 def dormant_share(layers: Sequence[Array]) -> Array:
-    """The share of dormant units in the outputs [rows, units] of all hidden layers."""
+    """Return the share of dormant units in the outputs [rows, units] of all hidden layers."""
     dormant, units = jnp.asarray(0), 0
     for outputs in layers:
         activity = jnp.mean(jnp.abs(outputs), axis=0)
-        # A product, not a ratio: in a layer that is dead altogether all units are dormant.
+        # A product, not a ratio, so that all units of a completely dead layer are dormant.
         dormant += jnp.sum(activity <= DORMANT_BELOW * jnp.mean(activity))
         units += outputs.shape[1]
     return dormant / units
 
 
 def effective_rank(features: np.ndarray) -> np.ndarray:
-    """[run] how many dimensions the features [run, rows, units] fill; 0 where all are 0.
+    """Return the effective rank [run] of features [run, rows, units]; 0 if all are 0.
 
-    In NumPy: an accelerator decomposes such small matrices one by one, slower than the host.
+    Computed in NumPy, because accelerators decompose such small matrices one by one.
     """
-    # Not from the eigenvalues of features^T features: squares lose the small singular values.
-    # A failed run's numbers may be none, which NumPy refuses; it is not recorded.
+    # Eigenvalues of features^T features would lose the small singular values. Non-finite numbers
+    # of failed runs, which are not recorded, would make NumPy raise.
     finite = np.nan_to_num(features, nan=0.0, posinf=0.0, neginf=0.0)
     values = np.linalg.svd(finite, compute_uv=False)
     covered = np.cumsum(values, axis=-1)
@@ -65,7 +65,10 @@ def effective_rank(features: np.ndarray) -> np.ndarray:
 def measure(
     agent: Agent, state: LearnerState, batch: Batch, task: Array
 ) -> tuple[Metrics, dict[str, Array]]:
-    """All of it, for actor (pi) and critics (q) on a batch of `task`; of the ranks the features."""
+    """Return the measures of actor (pi) and critics (q) on a batch of `task`.
+
+    For the ranks, the features are returned, from which the host computes them.
+    """
     trainable, method = state.trainable, agent.method
     actor = method.actor_for_task(state.method_state, trainable.actor, task)
     actor = {"trunk": actor["trunk"], "heads": head_of(actor["heads"], task)}
@@ -80,12 +83,12 @@ def measure(
         "weight_norm_pi": global_norm(actor),
         "weight_norm_q": global_norm(critics),
     }
-    # Decomposing is the dear part: one critic will do.
+    # The decomposition dominates the cost, so one critic is enough.
     return measured, {"rank_pi": pi[-1], "rank_q": q[-1][0]}
 
 
 def _hidden(network: MultiHead, params: Params, x: Array) -> list[Array]:
-    """Outputs of the hidden layers of a network with one head, `params["heads"]`."""
+    """Return the outputs of all hidden layers of a network with one head, `params["heads"]`."""
     exact = replace(network, half_inputs=False)
     one_head = {
         "trunk": params["trunk"],

@@ -10,7 +10,7 @@ from recall.replay.batch import Batch
 
 
 class Forward(NamedTuple):
-    """What the joint loss computed on a batch, for a method's own terms."""
+    """Results of the joint loss on a batch, for the method's own terms."""
 
     batch: Batch
     policy: Gaussian  # [batch, act] of the current parameters
@@ -19,7 +19,7 @@ class Forward(NamedTuple):
 
 
 class Trainable(NamedTuple):
-    """Networks, temperatures, optimisers, statistics. Per-task leaves stand below "heads"."""
+    """Networks, temperatures, optimisers and statistics. Per-task leaves are below "heads"."""
 
     actor: Params
     critic: Params
@@ -30,7 +30,7 @@ class Trainable(NamedTuple):
     alpha_moments: Moments
     popart: Params  # {"heads": popart.Statistics}
     rewards: Params  # {"heads": value_bounds.RewardRange}
-    averaged: Params | None  # the actor's average, where the method acts from one
+    averaged: Params | None  # the actor's average, if the method keeps one
 
 
 class Networks(NamedTuple):
@@ -45,7 +45,7 @@ class Networks(NamedTuple):
 
     @classmethod
     def of(cls, trainable: Trainable) -> "Networks":
-        """All heads."""
+        """Return the networks of `trainable` with all heads."""
         return cls(
             trainable.actor,
             trainable.critic,
@@ -56,9 +56,9 @@ class Networks(NamedTuple):
         )
 
     def in_blocks(self, rows: Rows | Array) -> "Networks":
-        """The networks as the rows of the batch use them.
+        """Return the networks split as the rows of the batch use them.
 
-        New and old rows have a trunk each, so that their gradients come apart.
+        New and old rows get a trunk each, so that their gradients are separate.
         """
 
         def split(params: Params) -> Params:
@@ -73,7 +73,7 @@ class Networks(NamedTuple):
 
 
 class LearnerState(NamedTuple):
-    """One run's learner. Randomness is a function of `key` and the number of the update."""
+    """State of one run's learner. Randomness depends on `key` and the update's number alone."""
 
     trainable: Trainable
     method_state: Any  # the method's own state, a pytree
@@ -82,7 +82,7 @@ class LearnerState(NamedTuple):
 
 
 class TrainedParams(NamedTuple):
-    """What the joint loss trains; heads in blocks, as the batch uses them (recall.nets.heads)."""
+    """Parameters that the joint loss trains; heads are in blocks (recall.nets.heads)."""
 
     actor: Params
     critic: Params

@@ -41,18 +41,18 @@ from recall.replay.buffer import Replay
 
 
 class UpdateNoise(NamedTuple):
-    """All that is random in one update."""
+    """The random numbers of one update."""
 
     rows: Array  # [batch] bits that choose the batch's rows
-    noise: Array  # [2, batch, act] standard normal: of the next action, and of the action
+    noise: Array  # [2, batch, act] standard normal, for the next action and for the action
     key: Array  # for the method's own draws
 
 
 def update_noise(agent: Agent, groups: int, key: Array, number: Array) -> UpdateNoise:
-    """The random numbers of update `number`: a function of the run's key and nothing else.
+    """Return the random numbers of update `number`, which depend on the run's key alone.
 
-    They are drawn for a whole burst at once, before it: one large draw instead of many small
-    ones inside the loop, which cost more to compile than everything else there.
+    They are drawn for a whole burst before it starts: many small draws inside the loop would take
+    longer to compile than everything else there.
     """
     method = agent.method
     old_rows = groups * -(-method.old_batch_size // groups) if groups else 0
@@ -65,7 +65,7 @@ def update_noise(agent: Agent, groups: int, key: Array, number: Array) -> Update
 def sample(
     agent: Agent, replay: Replay, view: ReplayView, groups: int, number: Array, bits: Array
 ) -> Batch:
-    """The batch of update `number` as the method wants it; `groups` old tasks take part."""
+    """Sample the batch of update `number` by the method's rule; `groups` old tasks take part."""
     method, columns = agent.method, agent.columns
     if method.sampling == "uniform":
         return buffer.sample_uniform(replay, view, columns, bits)
@@ -88,7 +88,7 @@ class Pass(NamedTuple):
 
 
 def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
-    """Q_tau [batch]: reward and discounted soft value of the next state, within its bounds."""
+    """Return Q_tau [batch]: reward plus discounted soft value of the next state, bounded."""
     agent, batch, head = run.agent, run.batch, run.head
     policy = agent.policy(actor, batch.next_observation, batch.rows)
     action, log_pi = gaussian.sample(policy, noise)
@@ -109,9 +109,9 @@ def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
 
 
 def critic_loss(run: Pass, critic: Params, target: Array) -> tuple[Array, Array]:
-    """L_Q,norm, and the normalised values [critic, batch] of the stored actions.
+    """Return L_Q,norm and the normalised values [critic, batch] of the stored actions.
 
-    Where the method distils old critics, old rows have the values of the time as targets.
+    Where the method distils old critics, the targets of old rows are their stored values.
     """
     agent, batch = run.agent, run.batch
     q = agent.q(critic, batch.observation, batch.action, batch.rows)
@@ -124,7 +124,7 @@ def critic_loss(run: Pass, critic: Params, target: Array) -> tuple[Array, Array]
 def actor_loss(
     run: Pass, actor: Params, critic: Params, noise: Array
 ) -> tuple[Array, Gaussian, Array]:
-    """L_pi,norm, the policies of all rows, and the log probability [batch] of their actions."""
+    """Return L_pi,norm, the policies of all rows and their actions' log probability [batch]."""
     agent, batch = run.agent, run.batch
     policy = agent.policy(actor, batch.observation, batch.rows)
     action, log_pi = gaussian.sample(policy, noise)
@@ -133,9 +133,10 @@ def actor_loss(
 
 
 def temperature_loss(run: Pass, log_alpha: Array, log_pi: Array) -> Array:
-    """L_alpha, over new rows alone unless sampling is uniform."""
+    """Return L_alpha, over new rows alone unless sampling is uniform."""
     batch, uniform = run.batch, run.agent.method.sampling == "uniform"
-    # A product with one-hot rows, not an index: its gradient adds up in a fixed order on a GPU.
+    # A product with one-hot rows instead of indexing, so that a GPU sums its gradient in a fixed
+    # order.
     one_hot = jax.nn.one_hot(run.head, batch.heads.shape[0])
     weights = run.weights if uniform else batch.new / batch.new.sum()
     return losses.alpha_loss(one_hot @ log_alpha, log_pi, run.agent.target_entropy, weights)
@@ -150,10 +151,10 @@ def joint_loss(
     weights: Array,
     noise: UpdateNoise,
 ) -> tuple[Array, tuple[Forward, Metrics]]:
-    """L_Q,norm + L_pi,norm + L_alpha + the method's terms, all from the same parameters.
+    """Return L_Q,norm + L_pi,norm + L_alpha + the method's terms.
 
-    `trained` holds what is differentiated, `networks` the rest; each term reaches its own
-    parameters alone, so one backward pass gives all gradients.
+    `trained` is differentiated, `networks` holds the rest. Each term reaches its own parameters
+    alone, so one backward pass gives all gradients.
     """
     method, head = agent.method, batch.head_of_row()
     log_alpha = trained.log_alpha["heads"]
@@ -185,7 +186,7 @@ def joint_loss(
 
 
 def bounds_of(agent: Agent, rewards: Any, alpha: Array) -> tuple[Array, Array]:
-    """The lowest and highest value of each head, [heads] (recall.learn.value_bounds)."""
+    """Return the lowest and highest value of each head, [heads] (recall.learn.value_bounds)."""
     return value_bounds.value_bounds(
         rewards,
         agent.settings.sac.discount,
@@ -196,7 +197,7 @@ def bounds_of(agent: Agent, rewards: Any, alpha: Array) -> tuple[Array, Array]:
 
 
 def _by_head(batch: Batch, *values: Array) -> Array:
-    """[len(values), heads] means over each head's rows; heads without rows give NaN."""
+    """Return means [len(values), heads] over each head's rows; NaN for heads without rows."""
     one_hot = jax.nn.one_hot(batch.head_of_row(), batch.heads.shape[0])
     return jnp.stack(values) @ one_hot / jnp.sum(one_hot, axis=0)
 
@@ -263,7 +264,7 @@ def _by_task(agent: Agent, metrics: Metrics, batch: Batch) -> Metrics:
 
 
 def describe(agent: Agent, state: LearnerState) -> Metrics:
-    """Metrics of the state itself, as opposed to one update, [task] each."""
+    """Return metrics of the state itself (as opposed to one update), [task] each."""
     scale = scale_of(agent, state.trainable)
     alpha = jnp.exp(state.trainable.log_alpha["heads"])
     bounds = bounds_of(agent, state.trainable.rewards["heads"], alpha)

@@ -1,1 +1,1 @@
-"""Measurements of our speed beside that of others, for `recall bench`."""
+"""Measure our speed next to that of other packages, for `recall bench`."""

@@ -1,4 +1,4 @@
-"""The other ways to step Continual World's tasks, driven the same way as ours."""
+"""Step Continual World's tasks with other packages, driven the same way as ours."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,12 +9,12 @@ import numpy as np
 
 from recall.worlds.continual_world import HORIZON_STEPS
 
-# Takes some vector steps, each of every slot, and returns how many slot steps those were.
+# Takes a number of vector steps and returns how many slot steps these were.
 Driver = Callable[[int], int]
 
 
 def _metaworld_environment(task: str) -> Any:
-    """The package's own environment, with the classic reward, drawn anew every episode."""
+    """Make Meta-World's own environment, with the classic reward and a new draw every episode."""
     from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
 
     name = f"{task}-v3-goal-observable"
@@ -26,7 +26,7 @@ def _metaworld_environment(task: str) -> Any:
 
 
 def metaworld(task: str) -> Driver:
-    """The package as it comes, one environment."""
+    """Return a driver of one Meta-World environment, as the package comes."""
     environment = _metaworld_environment(task)
     environment.reset()
     rng = np.random.default_rng(0)
@@ -51,7 +51,7 @@ def _limited_metaworld(task: str) -> Any:
 
 
 def metaworld_async(task: str, slots: int) -> tuple[Driver, Callable[[], None]]:
-    """The package in Gymnasium's processes, one environment each; also how to close them."""
+    """Return a driver of Meta-World in Gymnasium's processes, and a function that closes them."""
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
     environments = AsyncVectorEnv(
@@ -71,7 +71,7 @@ def metaworld_async(task: str, slots: int) -> tuple[Driver, Callable[[], None]]:
 
 
 def has_envpool() -> bool:
-    """Whether envpool, with Meta-World in it, can be measured here."""
+    """Return True if envpool with Meta-World is installed."""
     if find_spec("envpool") is None:
         return False
     import envpool
@@ -80,7 +80,7 @@ def has_envpool() -> bool:
 
 
 def envpool(task: str, slots: int, threads: int) -> Driver:
-    """C++ environments on threads, stepped asynchronously; modern reward and observation only."""
+    """Return a driver of envpool's asynchronous C++ threads; modern reward and observation only."""
     import envpool as package
 
     name = "".join(word.capitalize() for word in task.split("-"))

@@ -1,4 +1,4 @@
-"""A fleet end to end: transitions per second, and what the learner and the workers reach alone."""
+"""Measure a fleet end to end, in transitions per second, and its learner and workers alone."""
 
 import tempfile
 import time
@@ -25,9 +25,10 @@ _WARM_CHUNKS = 4
 
 
 def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> dict[str, Any]:
-    """One fleet at the last of `tasks` tasks, old ones in its replay.
+    """Measure one fleet at the last of `tasks` tasks, with old tasks in its replay.
 
-    `chunks` chunks together, then the learner alone, then the workers alone.
+    Measures `chunks` chunks with everything together, then the learner alone, then the workers
+    alone.
     """
     schedule = ScheduleSettings(
         steps_per_task=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
@@ -51,7 +52,7 @@ def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
-    """As if all tasks before had been trained on, with made-up transitions."""
+    """Bring the fleet to the state after all earlier tasks, with made-up transitions."""
     replay = trainer.history.replay
     made_up = [
         0.5 * jax.random.normal(jax.random.PRNGKey(number), leaf.shape)
@@ -105,7 +106,7 @@ def bench_fleet(
     tasks: int = 3,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Fleets of these sizes on the last of up to three Continual World tasks."""
+    """Measure fleets of these sizes on the last of up to three Continual World tasks."""
     if not 1 <= tasks <= len(SEQUENCE):
         raise BadValueError(f"tasks {tasks}: a number from 1 to {len(SEQUENCE)}")
     if min((*runs, chunks)) < 1:
@@ -118,7 +119,7 @@ def bench_fleet(
 
 
 def print_table(result: dict[str, Any]) -> None:
-    """As a person reads it."""
+    """Print the result as a table."""
     table = Table(title=f"transitions/s on {result['device']}, {result['precision']} products")
     headings = (
         "runs",

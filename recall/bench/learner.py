@@ -1,7 +1,8 @@
-"""How fast the learner is at the paper's sizes: each method, each number of runs.
+"""Measure the learner's speed at the paper's sizes: each method, each number of runs.
 
-Every row is measured in a process of its own: compiled behind others, programs took up to 0.06 ms
-longer for an update on an H200 (docs/performance.md), so rows would depend on their order.
+Every row is measured in its own process. Programs that were compiled after others took up to 0.06
+ms longer per update on an H200 (docs/performance.md), so in one process the rows would depend on
+their order.
 """
 
 import time
@@ -37,7 +38,7 @@ Precision = Literal["default", "float32", "bfloat16"]
 
 
 def flops_per_update(agent: Agent, groups: int) -> float:
-    """Multiplications and additions of the matrix products in one update of one run."""
+    """Return the floating-point operations of the matrix products in one update of one run."""
     method = agent.method
     rows = method.batch_size
     if groups:
@@ -58,7 +59,7 @@ def flops_per_update(agent: Agent, groups: int) -> float:
 
 
 def matmul_rate(precision: Precision) -> float:
-    """Floating-point operations per second of one large matrix product, for comparison."""
+    """Return the floating-point operations per second of one large matrix product, to compare."""
     size = 1024 if jax.default_backend() == "cpu" else 4096
     a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
     if precision == "bfloat16":
@@ -71,7 +72,7 @@ def matmul_rate(precision: Precision) -> float:
 
 
 def _seconds_per_call(call: Callable[[], Any]) -> float:
-    """Of calls that stand in a queue, as the bursts of a fleet do; a first one compiles."""
+    """Return the seconds per queued call, as in a fleet's bursts; a first call compiles."""
 
     def seconds(calls: int) -> float:
         start = time.perf_counter()
@@ -88,7 +89,7 @@ def _seconds_per_call(call: Callable[[], Any]) -> float:
 def measure(
     method_name: str, runs: int, tasks: int, precision: Precision, stored: int
 ) -> dict[str, Any]:
-    """Bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
+    """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
     method = method_class(method_name)()
     settings = LearnerSettings(sac=SacSettings(precision=precision))
     agent = Agent(method, settings, CONTINUAL_WORLD, tasks)
@@ -105,7 +106,7 @@ def measure(
     holder = {"state": fleet.init(agent, jnp.arange(runs))}
 
     def burst() -> Any:
-        # Metrics are let go at once, as a fleet does between two records.
+        # Metrics are dropped at once, as a fleet does between two records.
         holder["state"], _ = fleet.burst(
             agent, holder["state"], replay, view, first, groups, updates
         )
@@ -119,7 +120,7 @@ def measure(
         "ms_per_update": 1e3 * seconds,
         "run_updates_per_s": runs / seconds,
         "flops_per_s": runs * flops_per_update(agent, groups) / seconds,
-        "matmul_flops_per_s": matmul_rate(precision),  # last: it compiles a program, too
+        "matmul_flops_per_s": matmul_rate(precision),  # last, because it compiles a program too
     }
 
 
@@ -132,7 +133,7 @@ def bench_learner(
     stored: int = 20_000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Every method at every number of runs, and how RECALL's cost grows with the tasks."""
+    """Measure every method at every number of runs, and how RECALL's cost grows with tasks."""
     if tasks < 1 or min(runs) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
@@ -159,7 +160,7 @@ def _device() -> str:
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call in a new process, which leaves the device as it found it."""
+    """Call a function in a new process, which leaves the device as it found it."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         try:
             return processes.submit(function, *arguments).result()
@@ -171,7 +172,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def print_table(result: dict[str, Any]) -> None:
-    """As a person reads it."""
+    """Print the result as a table."""
     what = f"{result['precision']} products, last of {result['rows'][0]['tasks']} tasks"
     table = Table(title=f"learner on {result['device']}, {what}")
     table.add_column("method")

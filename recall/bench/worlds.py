@@ -1,4 +1,4 @@
-"""How many environment steps per second, beside Meta-World and envpool, in one run."""
+"""Measure environment steps per second, next to Meta-World and envpool, in one run."""
 
 import multiprocessing
 import os
@@ -16,9 +16,9 @@ from recall.errors import BadValueError
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
 
-SLOTS = 10  # of a task in one process
+SLOTS = 10  # of a task, in one process
 _MEMORY_SLOTS = 64
-# Steps and seconds, or None where a peer is not installed.
+# Steps and seconds, or None for a package that is not installed.
 _Row = dict[str, tuple[int, float] | None]
 _MEASURES = (
     "ours_1",
@@ -33,7 +33,7 @@ STEPS_PER_TASK = 4000
 
 
 def ours(task: str, slots: int) -> baselines.Driver:
-    """The in-process simulator with endless episodes."""
+    """Return a driver of the in-process simulator with endless episodes."""
     simulator = make_simulator(task, slots, reward="v1", observation="classic")
     episodes = Episodes(simulator, HORIZON_STEPS, [(0, slot) for slot in range(slots)])
     episodes.start_all()
@@ -67,12 +67,12 @@ class _Crew:
         return sum(pipe.recv() for pipe in self._pipes)
 
     def driver(self, task: str) -> baselines.Driver:
-        """All workers at `task`."""
+        """Return a driver that makes all workers step `task`."""
         self._ask(task)
         return self._ask
 
     def close(self) -> None:
-        """Send the workers home."""
+        """End the workers."""
         for pipe in self._pipes:
             pipe.send(None)
         for worker in self._workers:
@@ -80,7 +80,7 @@ class _Crew:
 
 
 def _work(pipe: Connection, slots: int) -> None:
-    """A worker: a task's name prepares its slots, a number steps them."""
+    """Run a worker: a task's name prepares its slots, a number steps them."""
     drive = None
     while (order := pipe.recv()) is not None:
         if isinstance(order, str):
@@ -105,7 +105,7 @@ def _resident_bytes() -> int:
 
 
 def _measure_memory(pipe: Connection, tasks: Sequence[str]) -> None:
-    """In a process of its own: what more slots of every task add to it, per slot."""
+    """Measure, in its own process, how much memory more slots of every task add, per slot."""
     grown = []
     for task in tasks:
         few = ours(task, 1)
@@ -118,7 +118,7 @@ def _measure_memory(pipe: Connection, tasks: Sequence[str]) -> None:
 
 
 def memory_per_slot_bytes(tasks: Sequence[str] = TASKS) -> int:
-    """Mean over the tasks."""
+    """Return the memory of one slot in bytes, as the mean over the tasks."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     worker = context.Process(target=_measure_memory, args=(there, tasks), daemon=True)
@@ -129,14 +129,14 @@ def memory_per_slot_bytes(tasks: Sequence[str] = TASKS) -> int:
 
 
 def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # Linux: those this process may use
+    if hasattr(os, "sched_getaffinity"):  # Linux: the cores this process may use
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 @contextmanager
 def _one_core() -> Iterator[None]:
-    """Keep this thread and those it starts to one core, where the system can."""
+    """Restrict this thread and those it starts to one core, where the system supports it."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -155,12 +155,12 @@ def bench_worlds(
     slots: int = SLOTS,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Steps per second of 200-step episodes with random actions, resets included.
+    """Measure steps per second of 200-step episodes with random actions, resets included.
 
-    Pooled over the tasks: equal steps in each, total steps over total time. Everybody is
-    measured on a task before the next task's turn, so that a machine whose speed drifts is
-    unfair to nobody. Loading models is not measured. Classic reward and observation, but for
-    envpool, which has only the modern ones; `_all` uses all cores.
+    Rates are pooled over the tasks: equal steps in each, total steps over total time. All packages
+    are measured on a task before the next task's turn, so that a machine whose speed drifts affects
+    them equally. Loading models is not measured. Reward and observation are the classic ones,
+    except in envpool, which has only the modern ones. Names that end in `_all` use all cores.
     """
     if steps_per_task < 1:
         raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
@@ -188,13 +188,13 @@ def bench_worlds(
 
 
 def _bench_task(task: str, episodes: int, slots: int, cores: int, crew: _Crew) -> _Row:
-    """Steps and seconds of everybody at one task."""
+    """Measure the steps and seconds of every package at one task."""
     steps = episodes * HORIZON_STEPS
     row: _Row = dict.fromkeys(_MEASURES)
     row["metaworld_1"] = _timed(baselines.metaworld(task), steps * slots)
     row["ours_1"] = _timed(ours(task, slots), steps)
     if baselines.has_envpool():
-        # The others have one thread; envpool's one works beside the caller's.
+        # The others use one thread; envpool's single thread runs next to the caller's.
         with _one_core():
             row["envpool_1"] = _timed(baselines.envpool(task, slots, 1), steps)
         row["envpool_all"] = _timed(baselines.envpool(task, slots * cores, cores), steps)
@@ -206,7 +206,7 @@ def _bench_task(task: str, episodes: int, slots: int, cores: int, crew: _Crew) -
 
 
 def _pooled(rows: list[_Row], name: str) -> float | None:
-    """Total steps over total time; None where the peer is not installed."""
+    """Return total steps over total time, or None if the package is not installed."""
     measured = [each for row in rows if (each := row[name]) is not None]
     if len(measured) < len(rows):
         return None
@@ -215,7 +215,7 @@ def _pooled(rows: list[_Row], name: str) -> float | None:
 
 
 def print_table(result: dict[str, Any]) -> None:
-    """The result for people."""
+    """Print the result as a table."""
     from rich.console import Console
     from rich.table import Table
 

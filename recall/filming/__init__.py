@@ -1,1 +1,1 @@
-"""Films of episodes: played, composed and written to a file."""
+"""Make films of episodes: play them, compose the images and write them to a file."""

@@ -1,4 +1,4 @@
-"""The pictures of a film: tiles of frames side by side, with captions."""
+"""Compose the images of a film: tiles of frames side by side, with captions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from recall.filming.episode import Frame
 
-_COLUMNS = 5  # of tasks, before a new row begins
+_COLUMNS = 5  # tasks per row
 _GAP = 6
 _PAPER, _INK, _FAINT = (255, 255, 255), (28, 32, 38), (105, 112, 122)
 SUCCESS, FAILURE = (26, 127, 55), (176, 90, 10)
@@ -17,7 +17,7 @@ _SMALLEST_FONT = 8
 
 @dataclass(frozen=True)
 class Tile:
-    """What one corner of a film shows: a name, what is told of it, and its frames."""
+    """One tile of a film: a name, a detail, and its frames."""
 
     title: str
     subtitle: str
@@ -27,7 +27,7 @@ class Tile:
 def animate(
     rows: Sequence[Sequence[Tile]], size: tuple[int, int], hold: int
 ) -> Iterator[Image.Image]:
-    """All tiles in step, row by row; one that ends waits for the others, and all wait `hold`."""
+    """Yield images of all tiles in step; a tile that ends waits for the rest, then all `hold`."""
     playing = [[iter(tile.frames) for tile in row] for row in rows]
     shown = [[next(frames) for frames in row] for row in playing]
     moved = True
@@ -44,7 +44,7 @@ def animate(
 
 
 def in_rows(tiles: Sequence[Sequence[Tile]]) -> list[list[Tile]]:
-    """The tiles of every task, arranged: one task's side by side, several tasks' in columns."""
+    """Arrange the tiles of every task: one task's side by side, several tasks' in columns."""
     if len(tiles) == 1:
         return [list(tiles[0])]
     blocks = [tiles[start : start + _COLUMNS] for start in range(0, len(tiles), _COLUMNS)]
@@ -80,7 +80,7 @@ def _arranged(
 
 
 def caption_height(width: int) -> int:
-    """Room for two lines under a picture of this width."""
+    """Return the height of two lines of text under a picture of this width."""
     return 3 * _font_size(width)
 
 
@@ -95,7 +95,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 def _captioned(tile: Tile, frame: Frame, size: tuple[int, int], over: bool) -> Image.Image:
     width, height = size
-    # A world with pictures of its own size keeps its proportions.
+    # Images in a world's own size keep their proportions.
     picture = ImageOps.pad(Image.fromarray(frame.picture), size, color=_PAPER)
     image = Image.new("RGB", (width, height + caption_height(width)), _PAPER)
     image.paste(picture, (0, 0))
@@ -124,7 +124,7 @@ def _write(
     colour: tuple[int, int, int],
     right: bool = False,
 ) -> None:
-    """One line, in letters small enough for the room there is."""
+    """Write one line, in letters small enough to fit."""
     while size > _SMALLEST_FONT and draw.textlength(text, _font(size)) > room:
         size -= 1
     draw.text(at, text, colour, _font(size), anchor="ra" if right else "la")

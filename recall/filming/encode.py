@@ -1,4 +1,4 @@
-"""Writing pictures as an MP4, a GIF or a contact sheet."""
+"""Write images as an MP4, a GIF or a contact sheet."""
 
 import shutil
 import subprocess
@@ -18,14 +18,14 @@ FILMS = (".mp4", ".gif")
 SHEET = ".png"
 
 
-_FASTEST_GIF = 50  # browsers slow down a GIF that asks for more pictures a second
+_FASTEST_GIF = 50  # browsers slow down a GIF with more images per second
 
 
-_SEEN_FOR_COLOURS = 40  # pictures at the beginning that choose a GIF's colours
+_SEEN_FOR_COLOURS = 40  # first images, from which a GIF's colours are chosen
 
 
 def writable(path: Path) -> Path:
-    """Where a film that is to be called `path` will be: a GIF where there is no ffmpeg."""
+    """Return the path that a film will be written to: a GIF if ffmpeg is not installed."""
     suffix = path.suffix.lower()
     if suffix not in (*FILMS, SHEET):
         raise BadValueError(
@@ -35,7 +35,7 @@ def writable(path: Path) -> Path:
 
 
 def write(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
-    """Write all pictures as a film, or the last one as a contact sheet, as the ending asks."""
+    """Write all images as a film, or the last one as a contact sheet, depending on the suffix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-unfinished{path.suffix}")
     writers = {".mp4": _write_mp4, ".gif": _write_gif, SHEET: _write_sheet}
@@ -52,7 +52,7 @@ def _write_sheet(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
 
 
 def _write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
-    """Colours are chosen once, so that nothing flickers."""
+    """Write a GIF; its colours are chosen once, so that nothing flickers."""
     slower = islice(pictures, 0, None, -(-fps // _FASTEST_GIF))
     beginning = list(islice(slower, _SEEN_FOR_COLOURS))
     palette = _palette(beginning)
@@ -65,7 +65,7 @@ def _write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
 
 
 def _palette(beginning: Sequence[Image.Image]) -> Image.Image:
-    """255 colours of the first moments, and of the captions that come later."""
+    """Return 255 colours, from the first images and the colours of later captions."""
     width, height = beginning[0].size
     seen = [beginning[0], beginning[len(beginning) // 2], beginning[-1]]
     swatch = height // 8
@@ -79,7 +79,7 @@ def _palette(beginning: Sequence[Image.Image]) -> Image.Image:
 
 
 def _write_mp4(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
-    """H.264 as every browser plays it: even sides, one chroma sample for four pixels."""
+    """Write H.264 that every browser plays: even sides, one chroma sample per four pixels."""
     frames = iter(pictures)
     first = next(frames)
     command = ["ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"]
@@ -93,7 +93,7 @@ def _write_mp4(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
             for picture in chain([first], frames):
                 process.stdin.write(picture.tobytes())
             process.stdin.close()
-        except BrokenPipeError:  # it has said why
+        except BrokenPipeError:  # ffmpeg has printed why
             pass
         reason = process.stderr.read().decode(errors="replace").strip().splitlines()
     if process.returncode:

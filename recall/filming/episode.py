@@ -1,4 +1,4 @@
-"""An episode that is looked at: the very one that an evaluation plays, picture by picture."""
+"""Play the same episode as an evaluation does, and yield its images."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
@@ -11,7 +11,7 @@ from recall.worlds.simulator import Array, Simulator
 
 
 class Frame(NamedTuple):
-    """What is seen after a step."""
+    """The image and state after a step."""
 
     picture: Array  # [height, width, 3] uint8
     step: int
@@ -22,7 +22,7 @@ class Acting(Protocol):
     """A policy: recall.collect.policy.NumpyPolicy, or one written by hand."""
 
     def act(self, observation: Array, noise: Array | None) -> Array:
-        """An action in [-1, 1]."""
+        """Return an action in [-1, 1]."""
         ...
 
 
@@ -35,7 +35,7 @@ def filmed_episode(
     size: tuple[int, int],
     every: int = 1,
 ) -> Iterator[Frame]:
-    """The episode of `stream`, as recall.collect.worker plays it; a frame every `every` steps.
+    """Play the episode of `stream` as recall.collect.worker does, a frame every `every` steps.
 
     The first frame shows the start and the last one the end, before anything is reset.
     """
@@ -66,5 +66,5 @@ def _picture(simulator: Simulator, size: tuple[int, int]) -> Array:
         return simulator.render(0, *size)
     except NotImplementedError as error:
         raise RecallError(f"{error}, so it cannot be filmed") from error
-    except gymnasium.error.Error as error:  # such as a drawing library that is not installed
+    except gymnasium.error.Error as error:  # for example, a drawing library is not installed
         raise RecallError(f"{simulator.task} cannot be drawn: {error}") from error

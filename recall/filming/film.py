@@ -1,4 +1,4 @@
-"""Films of trained policies: as each was when its task was just learnt, and at the end."""
+"""Film trained policies: each when its task was just learnt, and at the end of the sequence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -24,14 +24,14 @@ from recall.worlds.registry import Task, horizon_steps, make_simulator, task_lab
 
 When = Literal["before", "after", "both"]
 SIZE = (320, 240)
-_FRAMES = 100  # of an episode, where nothing else is asked for
+_FRAMES = 100  # per episode, by default
 _SMALLEST, _LARGEST = 32, 4096
 _SUBTITLES = {"before": "just learnt", "after": "at the end"}
 
 
 @dataclass
 class Take:
-    """One policy on its task, and how its episodes went."""
+    """One policy on its task, and the results of its episodes."""
 
     task: str
     when: str
@@ -42,7 +42,7 @@ class Take:
 
 @dataclass(frozen=True)
 class Film:
-    """A film that was made; its place is another than was asked for where there is no ffmpeg."""
+    """A finished film; its path differs from the requested one if ffmpeg is not installed."""
 
     path: Path
     run: str
@@ -51,7 +51,7 @@ class Film:
 
 @dataclass(frozen=True)
 class _Manner:
-    """How to film."""
+    """The settings of a film's images."""
 
     deterministic: bool
     size: tuple[int, int]
@@ -73,18 +73,18 @@ def film(
     every: int | None = None,
     functions: Mapping[str, Task] | None = None,
 ) -> Film:
-    """Film the policies of one run of the fleet in `folder` on its tasks, or on some of them.
+    """Film the policies of one run of the fleet in `folder`, on all its tasks or some of them.
 
     Each task is played twice, with equal starts, goals and noise: by the policy that had just
-    learnt it (before what came later could make it forget) and by the policy at the end. The
-    episodes are those of the fleet's last evaluation. An unfinished fleet shows the tasks that
-    are over.
+    learnt it (before later tasks could make it forget) and by the policy at the end. The episodes
+    are those of the fleet's last evaluation. For an unfinished fleet, the tasks that it has
+    finished are shown.
 
-    `out` ends in .mp4, .gif (which any .mp4 becomes where ffmpeg is not installed) or .png, a
-    contact sheet of how the episodes end; None puts it into the fleet's folder. `run` or `seed`
-    choose a run, the first one otherwise. A frame is taken every `every` steps; None
-    takes about a hundred of an episode. `functions` gives
-    back the functions that the fleet was started with, if any.
+    `out` ends in .mp4, .gif or .png. An .mp4 becomes a .gif if ffmpeg is not installed; a .png is a
+    contact sheet of how the episodes end; None writes into the fleet's folder. `run` or `seed`
+    selects a run, by default the first one. A frame is taken every `every` steps; None takes about
+    a hundred per episode. `functions` provides the functions that the fleet was started with, if
+    any.
     """
     _check_numbers(episodes, size, fps, 1 if every is None else every)
     if when not in get_args(When):
@@ -96,7 +96,7 @@ def film(
     path = writable(Path(out) if out is not None else _default_path(folder, chosen, tasks))
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
-        every = longest  # nothing is shown but how episodes end
+        every = longest  # only the end of each episode is shown
     manner = _Manner(deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2))
     with ExitStack() as simulators:
         write(_pictures(spec, chosen, takes, episodes, manner, simulators), path, fps)
@@ -122,7 +122,7 @@ def _default_path(folder: Path, run: RunSpec, tasks: Sequence[str] | None) -> Pa
 def _chosen_run(
     spec: FleetSpec, name: str | None, seed: int | None, tasks: Sequence[str] | None
 ) -> RunSpec:
-    """The first run of that name and seed that has the tasks."""
+    """Return the first run of that name and seed that has the tasks."""
     if name is not None and name not in [run.name for run in spec.runs]:
         raise UnknownNameError("run of this fleet", name, [run.name for run in spec.runs])
     if seed is not None and seed not in [run.seed for run in spec.runs]:
@@ -144,7 +144,7 @@ def _chosen_run(
 def _takes(
     folder: Path, spec: FleetSpec, run: RunSpec, tasks: Sequence[str] | None, when: When
 ) -> list[Take]:
-    """Every chosen task at every chosen time, where there is a policy."""
+    """Return every chosen task at every chosen time for which there is a policy."""
     shape = fleet.policy_shape(agent_of(spec)[0])
     labels = [task_label(task) for task in run.tasks]
     takes = []
@@ -186,7 +186,7 @@ def _pictures(
     manner: _Manner,
     simulators: ExitStack,
 ) -> Iterator[Image.Image]:
-    """One episode of all takes after the other, the takes side by side."""
+    """Yield the images of one episode after another, with all takes side by side."""
     world = spec.settings.world
     stages = []
     for take in takes:
@@ -210,7 +210,7 @@ def _pictures(
 
 
 def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:
-    """The frames of an episode, of which the last one tells whether it succeeded."""
+    """Yield the frames of an episode, and count its success from the last one."""
     frame = None
     for frame in frames:
         yield frame

@@ -1,4 +1,4 @@
-"""`python -m recall.filming.scripted_film OUT.gif`: the README's film, scripted."""
+"""Make the README's film of scripted policies: `python -m recall.filming.scripted_film OUT.gif`."""
 
 import sys
 from contextlib import ExitStack, closing
@@ -21,7 +21,7 @@ def film_scripted(
     every: int = 3,
     fps: int = 15,
 ) -> Path:
-    """One episode of each task side by side, and the place of the film."""
+    """Film one episode of each task side by side, and return the path of the film."""
     with ExitStack() as simulators:
         tiles = []
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Registry of the continual-learning methods. A new method is one new file and one line here."""
+"""Registry of the continual-learning methods; CONTRIBUTING.md says how to add one."""
 
 from recall.errors import UnknownNameError
 from recall.learn.method import Method

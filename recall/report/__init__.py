@@ -1,1 +1,1 @@
-"""From records to answers: metrics of many runs, tables, figures, a page, films."""
+"""Build reports from records: metrics of many runs as tables, figures, a page and films."""

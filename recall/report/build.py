@@ -1,4 +1,4 @@
-"""A report: runs gathered, tables, figures and a page in one folder."""
+"""Build a report: gather runs, then write tables, figures and a page into one folder."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Folder = str | Path
 
 @dataclass(frozen=True)
 class Report:
-    """What was made of some runs, and where it lies."""
+    """A finished report: its contents, and the folder it was written to."""
 
     folder: Path
     collection: Collection
@@ -48,10 +48,11 @@ def make_report(
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
     Forward transfer compares with single-task runs below `folders` or `reference`. `measure` says
-    what counts as success. A `console` is shown the main tables and what was left out. `detailed`
-    is how many sequences of a family have figures of their own, None for all. What cannot be read
-    is left out and told, in `problems`; nothing at all to show is an error. What an earlier report
-    wrote into `out` is removed, and nothing else.
+    what counts as success. If a `console` is given, the main tables and the problems are printed on
+    it. `detailed` is the number of sequences per family that get figures of their own; None means
+    all. Runs that cannot be read are left out and reported in `problems`; it is an error if there
+    is nothing to show at all. Files that an earlier report wrote into `out` are removed, and no
+    others.
     """
     measure = measure or Measure()
     _check(measure)
@@ -83,7 +84,7 @@ def make_report(
 
 
 def problems_of(board: ScoreBoard) -> tuple[str, ...]:
-    """Those of gathering, then those of metrics and training records, then health warnings."""
+    """Return the problems of gathering, of metrics and training records, and health warnings."""
     collection = board.collection
     training = (run.training_problem for run in collection.runs)
     found = [
@@ -111,7 +112,7 @@ def _check(measure: Measure) -> None:
 
 
 def show_tables(tables: list[Table], console: Console) -> None:
-    """The main ones, on a terminal."""
+    """Print the main tables on the console."""
     for table in tables:
         if not table.detail:
             print_table(table, console)
@@ -119,13 +120,13 @@ def show_tables(tables: list[Table], console: Console) -> None:
 
 
 def show_problems(problems: Sequence[str], console: Console) -> None:
-    """What was wrong or left out, on a terminal."""
+    """Print what was wrong or left out on the console."""
     for problem in problems:
         console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
 
 
 def _in_markdown(tables: list[Table], problems: Sequence[str]) -> str:
-    """All tables, then what is wrong with the records, as one page."""
+    """Return all tables, followed by the problems, as one Markdown page."""
     parts = ["# Report\n", *map(markdown, tables)]
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)

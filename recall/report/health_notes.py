@@ -1,4 +1,4 @@
-"""Health warnings of all runs as a few sentences for the list of problems."""
+"""Summarise the health warnings of all runs in a few sentences for the list of problems."""
 
 from recall.results.collection import Collection
 

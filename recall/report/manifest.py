@@ -1,4 +1,4 @@
-"""Which files in a folder a report wrote, so that the next one there leaves nothing stale."""
+"""Keep a list of the files that a report wrote, so that the next report can remove them."""
 
 import json
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ FILE = "files.json"
 
 
 def remove_earlier(folder: Path) -> None:
-    """Remove what an earlier report wrote into `folder`, and nothing else."""
+    """Remove the files that an earlier report wrote into `folder`, and no others."""
     for name in _listed(folder / FILE):
         path = folder / name
-        # A list that somebody changed must not reach out of the folder.
+        # A manifest that was edited must not lead to files outside the folder.
         if folder.resolve() in path.resolve().parents and path.is_file():
             path.unlink()
             _remove_if_empty(path.parent, folder)
@@ -20,7 +20,7 @@ def remove_earlier(folder: Path) -> None:
 def _listed(manifest: Path) -> list[str]:
     try:
         names = json.loads(manifest.read_text("utf-8"))
-    except (OSError, ValueError):  # no report was here, or nothing can be known of it
+    except (OSError, ValueError):  # no earlier report, or an unreadable manifest
         return []
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
@@ -31,6 +31,6 @@ def _remove_if_empty(inner: Path, folder: Path) -> None:
 
 
 def write_manifest(folder: Path, files: Iterable[Path]) -> None:
-    """List the files that a report wrote, as they lie below `folder`."""
+    """Write the list of a report's files, as paths relative to `folder`."""
     names = sorted(path.relative_to(folder).as_posix() for path in files)
     (folder / FILE).write_text(json.dumps(names, indent=1) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""The paper's published numbers, kept as data in paper.json, to stand beside ours."""
+"""Look up the paper's published numbers, stored in paper.json, to compare with ours."""
 
 import json
 import re
@@ -15,12 +15,12 @@ _MEMBER = re.compile(r"(cw3|cw6)-(\d)")
 
 @cache
 def published() -> dict[str, Any]:
-    """Everything in paper.json."""
+    """Return the contents of paper.json."""
     return json.loads(files("recall.report").joinpath("paper.json").read_text("utf-8"))
 
 
 def _find(*path: str) -> Any:
-    """What stands at a path in the tables; None where the paper says nothing."""
+    """Return the entry at a path in the tables, or None if the paper has none."""
     found: Any = published()["tables"]
     for name in path:
         if not isinstance(found, dict) or name not in found:
@@ -40,52 +40,52 @@ def _estimate(*path: str) -> Estimate | None:
 
 
 def family_of(sequence: str) -> tuple[str, str] | None:
-    """Family and number of one of the eight sequences of CW3 and CW6."""
+    """Return the family and number of one of the eight sequences of CW3 or CW6."""
     found = _MEMBER.fullmatch(sequence)
     return (found.group(1), found.group(2)) if found else None
 
 
 def on_sequence(sequence: str, metric: str, method: str) -> Estimate | None:
-    """A metric of a method on cw3-1 to cw3-8, cw6-1 to cw6-8, cw10 or cw20."""
+    """Return a metric of a method on cw3-1 to cw3-8, cw6-1 to cw6-8, cw10 or cw20."""
     if member := family_of(sequence):
         return _estimate(member[0], metric, member[1], method)
     return _estimate(sequence, method, metric)
 
 
 def over_family(family: str, metric: str, method: str) -> Estimate | None:
-    """The mean over the eight sequences of CW3 or CW6."""
+    """Return the mean over the eight sequences of CW3 or CW6."""
     return _estimate(family, metric, "mean", method)
 
 
 def with_weight(sequence: str, weight: float, metric: str) -> Estimate | None:
-    """RECALL with a distillation weight; the paper has it on cw6-1."""
+    """Return a metric of RECALL with a distillation weight; the paper has it for cw6-1."""
     return _estimate("lambda_cw6_1", f"{weight:g}", metric) if sequence == "cw6-1" else None
 
 
 def with_sharing(actor_shared: bool, critic_shared: bool, task: int) -> Estimate | None:
-    """Perfect memory with shared or separate networks, on the first or second task of a pair."""
+    """Return perfect memory's result on the first or second task, with or without sharing."""
     word = {True: "shared", False: "unshared"}
     setting = f"{word[actor_shared]}_actor_{word[critic_shared]}_critic"
     return _estimate("network_sharing", setting, ("first_task", "second_task")[task])
 
 
 def with_replay_mode(sequence: str, mode: str, metric: str) -> Estimate | None:
-    """Perfect memory on the first task of a pair: `performance` or `forgetting`."""
+    """Return perfect memory's `performance` or `forgetting` on the first task of a pair."""
     return _estimate("replay_mode_first_task", sequence.removeprefix("pair-"), mode, metric)
 
 
 def over_pairs(method: str, what: str) -> Estimate | None:
-    """A mean or a count over the hundred pairs."""
+    """Return a mean or a count over the hundred pairs."""
     return _estimate("pairs", method, what)
 
 
 def computation(method: str) -> tuple[str | None, str | None] | None:
-    """The regularisation term and the additional training of a method, in words."""
+    """Return a method's regularisation term and additional training, as text."""
     found = _find("computation", method)
     return (found["regularisation"], found["training"]) if found else None
 
 
 def storage(method: str) -> tuple[str, str | None] | None:
-    """How much a method stores of the current task, and of N old ones."""
+    """Return how much a method stores of the current task and of N old tasks."""
     found = _find("storage", method)
     return (found["new"], found["old"]) if found else None

@@ -1,4 +1,4 @@
-"""What the numbers say, in a few sentences: who performs best, who forgets least, on what."""
+"""Summarise the results in sentences: which method performs best and which forgets least."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ _NOUNS = {
     FORGETTING: "forgetting",
     TRANSFER: "forward transfer",
 }
-_SHORT = 6  # tasks that a title names
-_FEW = 3  # names in a sentence; more are counted
+_SHORT = 6  # most tasks that a title lists by name
+_FEW = 3  # most names in a sentence; any further ones are counted
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found on some sequences that belong together."""
+    """The findings on a set of sequences that belong together."""
 
     title: str
     sentences: tuple[str, ...]
 
 
 def scope(board: ScoreBoard) -> str:
-    """How much was run."""
+    """Return a sentence that says how many methods, sequences and runs there are."""
     runs = board.collection.runs
     complete = sum(run.complete for run in runs)
     sequences = len(board.collection.sequential.sequences)
@@ -48,7 +48,7 @@ def scope(board: ScoreBoard) -> str:
 
 
 def measured(board: ScoreBoard) -> str:
-    """What the numbers are of."""
+    """Return sentences that explain how success is measured."""
     measure = board.measure
     when = "at any step" if measure.field == "success" else "at the last step"
     return (
@@ -59,7 +59,7 @@ def measured(board: ScoreBoard) -> str:
 
 
 def verdicts(board: ScoreBoard) -> list[Verdict]:
-    """Of every family of sequences: the best in each metric, of the methods that ran it all."""
+    """Return the best method in each metric per family, among those that ran all of it."""
     found = []
     for title, members in _arenas(board):
         labels = [
@@ -77,7 +77,7 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
 
 
 def _arenas(board: ScoreBoard) -> list[tuple[str, list[str]]]:
-    """Families of sequences, then each other one by itself."""
+    """Return the families of sequences, followed by each remaining sequence on its own."""
     families: dict[str, list[str]] = {}
     for sequence in board.sequences:
         prefixes = [f"{family}-" for family in FAMILIES] + [PAIR]
@@ -123,7 +123,7 @@ def _sentence(
 
 
 def _over(board: ScoreBoard, label: str, members: Sequence[str], metric: str) -> Sampled | None:
-    """The mean over sequences, where there is a number for each of them."""
+    """Return the mean over sequences, or None unless every sequence has a number."""
     parts = [
         part
         for member in members

@@ -1,4 +1,4 @@
-"""The command that trains a fleet again, written out of what its run.json says."""
+"""Reconstruct the command that trains a fleet again from its run.json."""
 
 import shlex
 from collections.abc import Mapping
@@ -6,14 +6,14 @@ from typing import Any
 
 from recall.results.labels import comparable, defaults_of, settings_of
 
-# Where it runs and how often it saves: another machine chooses for itself.
+# Another machine chooses these for itself.
 _NOT_REPEATED = ("schedule.workers", "schedule.checkpoint_minutes")
 
 
 def train_command(description: Mapping[str, Any]) -> str | None:
-    """`recall train` with every setting that differs from its default.
+    """Return `recall train` with every setting that differs from its default.
 
-    None where tasks are Python functions, which no command line can name.
+    Return None if tasks are Python functions, which a command line cannot name.
     """
     if description.get("functions"):
         return None
@@ -31,7 +31,7 @@ def train_command(description: Mapping[str, Any]) -> str | None:
 
 
 def _option(name: str, value: Any) -> list[str]:
-    """A setting as recall.commands.train names it: without the group that it belongs to."""
+    """Return a setting as an option of `recall train`: its name without the top-level group."""
     option = name.partition(".")[2].replace("_", "-")
     if isinstance(value, bool):
         groups, _, last = option.rpartition(".")

@@ -1,6 +1,7 @@
-"""The figures of a report, one module for each idea.
+"""Draw the figures of a report; each module draws one kind.
 
-A module has a `KIND` and yields figures, or reasons why there are none; `draw_all` saves them.
+A module defines `KIND` and `make_figures`, which yields figures or reasons why there are none;
+`draw_all` saves the figures.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,10 +56,10 @@ def draw_all(
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
 ) -> Gallery:
-    """Draw every figure that the runs have data for into `folder`; `kinds` names fewer.
+    """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
-    `detailed` is how many sequences of a family have figures of their own, None for all: they
-    take most of the time.
+    `detailed` is the number of sequences per family that get figures of their own; None means all.
+    These figures take most of the time.
     """
     drawn, skipped = [], []
     for found in all_figures(Scene(collection, measure or Measure(), detailed), kinds):
@@ -71,13 +72,13 @@ def draw_all(
 
 
 def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Figure | Skipped]:
-    """Every figure, one at a time and unsaved."""
+    """Yield every figure, one at a time and unsaved."""
     for kind in FIGURES if kinds is None else kinds:
         if kind not in FIGURES:
             raise UnknownNameError("figure", kind, FIGURES)
         found = FIGURES[kind](scene)
         while True:
-            with matplotlib.rc_context(RC):  # not while others work with what is yielded
+            with matplotlib.rc_context(RC):  # not active while the caller uses what is yielded
                 one = next(found, None)
             if one is None:
                 break
@@ -94,6 +95,6 @@ __all__ = [
     "Scene",
     "Series",
     "Skipped",
+    "all_figures",
     "draw_all",
-    "sketch_all",
 ]

@@ -1,4 +1,4 @@
-"""Variants of one method against each other: average success over steps."""
+"""Plot variants of one method against each other: average success over steps."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ KIND = "ablation"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each method with several variants, and each family that has them."""
+    """Yield one figure per method with several variants and family that has them."""
     measure, drawn = scene.measure, False
     by_method: dict[str, list[RunResult]] = {}
     for run in scene.collection.sequential.runs:

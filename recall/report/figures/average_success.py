@@ -1,4 +1,4 @@
-"""Average performance P(t): the mean success over all tasks of a sequence, at every step."""
+"""Plot average performance P(t): the mean success over all tasks of a sequence, at every step."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ KIND = "average_success"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each family."""
+    """Yield one figure per family."""
     measure = scene.measure
     yield from of_families(
         scene,

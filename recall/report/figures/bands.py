@@ -1,4 +1,4 @@
-"""Means of curves over runs, with pointwise 90 % bootstrap intervals."""
+"""Compute means of curves over runs, with pointwise 90 % bootstrap intervals."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,12 +10,15 @@ import numpy as np
 from recall.results.bootstrap import CONFIDENCE, generator
 
 Array = np.ndarray
-DRAWS = 300  # for each point; the edges of a band show no more digits than this gives
+DRAWS = 300  # bootstrap draws per point; more would not change a band visibly
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """[step] each. A point with a single run has no interval: low and high are its mean."""
+    """A mean curve with its interval; every array is [step].
+
+    A point with a single run has no interval: low and high equal its mean.
+    """
 
     steps: Array
     mean: Array
@@ -24,13 +27,13 @@ class Band:
     runs: int
 
     def within(self, start: float, end: float) -> "Band":
-        """The part after `start` and up to `end`."""
+        """Return the part after `start` and up to `end`."""
         part = (self.steps > start) & (self.steps <= end)
         return Band(self.steps[part], self.mean[part], self.low[part], self.high[part], self.runs)
 
 
 def band(curves: Sequence[tuple[Array, Array]]) -> Band:
-    """The mean of curves (steps, values), each point over the runs that have a number there."""
+    """Return the mean of curves (steps, values); a point averages the runs that have a number."""
     steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
     table = np.full((len(steps), len(curves)), np.nan)
     for column, (own, values) in enumerate(curves):
@@ -45,7 +48,7 @@ def band(curves: Sequence[tuple[Array, Array]]) -> Band:
 
 @cache
 def _draws(runs: int) -> Array:
-    """[run, draw] how often each run is drawn, the same for all points of all curves."""
+    """Return [run, draw] how often each run is drawn, the same for all points of all curves."""
     even = np.full(runs, 1.0 / runs)
     return generator(f"band of {runs}").multinomial(runs, even, size=DRAWS).T.astype(float)
 
@@ -59,7 +62,7 @@ def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
         means /= runs
     else:
         drawn = there.astype(float) @ _draws(runs)
-        # A draw without any run that reached a point says nothing about it: the mean stands in.
+        # A draw without any run that reached a point says nothing about it: use the mean instead.
         means = np.where(drawn > 0, means / np.maximum(drawn, 1.0), mean[:, None])
     side = (1.0 - CONFIDENCE) / 2.0
     low, high = np.quantile(means, (side, 1.0 - side), axis=1)
@@ -67,7 +70,7 @@ def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
 
 
 def thinned(steps: Array, values: Array, stages: Array, most: int) -> tuple[Array, Array]:
-    """Means of neighbouring values of a stage, at their last step: about `most` in a stage."""
+    """Average neighbouring values of a stage into about `most` points, each at its last step."""
     first = np.flatnonzero(np.diff(stages, prepend=-1))
     longest = np.diff(np.append(first, len(steps))).max(initial=0)
     size = -(-longest // most)
@@ -83,9 +86,10 @@ def thinned(steps: Array, values: Array, stages: Array, most: int) -> tuple[Arra
 
 
 def _starts(first: int, end: int, size: int) -> Array:
-    """Where the neighbours of a stage begin; few that are left over join those before them.
+    """Return where the bins of a stage start; a small remainder joins the last bin.
 
-    They are counted from the start of the stage, so that unfinished runs share the steps of others.
+    Bins are counted from the start of the stage, so that unfinished runs have the same steps as
+    others.
     """
     starts = np.arange(first, end, size)
     alone = len(starts) > 1 and end - starts[-1] < size / 2

@@ -1,4 +1,4 @@
-"""Success on the task in training: how well, and how fast, each new task is learnt."""
+"""Plot success on the task in training: how well, and how fast, each new task is learnt."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ KIND = "current_task"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each family."""
+    """Yield one figure per family."""
     yield from of_families(
         scene,
         KIND,

@@ -1,4 +1,4 @@
-"""Panels of curves over steps: what the figures of success, losses and plasticity share."""
+"""Draw panels of curves over steps, for the figures of success, losses and plasticity."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 
 
 def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[str, Band]:
-    """The mean curve of every label that has one, of about `most` points in a stage."""
+    """Return the mean curve of every label that has one, with about `most` points per stage."""
     found = {}
     for label, runs in group.runs.items():
         curves = [_thin(run, *curve_of(run), most) for run in runs]
@@ -36,7 +36,7 @@ def _thin(run: RunResult, steps: Array, values: Array, most: int | None) -> tupl
 def draw_band(
     axes: Axes, found: Band, style: LineStyle, label: str, breaks: Sequence[int] = ()
 ) -> None:
-    """A line with its interval, interrupted after the steps in `breaks`."""
+    """Draw a line with its interval, interrupted after the steps in `breaks`."""
     gaps = np.searchsorted(found.steps, breaks, side="right")
     x, mean, low, high = (
         np.insert(np.asarray(values, float), gaps, np.nan)
@@ -44,7 +44,7 @@ def draw_band(
     )
     if found.runs > 1:
         axes.fill_between(x, low, high, color=style.colour, alpha=0.16, linewidth=0)
-    # A few markers, at other places for other labels, so that none hides another.
+    # Draw a few markers, at different places for each label, so that none hides another.
     every = max(1, len(x) // 4)
     first = sum(label.encode()) % every
     axes.plot(
@@ -60,14 +60,14 @@ def draw_bands(
     line_styles: Mapping[str, LineStyle],
     breaks: Sequence[int] = (),
 ) -> list[Series]:
-    """All labels, in order: the last is on top."""
+    """Draw all labels in order, the last one on top."""
     for label, found in bands.items():
         draw_band(axes, found, line_styles[label], label, breaks)
     return [Series.of(label, line_styles[label].colour, found) for label, found in bands.items()]
 
 
 def seeds_in_words(groups: Sequence[Group]) -> str:
-    """Over how many runs the means are, for captions."""
+    """Return a sentence for captions that says how many runs the means are over."""
     counts: dict[str, set[int]] = {}
     for group in groups:
         for label, runs in group.runs.items():

@@ -1,6 +1,6 @@
-"""What a figure is: before it is saved (Figure), after (Drawn), and where there is none (Skipped).
+"""Define a figure before it is saved (Figure), after (Drawn), and if it is missing (Skipped).
 
-Every panel knows its place on the picture and the numbers it shows, so that a page can show them
+Every panel knows its position in the image and the numbers it shows, so that a page can show them
 under the pointer without drawing anything again.
 """
 
@@ -35,14 +35,14 @@ class Series:
 
     @classmethod
     def of(cls, label: str, colour: str, band: Band) -> "Series":
-        """A mean with its interval."""
+        """Make a series of a mean curve with its interval."""
         return cls(
             label, colour, plain(band.steps), plain(band.mean), plain(band.low), plain(band.high)
         )
 
 
 def plain(values: Iterable[float]) -> list[float | None]:
-    """Numbers to six digits, None for what is none."""
+    """Round numbers to six digits, and replace NaN by None."""
     return [float(f"{value:.6g}") if value == value else None for value in values]
 
 
@@ -52,18 +52,19 @@ class Panel:
 
     title: str
     box: tuple[float, float, float, float]
-    """Left, top, right and bottom as shares of the picture's width and height, from its top."""
+    """Left, top, right and bottom as fractions of the image's width and height, from the top
+    left."""
     x_range: tuple[float, float]
     y_range: tuple[float, float]
     y_scale: str
-    """`linear`, `log` or `symlog` as matplotlib draws them."""
+    """`linear`, `log` or `symlog`, as in matplotlib."""
     x_name: str
     y_name: str
     series: tuple[Series, ...] = ()
 
     @classmethod
     def of(cls, axes: Axes, title: str, names: tuple[str, str], series: list[Series]) -> "Panel":
-        """The panel that `axes` shows."""
+        """Return the panel that describes `axes`."""
         box = axes.get_position()
         return cls(
             title,
@@ -82,7 +83,7 @@ class Figure:
 
     kind: str
     name: str
-    """The stem of its files: the kind, and what it is about."""
+    """Stem of the file names: the kind, followed by the subject."""
     title: str
     caption: str
     figure: Canvas
@@ -91,7 +92,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure in files."""
+    """A figure that was saved to files."""
 
     kind: str
     name: str
@@ -104,7 +105,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A figure that was not drawn."""
+    """A figure that was not drawn, and why."""
 
     kind: str
     reason: str
@@ -126,23 +127,23 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Scene:
-    """What all figures are drawn from."""
+    """The data that all figures are drawn from."""
 
     collection: Collection
     measure: Measure = field(default_factory=Measure)
     detailed: int | None = 2
-    """How many sequences of a family have figures of their own; None for all."""
+    """Number of sequences per family that get figures of their own; None means all."""
 
     @cached_property
     def board(self) -> ScoreBoard:
-        """The metrics of every label and sequence."""
+        """Return the metrics of every label and sequence."""
         return ScoreBoard(self.collection, self.measure)
 
     @cached_property
     def line_styles(self) -> dict[str, LineStyle]:
-        """Of every label; the same in all figures."""
+        """Return the line style of every label, the same in all figures."""
         return line_styles(self.collection.sequential.runs)
 
     def successes(self, run: RunResult) -> Array:
-        """[evaluation, task]."""
+        """Return the success rates [evaluation, task] of a run."""
         return run.curves[self.measure.mode, self.measure.field]

@@ -1,4 +1,4 @@
-"""What is drawn together: runs by label within a sequence, sequences by family."""
+"""Group what is drawn together: runs by label within a sequence, sequences by family."""
 
 import re
 import zlib
@@ -11,13 +11,13 @@ from recall.results.run_result import RunResult
 from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
-PANELS = 12  # the most sequences of a family that are drawn side by side
+PANELS = 12  # most sequences of a family in one figure
 _LONGEST_SLUG = 60
 
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one sequence by label, all of the same tasks and steps."""
+    """The runs of one sequence by label, all with the same tasks and steps."""
 
     sequence: str
     tasks: tuple[str, ...]
@@ -26,22 +26,22 @@ class Group:
 
     @property
     def total_steps(self) -> int:
-        """Of the whole sequence."""
+        """Return the number of steps of the whole sequence."""
         return len(self.tasks) * self.steps_per_task
 
     def stages(self) -> Iterator[tuple[int, int, int]]:
-        """(task, first step, last step) of every stage."""
+        """Yield (task, first step, last step) of every stage."""
         for task in range(len(self.tasks)):
             yield task, task * self.steps_per_task, (task + 1) * self.steps_per_task
 
     def only(self, labels: list[str]) -> "Group":
-        """With these labels."""
+        """Return the group with only these labels."""
         kept = {label: self.runs[label] for label in labels if label in self.runs}
         return Group(self.sequence, self.tasks, self.steps_per_task, kept)
 
     @property
     def in_words(self) -> str:
-        """Its tasks, a repetition told as such."""
+        """Return the tasks as text; a repeated sequence is written as such."""
         half = len(self.tasks) // 2
         if half > 1 and self.tasks[:half] == self.tasks[half:]:
             return "2 \N{MULTIPLICATION SIGN} (" + ", ".join(self.tasks[:half]) + ")"
@@ -57,19 +57,19 @@ class Family:
 
     @property
     def labels(self) -> list[str]:
-        """Every label once, in the collection's order."""
+        """Return every label once, in the collection's order."""
         return [label for label in self._order if any(label in g.runs for g in self.groups)]
 
     _order: tuple[str, ...] = ()
 
     def only(self, labels: list[str]) -> "Family":
-        """With these labels, without the sequences that none of them has."""
+        """Return the family with only these labels and the sequences that have any of them."""
         groups = [group.only(labels) for group in self.groups]
         return Family(self.name, [group for group in groups if group.runs], self._order)
 
 
 def families(collection: Collection) -> list[Family]:
-    """The sequences of more than one task, by family, each with the runs that can be compared."""
+    """Return the sequences with several tasks, by family, with the runs that can be compared."""
     found: dict[str, list[Group]] = {}
     for sequence, part in collection.sequential.by_sequence().items():
         found.setdefault(family_of(sequence), []).append(_group(sequence, part))
@@ -78,7 +78,7 @@ def families(collection: Collection) -> list[Family]:
 
 
 def family_of(sequence: str) -> str:
-    """cw3 of cw3-1, pairs of pair-0-1, and of any other sequence itself."""
+    """Return the family: cw3 for cw3-1, pairs for pair-0-1, and any other sequence itself."""
     if re.fullmatch(r"pair-\d+-\d+", sequence):
         return "pairs"
     numbered = re.fullmatch(r"(.+)-\d+", sequence)
@@ -86,14 +86,14 @@ def family_of(sequence: str) -> str:
 
 
 def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:
-    """The paper's numbers of two tasks of Continual World."""
+    """Return the paper's numbers of two Continual World tasks, or None for other tasks."""
     if len(tasks) != 2 or not set(tasks) <= set(NUMBERED_TASKS):
         return None
     return NUMBERED_TASKS.index(tasks[0]), NUMBERED_TASKS.index(tasks[1])
 
 
 def _group(sequence: str, part: Collection) -> Group:
-    """The runs that agree with most others in what the sequence is; the collection tells of it."""
+    """Keep the runs with the most common tasks and steps; the collection reports the others."""
     shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
     tasks, steps = shapes.most_common(1)[0][0]
     agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps))
@@ -101,9 +101,9 @@ def _group(sequence: str, part: Collection) -> Group:
 
 
 def main_labels(collection: Collection) -> list[str]:
-    """A label for each method: its plain one, or all of its variants where it has no plain one.
+    """Return one label per method: the plain one, or all variants if there is no plain one.
 
-    Where there is but one method, its variants are what is compared.
+    If there is only one method, all its variants are returned, since they are what is compared.
     """
     variants: dict[str, dict[str, RunResult]] = {}
     for run in collection.sequential.runs:
@@ -118,7 +118,7 @@ def main_labels(collection: Collection) -> list[str]:
 
 
 def shown_families(collection: Collection, staged: bool = False) -> list[Family]:
-    """The families with their main labels; `staged` leaves methods out that know no stages."""
+    """Return the families with their main labels; `staged` leaves out methods without stages."""
     shown = main_labels(collection)
     if staged:
         together = {run.label for run in collection.runs if learnt_together(run.method)}
@@ -128,7 +128,7 @@ def shown_families(collection: Collection, staged: bool = False) -> list[Family]
 
 
 def slug(name: str) -> str:
-    """A part of a file's name: long names are cut but kept distinct."""
+    """Return a name as part of a file name: long names are shortened but stay distinct."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if len(plain) <= _LONGEST_SLUG:
         return plain

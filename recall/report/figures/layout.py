@@ -1,4 +1,4 @@
-"""Laying figures out in inches: grids of panels, legends that fit, axes of steps and successes."""
+"""Lay out figures in inches: grids of panels, legends that fit, axes of steps and success."""
 
 import math
 from collections.abc import Sequence
@@ -24,28 +24,28 @@ Handle = Line2D | Rectangle
 FORMATS = ("png", "svg", "pdf")
 BOUNDARY = "boundary"  # marks the lines between stages
 _DPI = 220
-_ROW = 0.155  # of a legend
+_ROW = 0.155  # height of a legend row
 _HANDLE, _PAD = 0.26, 0.16
 
 
 @dataclass(frozen=True)
 class Space:
-    """Around and between panels, in inches."""
+    """Space around and between panels, in inches."""
 
     left: float = 0.46
     right: float = 0.17
     above: float = 0.24
-    """Over every row of panels, for its titles."""
+    """Above every row of panels, for the titles."""
     below: float = 0.36
-    """Under the last row, for its axis."""
+    """Below the last row, for its axis."""
     beside: float = 0.16
     under: float = 0.14
-    """Under the other rows."""
+    """Below the other rows."""
 
 
 @cache
 def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """In inches."""
+    """Return the width of a text in inches."""
     font = FontProperties(family=RC["font.family"], size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72.0
 
@@ -58,7 +58,7 @@ def grid(
     width: float = TEXT,
     space: Space = Space(),  # noqa: B008  (frozen)
 ) -> tuple[Canvas, list[Axes]]:
-    """A figure with `count` panels of `height` inches, and above them a legend that fits."""
+    """Make a figure with `count` panels of `height` inches, and a legend above that fits."""
     columns = min(columns, count)
     rows = -(-count // columns)
     entries = _legend_rows(legend, width - space.left - space.right)
@@ -117,7 +117,7 @@ def _draw_legend(
 
 
 def handle(label: str, style: LineStyle, **changes: Any) -> Line2D:
-    """An entry of a legend."""
+    """Return the legend entry of a label."""
     wanted = {
         "color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 3.4,
         "markeredgecolor": "white", "markeredgewidth": 0.4, "linewidth": 1.4, "label": label,
@@ -126,18 +126,18 @@ def handle(label: str, style: LineStyle, **changes: Any) -> Line2D:
 
 
 def swatch(label: str, **style: Any) -> Rectangle:
-    """An entry of a legend that stands for an area."""
+    """Return a legend entry that stands for an area."""
     return Rectangle((0, 0), 0, 0, label=label, **style)
 
 
 def is_outer(index: int, count: int, columns: int) -> tuple[bool, bool]:
-    """Whether a panel of a grid has nothing below it, and nothing to its left."""
+    """Return whether a panel of a grid has nothing below it, and nothing to its left."""
     columns = min(columns, count)
     return index + columns >= count, index % columns == 0
 
 
 def title(axes: Axes, text: str, detail: str = "") -> None:
-    """A title at the left, in bold, and beside it a detail in grey where there is room for both."""
+    """Write a bold title at the left, followed by a grey detail if there is room for both."""
     room, size = width_of(axes), float(RC["axes.titlesize"])
     size *= min(1.0, room / text_width(text, size, "bold"))
     axes.set_title(text, loc="left", pad=4.0, fontweight="bold", fontsize=size)
@@ -150,13 +150,13 @@ def title(axes: Axes, text: str, detail: str = "") -> None:
 
 
 def width_of(axes: Axes) -> float:
-    """Of a panel, in inches."""
+    """Return the width of a panel in inches."""
     figure = axes.get_figure(root=True)
     return float(axes.get_position().width * figure.get_size_inches()[0]) if figure else 0.0
 
 
 def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> None:
-    """Steps from 0 to `total`, ticks at boundaries, which are dashed lines."""
+    """Show steps from 0 to `total`, with ticks and dashed lines at the task boundaries."""
     stages = max(1, round(total / per_task))
     most = max(2, int(width_of(axes) / 0.42))
     far = width_of(axes) / stages > 0.12
@@ -165,7 +165,7 @@ def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> 
     axes.set_xlim(0, total)
     axes.set_xticks(ticks, [steps_text(tick, total) for tick in ticks] if labelled else [])
     for tick, label in zip(ticks, axes.get_xticklabels(), strict=True):
-        # Those at the ends keep clear of the panel beside.
+        # Align the outer labels so that they stay clear of the next panel.
         if tick in (0, total):
             label.set_horizontalalignment("left" if tick == 0 else "right")
     for stage in range(1, stages):
@@ -178,7 +178,7 @@ def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> 
 
 
 def steps_text(steps: float, total: float) -> str:
-    """Steps in the unit of the whole: 500k, 3M."""
+    """Format steps in the unit of the total: 500k, 3M."""
     if not steps:
         return "0"
     for size, unit in ((1e6, "M"), (1e3, "k")):
@@ -188,7 +188,7 @@ def steps_text(steps: float, total: float) -> str:
 
 
 def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> None:
-    """Success rates from 0 to 1."""
+    """Show success rates from 0 to 1."""
     axes.set_ylim(-0.03, 1.03)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
     axes.set_yticks(ticks, ["0", "", "0.5", "", "1"] if labelled else [])
@@ -198,12 +198,12 @@ def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> No
 
 
 def plain_ticks(axis: Axis) -> None:
-    """A few ticks at round numbers."""
+    """Show a few ticks at round numbers."""
     axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
 
 
 def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
-    """Write the figure; the same figure gives the same bytes."""
+    """Save the figure in every format; the same figure gives the same bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {}
     with matplotlib.rc_context(RC):

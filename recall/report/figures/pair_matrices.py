@@ -1,7 +1,7 @@
-"""The paper's three matrices of all pairs of tasks, for every method that has them.
+"""Plot the paper's three matrices of all pairs of tasks, for every method that has them.
 
-Rows are first tasks, columns second tasks. The first two matrices share their colours, the third
-has them reversed; darker red is worse everywhere.
+Rows are first tasks, columns second tasks. The first two matrices share a colour map and the third
+uses its reverse: darker red is worse everywhere.
 """
 
 from collections.abc import Iterator
@@ -21,21 +21,21 @@ from recall.worlds.continual_world import TASKS
 
 Array = np.ndarray
 KIND = "pair_matrices"
-LEAST = 4  # pairs that a matrix is worth
-_COLOURS = "RdYlBu"  # dark red at the bad end, told apart by the colour-blind too
+LEAST = 4  # fewest pairs that make a matrix
+_COLOURS = "RdYlBu"  # dark red at the bad end; suitable for colour-blind readers
 _NOTHING = "#ececec"
 
 
 @dataclass(frozen=True)
 class _Matrix:
     title: str
-    values: Array  # [first, second], NaN where a pair was not run
+    values: Array  # [first, second], NaN for pairs that were not run
     colours: str
     limits: tuple[float, float]
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each label with enough pairs."""
+    """Yield one figure per label with enough pairs."""
     found = {label: matrices(scene, label) for label in main_labels(scene.collection)}
     drawn = False
     for label, (first, second, forgotten) in found.items():
@@ -49,7 +49,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def matrices(scene: Scene, label: str) -> tuple[Array, Array, Array]:
-    """[first, second] final success of the first and second task, forgetting of the first."""
+    """Return [first, second] final success of both tasks, and forgetting of the first."""
     found = np.full((3, len(TASKS), len(TASKS)), np.nan)
     for (other, _), scores in scene.board.scores.items():
         pair = pair_of(scores.tasks)
@@ -128,13 +128,13 @@ def _luminance(colour: Any) -> float:
 
 
 def _short(value: float) -> str:
-    """Two digits, no zero before the point: .87, 1 and so on."""
+    """Format with two digits and no leading zero: .87, 1 and so on."""
     text = number_text(value).replace("-", "\N{MINUS SIGN}")
     return {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
 
 
 def _key(axes: Axes) -> None:
-    """Which number is which task, below the matrices, in as many columns as fit."""
+    """Write which number is which task below the matrices, in as many columns as fit."""
     figure = axes.get_figure(root=True)
     if figure is None:
         return

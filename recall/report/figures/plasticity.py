@@ -1,4 +1,4 @@
-"""Whether networks can still learn: dormant units, rank, weights and gradients over training."""
+"""Plot whether networks can still learn: dormant units, rank, weights and gradients."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -21,7 +21,7 @@ NETWORKS = (("pi", "actor"), ("q", "critic"))
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for the first sequence of each family."""
+    """Yield one figure for the first sequence of each family."""
     yield from of_groups(
         scene, KIND, "its training records tell nothing of plasticity", _make_figure
     )

@@ -1,4 +1,4 @@
-"""How large every task's Q values are, over training: scales that compete for one network."""
+"""Plot the size of every task's Q values over training: scales that compete for one network."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ KIND = "q_scale"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for the first sequence of each family."""
+    """Yield one figure for the first sequence of each family."""
     yield from of_groups(scene, KIND, "its training records have no Q values", _make_figure)
 
 
@@ -70,7 +70,7 @@ def _make_figure(group: Group, _: Mapping[str, LineStyle]) -> Figure | None:
 def _draw(
     axes: Axes, label: str, by_task: list[dict[str, Band]], colours: list[str], group: Group
 ) -> list[Series]:
-    """The curves of one label, on a scale that suits all labels."""
+    """Draw the curves of one label, on a scale that suits all labels."""
     fit_scale(axes, [band.mean for bands in by_task for band in bands.values()])
     series = []
     for task, bands in enumerate(by_task):

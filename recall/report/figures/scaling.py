@@ -1,4 +1,4 @@
-"""How the metrics, and the time of a step, change with the number of tasks in a sequence."""
+"""Plot how the metrics, and the time per step, change with the number of tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,7 +24,7 @@ TITLES = {
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """One figure, if there are sequences of several lengths."""
+    """Yield one figure, if there are sequences of several lengths."""
     groups = scores_by_length(scene.board, main_labels(scene.collection))
     if not groups:
         yield Skipped(KIND, f"no method was trained to the end on sequences of {LEAST} lengths")
@@ -68,7 +68,7 @@ def _caption(shown: Mapping[str, object]) -> str:
 
 
 def _curves(groups: Mapping[str, Mapping[int, Sequence[Scores]]], what: str) -> dict[str, Band]:
-    """One metric, or the time, by number of tasks."""
+    """Return one metric, or the time, by number of tasks."""
     found = {}
     for label, lengths in groups.items():
         points = {

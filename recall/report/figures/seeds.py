@@ -1,4 +1,4 @@
-"""How runs are spread: every run's metrics as a dot, with means and intervals."""
+"""Plot the spread of runs: every run's metrics as a dot, with means and intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ RUNS, MEAN = "runs", "mean"  # mark the dots
 @dataclass(frozen=True)
 class _Row:
     label: str
-    values: Array  # a metric of every run
+    values: Array  # one metric of every run
     estimate: Estimate
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each family."""
+    """Yield one figure per family."""
     drawn = False
     for family in shown_families(scene.collection):
         found = {name: _rows(scene, family, name) for name in METRICS}
@@ -57,7 +57,7 @@ def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
 
 
 def values_of(scores: Scores, metric: str) -> Array:
-    """[run] a metric of each run by itself."""
+    """Return [run] a metric of each run on its own."""
     if metric == PERFORMANCE:
         return scores.final.mean(axis=1)
     if metric == FORGETTING:
@@ -107,7 +107,7 @@ def _x_limits(axes: Axes, metric: str) -> None:
 
 def _draw_row(axes: Axes, row: _Row, place: int, style: LineStyle) -> Series:
     order = np.argsort(np.argsort(row.values))
-    # Runs above, their mean below; neighbours in value are set off from each other.
+    # Runs are above, their mean below. Runs with similar values are set apart vertically.
     offset = -0.13 + 0.1 * np.array([(-1.0, 0.3, 1.0, -0.3)[number % 4] for number in order])
     axes.scatter(
         row.values, place + offset, s=9, color=style.colour, alpha=0.5, linewidth=0, gid=RUNS

@@ -1,4 +1,4 @@
-"""How figures look: sizes in inches and points, and the colour, marker and dash of each label."""
+"""Define how figures look: sizes, and the colour, marker and dash of each label."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from recall.methods import METHODS
 from recall.results.run_result import RunResult
 
-COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its whole text, in inches
+COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its text, in inches
 SMALL, TINY = 6.5, 5.5
 INK, GREY, LIGHT = "#222222", "#777777", "#c8c8c8"
 RC: Any = {
@@ -39,13 +39,13 @@ RC: Any = {
     "legend.frameon": False,
     "legend.fontsize": SMALL,
     "hatch.linewidth": 0.4,
-    "pdf.fonttype": 42,  # text that can be selected and edited
-    "svg.hashsalt": "recall",  # the same bytes for the same figure
+    "pdf.fonttype": 42,  # text can be selected and edited
+    "svg.hashsalt": "recall",  # the same figure gives the same bytes
 }
-# Tell apart what colours alone may not, in grey print or for the colour-blind.
+# Distinguish labels in greyscale and for colour-blind readers, where colours are not enough.
 _MARKERS = "oDs^vPX<>*hd"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.2, 1, 1.2)))
-# Okabe and Ito's, for what the registry has no colour for.
+# Okabe and Ito's palette, for methods that are not registered.
 _PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#b8860b", "#882255")
 
 
@@ -59,9 +59,9 @@ class LineStyle:
 
 
 def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
-    """Of every label: its method's colour and marker; variants differ in their dashes.
+    """Return every label's style: its method's colour and marker; variants differ in dashes.
 
-    Where there are only variants of one method, they have colours of their own.
+    If all labels are variants of one method, each gets its own colour.
     """
     first: dict[str, RunResult] = {}
     for run in runs:
@@ -88,7 +88,7 @@ def _of_method(method: str, seen: Sequence[str]) -> tuple[str, str]:
 
 
 def variant_line_styles(runs: Sequence[RunResult]) -> dict[str, LineStyle]:
-    """Of the variants of one method, where colours are free: the plain one keeps the method's."""
+    """Return styles of one method's variants, each with its own colour; plain runs keep theirs."""
     found: dict[str, LineStyle] = {}
     own = METHODS[runs[0].method].colour if runs[0].method in METHODS else _PALETTE[0]
     free = [colour for colour in _PALETTE if colour != own]

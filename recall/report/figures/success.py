@@ -1,4 +1,4 @@
-"""Success over steps, a panel for each sequence of a family."""
+"""Plot success over steps, with one panel per sequence of a family."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -15,7 +15,7 @@ from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, LineStyle
 
 Array = np.ndarray
 NO_SEQUENCES = "there are no runs of one task after the other"
-NAMED_STAGES = 7  # from here on a figure of one sequence is wide and names its stages
+NAMED_STAGES = 7  # from this many stages on, a single sequence gets a wide figure with named stages
 
 
 def of_families(
@@ -27,7 +27,7 @@ def of_families(
     broken: bool = False,
     what: str = "success",
 ) -> Iterator[Figure | Skipped]:
-    """A figure for each family, of the labels that stand for the methods."""
+    """Yield one figure per family, with the main labels of the methods."""
     found = shown_families(scene.collection, staged=broken)
     if not found:
         yield Skipped(kind, NO_SEQUENCES)
@@ -43,7 +43,7 @@ def of_families(
 
 
 def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
-    """The sequences that have figures of their own, with the labels that stand for the methods."""
+    """Yield the sequences that get figures of their own, with the main labels of the methods."""
     found = shown_families(scene.collection, staged)
     if not found:
         yield Skipped(kind, NO_SEQUENCES)
@@ -67,7 +67,7 @@ def family_figure(
     spoken: Callable[[str], str] = str,
     what: str = "success",
 ) -> Figure:
-    """Panels for all sequences of a family; `spoken` is what the legend calls a label."""
+    """Draw panels for all sequences of a family; `spoken` maps a label to its legend entry."""
     groups = family.groups
     legend: list[layout.Handle] = [
         layout.handle(spoken(label), styles[label]) for label in family.labels
@@ -97,7 +97,7 @@ def family_figure(
 
 
 def _panels(groups: list[Group], legend: list[layout.Handle]) -> tuple[Canvas, list[Axes], int]:
-    """One wide or narrow panel, or a grid."""
+    """Make one wide or narrow panel, or a grid."""
     if len(groups) == 1:
         long = len(groups[0].tasks) >= NAMED_STAGES
         space = layout.Space(above=0.62, right=0.42) if long else layout.Space()
@@ -109,7 +109,7 @@ def _panels(groups: list[Group], legend: list[layout.Handle]) -> tuple[Canvas, l
 
 
 def name_stages(axes: Axes, group: Group) -> None:
-    """The task of every stage, slanted above the panel."""
+    """Write the task of every stage above the panel, slanted."""
     for task, start, end in group.stages():
         axes.annotate(
             group.tasks[task], ((start + end) / 2, 1.0), (-3, 3),

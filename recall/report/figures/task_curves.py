@@ -1,4 +1,4 @@
-"""Every task's own success over the whole sequence: when it is learnt, and when forgotten."""
+"""Plot every task's success over the whole sequence: when it is learnt, and when forgotten."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -19,7 +19,7 @@ OWN_STAGE = "own stage"  # marks the shading
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each sequence."""
+    """Yield one figure per sequence."""
     for group in each_sequence(scene, KIND):
         yield group if isinstance(group, Skipped) else _make_figure(scene, group)
 

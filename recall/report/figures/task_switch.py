@@ -1,4 +1,4 @@
-"""Losses and Q values of the task in training, across the switch from the first to the second."""
+"""Plot losses and Q values of the task in training, across the switch from task one to two."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,7 +15,7 @@ SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, 
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for the first sequence of each family."""
+    """Yield one figure for the first sequence of each family."""
     yield from of_groups(
         scene, KIND, "its training records have no losses", _make_figure, staged=True
     )

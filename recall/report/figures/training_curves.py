@@ -1,4 +1,4 @@
-"""Curves of training records: losses, norms and whatever else a learner writes."""
+"""Prepare curves from training records: losses, norms and other metrics of a learner."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -16,12 +16,12 @@ from recall.results.run_result import RunResult
 
 Array = np.ndarray
 FigureMaker = Callable[[Group, Mapping[str, LineStyle]], Figure | None]
-POINTS = 240  # of a curve, about
-MOST_RUNS = 10  # of a label, whose records are read: they are long
+POINTS = 240  # approximate number of points per curve
+MOST_RUNS = 10  # per label; records are long, so no more are read
 
 
 def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, Array]:
-    """(steps, values) of a number in the records, where it has tasks of `task` or the current."""
+    """Return (steps, values) of a metric; if it is per task, of `task` or the current one."""
     records = run.training
     if name not in records:
         return np.zeros(0), np.zeros(0)
@@ -36,9 +36,9 @@ def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, A
 def of_groups(
     scene: Scene, kind: str, lacking: str, figure: FigureMaker, staged: bool = False
 ) -> Iterator[Figure | Skipped]:
-    """A figure for the first sequence of each family, with at most ten runs of each label.
+    """Yield one figure for the first sequence of each family, with at most ten runs per label.
 
-    Training records are long; more of them would show no more.
+    Training records are long, and more of them would not change the picture.
     """
     found = shown_families(scene.collection, staged)
     if not found:
@@ -51,7 +51,7 @@ def of_groups(
 
 
 def fit_scale(axes: Axes, arrays: list[Array]) -> None:
-    """A logarithmic axis where values span more than two orders, symmetric where some are < 0."""
+    """Use a log axis if values span over two orders of magnitude, symlog if some are negative."""
     values = np.concatenate([np.zeros(0), *arrays])
     values = values[np.isfinite(values)]
     sizes = np.abs(values[values != 0])

@@ -1,4 +1,4 @@
-"""Forward transfer as areas: each task's curve against that of a network that learns it alone."""
+"""Plot forward transfer as areas: each task's curve against that of learning it alone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ _LOSS, _HATCH = "#8c8c8c", "///////"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
-    """A figure for each sequence whose tasks have all been learnt alone too."""
+    """Yield one figure per sequence whose tasks have all been learnt alone too."""
     for group in each_sequence(scene, KIND, staged=True):
         yield group if isinstance(group, Skipped) else _for_sequence(scene, group)
 
@@ -103,13 +103,13 @@ def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
 
 
 def _own(scene: Scene, run: RunResult, points: int) -> tuple[Array, Array]:
-    """(steps, success on the task in training) of a run."""
+    """Return (steps, success on the task in training) of a run."""
     values = current(run, run.steps, scene.successes(run))
     return thinned(run.steps, values, stage_of(run.steps, run), points)
 
 
 def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
-    """[3, step] steps, own success and the reference's in one stage, with a gap at the end."""
+    """Return [3, step] steps, own and reference success of one stage, with a gap at the end."""
     _, start, end = stage
     own = own.within(start, end)
     if not len(own.steps) or not len(reference.steps):
@@ -122,7 +122,7 @@ def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
 
 
 def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
-    """Both curves, and what lies between them."""
+    """Draw both curves and the area between them."""
     x, mine, other = np.concatenate(stages, axis=1)
     area: Any = {"interpolate": True, "linewidth": 0}
     axes.fill_between(

@@ -1,4 +1,4 @@
-"""A report as one page: a single file that opens anywhere, without a network."""
+"""Write a report as one HTML file that opens anywhere, without a network."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -25,7 +25,7 @@ def write_page(
     gallery: Gallery,
     left_out: Sequence[str] = (),
 ) -> Path:
-    """Write `folder/index.html` and return its path; `left_out` is told beside other problems."""
+    """Write `folder/index.html` and return its path; `left_out` is added to the problems."""
     path = folder / FILE
     films, too_large = films_of(board.collection.runs)
     path.write_text(page(board, tables, gallery, films, [*left_out, *too_large]), "utf-8")
@@ -39,7 +39,7 @@ def page(
     films: list[Film],
     left_out: list[str],
 ) -> str:
-    """The page's text: everything that it shows is in it."""
+    """Return the HTML of the page, which contains everything that it shows."""
     collection = board.collection
     colours = colours_of([*collection.sequential.runs, *collection.single.runs])
     sections = {
@@ -80,7 +80,7 @@ def _summary(board: ScoreBoard, colours: dict[str, str]) -> str:
 
 
 def _with_dot(sentence: str, colours: dict[str, str]) -> str:
-    """A sentence that begins with a method has the method's colour before it."""
+    """Put a dot in the method's colour before a sentence that begins with a method."""
     label = max((each for each in colours if sentence.startswith(f"{each} ")), key=len, default="")
     if not label:
         return text(sentence)
@@ -88,6 +88,6 @@ def _with_dot(sentence: str, colours: dict[str, str]) -> str:
 
 
 def _problems(problems: list[str]) -> str:
-    """What is wrong with the records, and what was left out because of it."""
+    """Return the section on what is wrong with the records and what was left out."""
     items = "".join(f"<li>{text(problem)}</li>" for problem in problems)
     return f"<ul class='block problems'>{items}</ul>" if items else ""

@@ -1,4 +1,4 @@
-"""Figures that zoom and tell the values under the pointer."""
+"""Render figures that zoom and show the values under the pointer."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from PIL import Image
 from recall.report.figures import Drawn, Gallery, Panel, pair_matrices
 from recall.report.page.markup import data_uri, text
 
-_LARGEST_SVG = 600_000  # bytes: above, the picture in pixels takes less room
-_WIDTH = 504.0  # of a figure as wide as a page's text, in points
-_PIXELS_PER_POINT = 1.3  # at which the letters of a figure can be read
+_LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
+_WIDTH = 504.0  # points; width of a figure that spans the text of a page
+_PIXELS_PER_POINT = 1.3  # large enough to read the text of a figure
 _ZOOM = (
     "<div class='zoom'><button type='button' data-zoom='-1' aria-label='smaller'>\N{MINUS SIGN}"
     "</button><button type='button' data-zoom='1' aria-label='larger'>+</button></div>"
@@ -20,7 +20,7 @@ _ZOOM = (
 
 
 def figures_section(gallery: Gallery) -> str:
-    """All figures, the numbers they show, and why others are missing."""
+    """Return the section with all figures, their values, and why others are missing."""
     return (_shown(gallery) if len(gallery) else "") + _missing(gallery)
 
 
@@ -65,7 +65,7 @@ def _figure(drawn: Drawn, number: int) -> str:
 
 
 def _picture(drawn: Drawn) -> tuple[str, tuple[float, float]]:
-    """The picture, and its width and height in points."""
+    """Return the image as a data URI, with its width and height in points."""
     svg = drawn.paths.get("svg")
     if svg is not None and svg.stat().st_size <= _LARGEST_SVG:
         return data_uri(svg, "image/svg+xml"), _size_of(svg)

@@ -1,4 +1,4 @@
-"""The films that lie in the fleets' folders, on the page itself."""
+"""Embed the films from the fleets' folders in the page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from recall.results.fleet_folder import FILMS
 from recall.results.run_result import RunResult
 
 KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
-MOST_BYTES = 24_000_000  # of all films together: a page must open
+MOST_BYTES = 24_000_000  # total size of all films, so that the page still opens quickly
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Film:
 def films_of(
     runs: Iterable[RunResult], most_bytes: int = MOST_BYTES
 ) -> tuple[list[Film], list[str]]:
-    """Films to show, as many as there is room for, and what is told of the others."""
+    """Return the films that fit into `most_bytes`, and sentences about those that do not."""
     labels: dict[Path, dict[str, None]] = {}
     for run in runs:
         labels.setdefault(run.folder, {})[run.label] = None
@@ -42,7 +42,7 @@ def films_of(
 
 
 def films_section(films: list[Film]) -> str:
-    """Each with its title; those with a track are played by the reader."""
+    """Return the section with all films, each with its title; videos have playback controls."""
     shown = []
     for film in films:
         kind = KINDS[film.path.suffix.lower()]

@@ -1,4 +1,4 @@
-"""Small pieces of HTML that all sections use."""
+"""Provide small pieces of HTML that all sections use."""
 
 import base64
 import html
@@ -10,17 +10,17 @@ from recall.results.run_result import RunResult
 
 
 def text(words: object) -> str:
-    """Anything as text that HTML shows as it is."""
+    """Return anything as text, escaped for HTML."""
     return html.escape(str(words), quote=True)
 
 
 def colours_of(runs: Iterable[RunResult]) -> dict[str, str]:
-    """The colour of every label, as in the figures."""
+    """Return the colour of every label, as in the figures."""
     return {label: style.colour for label, style in line_styles(runs).items()}
 
 
 def named(label: str, colours: Mapping[str, str]) -> str:
-    """A label, after a dot in its colour where it has one."""
+    """Return a label, preceded by a dot in its colour if it has one."""
     if label not in colours:
         return text(label)
     dot = f"<span class='dot' style='background:{text(colours[label])}'></span>"
@@ -28,5 +28,5 @@ def named(label: str, colours: Mapping[str, str]) -> str:
 
 
 def data_uri(path: Path, kind: str) -> str:
-    """A file as an address that holds all of it."""
+    """Return a file as a data URI that contains all of it."""
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"

@@ -1,4 +1,4 @@
-"""Every fleet with its runs, the command that trains it again, and its settings."""
+"""List every fleet with its runs, the command that trains it again, and its settings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ _MOST = 6  # names in the heading of a fleet
 
 
 def runs_section(collection: Collection) -> str:
-    """Fleets, folded; what all have in common is told once."""
+    """Return the section with all fleets, folded; settings that all share are listed once."""
     fleets: dict[Path, list[RunResult]] = {}
     for run in (*collection.runs, *collection.reference_runs):
         fleets.setdefault(run.folder, []).append(run)
@@ -122,7 +122,7 @@ def _value(value: Any) -> str:
 
 
 def _made(run: RunResult) -> str:
-    """With which versions, and on what machine."""
+    """Return the versions and the machine that the run was trained with."""
     about = run.description
     versions = about.get("versions") or {}
     machine = about.get("machine") or {}

@@ -1,4 +1,4 @@
-"""Tables that sort."""
+"""Render tables that can be sorted."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,11 @@ from recall.report.page.markup import named, text
 from recall.report.tables.table import MISSING, Cell, Row, Table, estimate_text, number_text
 from recall.results.bootstrap import Estimate
 
-_MEAN = "mean"  # the heading of a row that sums up the others and stays below them
+_MEAN = "mean"  # heading of the summary row, which stays below the others
 
 
 def tables_section(tables: Sequence[Table], colours: Mapping[str, str]) -> str:
-    """The tables in their groups, details folded."""
+    """Return the section with the tables in their groups; detailed tables are folded."""
     parts = []
     for _, members in groupby(tables, key=lambda table: table.group or table.name):
         group = list(members)
@@ -26,7 +26,7 @@ def tables_section(tables: Sequence[Table], colours: Mapping[str, str]) -> str:
 
 
 def table_html(table: Table, colours: Mapping[str, str]) -> str:
-    """One table: every heading is a button that sorts by its column."""
+    """Return one table as HTML; every heading is a button that sorts by its column."""
     heads = [_head(text(table.corner)), *(_head(named(each, colours)) for each in table.columns)]
     rows = "".join(_row(row, table, colours) for row in table.rows)
     notes = "".join(f"<p class='note'>{text(note)}</p>" for note in table.notes)
@@ -63,7 +63,7 @@ def _cell(cell: Cell, decimals: int) -> str:
 
 
 def _value(estimate: Estimate | None) -> str:
-    """What the cell is sorted by; what has no number sorts last."""
+    """Return the value that the cell is sorted by; cells without a number sort last."""
     if estimate is None or math.isnan(estimate.value):
         return ""
     return f" data-value='{estimate.value:.9g}'"

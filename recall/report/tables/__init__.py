@@ -1,4 +1,4 @@
-"""Every table of a report, in the order in which it shows them."""
+"""Build every table of a report, in the order of the report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from recall.results.scores import ScoreBoard
 
 
 def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
-    """What can be told of the runs; a table that has nothing to show is not there."""
+    """Return all tables that have something to show."""
     return [
         *family_tables(board),
         *long_table(board),

@@ -1,4 +1,4 @@
-"""The tables of the paper's appendix (lambda, sharing, replay mode), pairs, and any variants."""
+"""Build the tables of the paper's appendix (lambda, sharing, replay mode), pairs and variants."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ _MODES = ("offline", "online")
 
 
 def _varied(board: ScoreBoard, method: str, names: set[str]) -> dict[str, list[Scores]]:
-    """By sequence: the scores of a method that differ in the settings `names` alone, if several."""
+    """Return, by sequence, a method's scores that differ only in `names`, if there are several."""
     found: dict[str, list[Scores]] = {}
     for (_, sequence), scores in board.scores.items():
         if scores.method == method and set(scores.runs[0].changes) <= names:
@@ -43,7 +43,7 @@ def _setting(scores: Scores, name: str) -> Any:
 
 
 def _metrics_of(scores: Sequence[Scores]) -> list[str]:
-    """Those that can be told."""
+    """Return the metrics to show; forward transfer only if a score has it."""
     return [
         metric
         for metric in METRICS
@@ -56,7 +56,7 @@ def _lower(metrics: Sequence[str]) -> list[bool]:
 
 
 def lambda_tables(board: ScoreBoard) -> list[Table]:
-    """RECALL with several weights of its distillation, on each sequence that has them."""
+    """Return tables of RECALL with several distillation weights, one per sequence that has them."""
     tables = []
     for sequence, group in _varied(board, "recall", {WEIGHT}).items():
         scores = sorted(group, key=lambda each: float(_setting(each, WEIGHT)))
@@ -84,7 +84,7 @@ def lambda_tables(board: ScoreBoard) -> list[Table]:
 
 
 def sharing_tables(board: ScoreBoard) -> list[Table]:
-    """Perfect memory on a pair of tasks, with networks that they share or do not."""
+    """Return tables of perfect memory on a pair of tasks, with shared and separate networks."""
     tables = []
     for sequence, group in _varied(board, "perfect_memory", {ACTOR, CRITIC}).items():
         if len(group[0].tasks) != 2:
@@ -112,7 +112,7 @@ def sharing_tables(board: ScoreBoard) -> list[Table]:
 
 
 def _separate(scores: Scores) -> tuple[bool, bool]:
-    """Whether critics and actors are separate, in the order of the paper's rows."""
+    """Return whether critics and actors are separate, in the order of the paper's rows."""
     return _setting(scores, CRITIC) == _SEPARATE, _setting(scores, ACTOR) == _SEPARATE
 
 
@@ -129,7 +129,7 @@ def _shared_cell(scores: Scores, task: int) -> Cell:
 
 
 def replay_mode_table(board: ScoreBoard) -> list[Table]:
-    """Perfect memory on the first task of pairs, learning old tasks offline and online."""
+    """Return the table of perfect memory on the first task of pairs, offline and online."""
     groups = {
         sequence: {str(_setting(each, MODE)): each for each in group}
         for sequence, group in _varied(board, "perfect_memory", {MODE}).items()
@@ -160,7 +160,7 @@ def replay_mode_table(board: ScoreBoard) -> list[Table]:
 
 
 def _first_task(sequence: str, mode: str, scores: Scores | None) -> tuple[Cell, Cell]:
-    """Performance and forgetting."""
+    """Return performance and forgetting on the first task."""
     theirs = [
         paper.with_replay_mode(sequence, mode, what) for what in ("performance", "forgetting")
     ]
@@ -171,7 +171,7 @@ def _first_task(sequence: str, mode: str, scores: Scores | None) -> tuple[Cell, 
 
 
 def pair_tables(board: ScoreBoard) -> list[Table]:
-    """Means and counts over the pairs of tasks that every label has."""
+    """Return means and counts over the pairs of tasks that every label has."""
     names = [name for name in board.sequences if name.startswith(PAIR)]
     groups: dict[str, list[Scores]] = {}
     for scores in board.among(board.labels, names):
@@ -214,7 +214,7 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
 
 
 def _plain_method(group: Sequence[Scores]) -> str:
-    """The method whose numbers in the paper are comparable; none for a variant."""
+    """Return the method to compare with in the paper, or an empty string for a variant."""
     return "" if group[0].variant else group[0].method
 
 
@@ -249,9 +249,9 @@ def _pair_counts(group: Sequence[Scores]) -> tuple[Cell, ...]:
 
 
 def variant_tables(board: ScoreBoard) -> list[Table]:
-    """The variants of each method beside the method as it is, means over the sequences they share.
+    """Return tables of each method and its variants, as means over the sequences they share.
 
-    Those that a table of the paper shows, lambda, sharing and replay mode, are not repeated.
+    Variants that a table of the paper shows (lambda, sharing, replay mode) are not repeated.
     """
     shown = ({WEIGHT}, {ACTOR, CRITIC}, {MODE})
     groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}

@@ -1,4 +1,4 @@
-"""Success and time from few tasks to many: a row for each method, a column for each length."""
+"""Build tables of success and time by number of tasks: rows are methods, columns lengths."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from recall.results.bootstrap import Estimate, Sampled, mean_of
 from recall.results.scores import FORGETTING, PERFORMANCE, ScoreBoard, Scores
 
 GROUP = "scaling"
-LEAST = 3  # lengths that make a curve
+LEAST = 3  # number of lengths needed for a table
 _UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 _SHARED = (
     "Wall time of a fleet divided by its runs, which train together, as the study that launched it "
@@ -28,7 +28,7 @@ _SHARED = (
 def scores_by_length(
     board: ScoreBoard, labels: Sequence[str]
 ) -> dict[str, dict[int, list[Scores]]]:
-    """By label and number of tasks, of the labels that have enough of them."""
+    """Return scores by label and number of tasks, for labels with at least LEAST lengths."""
     found: dict[str, dict[int, list[Scores]]] = {}
     for label in labels:
         lengths: dict[int, list[Scores]] = {}
@@ -40,19 +40,19 @@ def scores_by_length(
 
 
 def metric_of(group: Sequence[Scores], metric: str) -> Sampled | None:
-    """The mean over the sequences of one length."""
+    """Return the mean of a metric over the sequences of one length."""
     parts = [part for scores in group if (part := scores.metric(metric)) is not None]
     return mean_of(parts) if parts else None
 
 
 def seconds_of_run(group: Sequence[Scores]) -> float | None:
-    """Of training, for a run; None where nobody noted them."""
+    """Return the training time of a run in seconds, or None if it was not recorded."""
     found = [run.seconds for scores in group for run in scores.runs if run.seconds is not None]
     return float(np.mean(found)) if found else None
 
 
 def milliseconds_of_step(group: Sequence[Scores]) -> float | None:
-    """Of training, for a step of a run."""
+    """Return the training time per step of a run in milliseconds, or None if not recorded."""
     found = [
         1000.0 * run.seconds / run.total_steps
         for scores in group
@@ -63,7 +63,7 @@ def milliseconds_of_step(group: Sequence[Scores]) -> float | None:
 
 
 def scaling_tables(board: ScoreBoard) -> list[Table]:
-    """Performance, forgetting and time, if there are sequences of several lengths."""
+    """Return tables of performance, forgetting and time, if there are enough lengths."""
     found = scores_by_length(board, main_labels(board, board.labels))
     if not found:
         return []
@@ -109,7 +109,7 @@ def _metric_table(
 def _time_tables(
     found: Mapping[str, Mapping[int, list[Scores]]], lengths: Sequence[int]
 ) -> list[Table]:
-    """Of a whole run, and of a step of it; none where nobody noted times."""
+    """Return the times of a whole run and of a step; empty if no times were recorded."""
     seconds = {
         (label, length): time
         for label, groups in found.items()

@@ -1,4 +1,4 @@
-"""Cells of estimates: which of them are best, and what is noted below them."""
+"""Build table cells from estimates, mark the best ones, and write the notes below a table."""
 
 import dataclasses
 import math
@@ -21,21 +21,21 @@ LOWER_IS_BETTER = (FORGETTING,)
 
 
 def cell(ours: Sampled | None, paper: Estimate | None = None, runs: int = 0) -> Cell:
-    """Ours with its interval, the paper's beside it."""
+    """Return a cell with our estimate and the paper's."""
     return Cell(None if ours is None else ours.estimate, paper, runs=runs)
 
 
 def metric_cell(scores: Scores | None, metric: str, paper: Estimate | None = None) -> Cell:
-    """One metric of one label on one sequence."""
+    """Return the cell for one metric of one label on one sequence."""
     if scores is None:
         return Cell(paper=paper)
     return cell(scores.metric(metric), paper, len(scores.runs))
 
 
 def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ...]:
-    """The best of ours in bold, and those whose interval overlaps with the best one's.
+    """Mark our best cell in bold, and every cell whose interval overlaps with the best one's.
 
-    Nothing is bold where there is only one to choose from.
+    Nothing is bold if there is only one cell to choose from.
     """
     there = [each.ours for each in cells if each.ours and not math.isnan(each.ours.value)]
     if len(there) < 2:
@@ -59,7 +59,7 @@ def _as_good(estimate: Estimate, best: Estimate, sign: float) -> bool:
 
 
 def with_best_of_columns(rows: Sequence[Row], lower: Sequence[bool]) -> tuple[Row, ...]:
-    """The best of each column in bold; `lower` says for each column whether less is better."""
+    """Mark the best of each column in bold; `lower` says per column whether less is better."""
     columns = [
         with_best_bold([row.cells[place] for row in rows], less) for place, less in enumerate(lower)
     ]
@@ -70,7 +70,7 @@ def with_best_of_columns(rows: Sequence[Row], lower: Sequence[bool]) -> tuple[Ro
 
 
 def main_labels(board: ScoreBoard, labels: Collection[str]) -> list[str]:
-    """The labels of methods as they are; of a method that is only there as variants, all."""
+    """Return one label per method, without variants; all variants if a method has no plain runs."""
     about = {run.label: run for run in board.collection.runs if run.label in set(labels)}
     plain = {run.method for run in about.values() if not run.variant}
     return [
@@ -81,12 +81,12 @@ def main_labels(board: ScoreBoard, labels: Collection[str]) -> list[str]:
 
 
 def method_of(board: ScoreBoard, label: str) -> str:
-    """The registry's name of the method behind a label."""
+    """Return the registered name of the method behind a label."""
     return next(run.method for run in board.collection.runs if run.label == label)
 
 
 def budget_notes(scores: Iterable[Scores], paper: bool = True) -> tuple[str, ...]:
-    """How many runs and steps the numbers are of, and how many the paper's are."""
+    """Return notes on how many runs and steps our numbers and the paper's are based on."""
     scores = list(scores)
     if not scores:
         return ()
@@ -104,7 +104,7 @@ def budget_notes(scores: Iterable[Scores], paper: bool = True) -> tuple[str, ...
 
 
 def _departures(scores: Sequence[Scores]) -> list[str]:
-    """What is not as by default about runs whose label does not say it."""
+    """Return the non-default settings that the runs' labels do not mention."""
     found: dict[str, dict[str, None]] = {}
     for each in scores:
         run = each.runs[0]
@@ -124,14 +124,14 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _options(steps: int, tasks: Iterable[str]) -> str:
-    """What makes the study one of these tasks and as long as these runs."""
+    """Return the options that give a study these tasks and this number of steps."""
     scale = steps / published()["steps_per_task"]
     others = [] if set(tasks) <= set(NUMBERED_TASKS) else [" --sequences", *tasks]
     return " ".join(others) + ("" if scale == 1 else f" --scale {scale:g}")
 
 
 def transfer_note(scores: Iterable[Scores]) -> tuple[str, ...]:
-    """What to run where single tasks are missing to compare with."""
+    """Return a note on what to run if single-task runs are missing for comparison."""
     missing: dict[int, dict[str, None]] = {}
     for each in scores:
         if each.missing_references:

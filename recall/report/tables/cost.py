@@ -1,4 +1,4 @@
-"""What methods cost: transitions kept, from the settings; time of an update, from benches."""
+"""Build tables of cost: stored transitions from the settings, update times from benchmarks."""
 
 import json
 import os
@@ -32,7 +32,7 @@ _NO_TIMES = (
 
 
 def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) -> list[Table]:
-    """Computation and storage of the methods in a collection."""
+    """Return the tables of computation and storage for the methods in a collection."""
     runs = _examples(collection)
     if not runs:
         return []
@@ -40,7 +40,7 @@ def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) 
 
 
 def _examples(collection: Collection) -> list[RunResult]:
-    """A run of each method, and of each variant that stores or computes more or less."""
+    """Return one run per method, and one per variant with different storage or computation."""
     found: dict[str, RunResult] = {}
     for run in collection.sequential.runs:
         if not run.variant or _COSTS.intersection(run.changes):
@@ -117,7 +117,7 @@ def _storage(runs: Sequence[RunResult]) -> Table:
 
 
 def stored(run: RunResult) -> tuple[int | None, int | None]:
-    """Transitions of the current task and of old tasks at the end; None where nothing says so."""
+    """Return stored transitions of the current and of old tasks; None where unknown."""
     capacity = run.settings.get("schedule.replay_capacity")
     if capacity is None or "method.memory_per_task" not in run.settings:
         return None, None
@@ -128,7 +128,7 @@ def stored(run: RunResult) -> tuple[int | None, int | None]:
 
 
 def _updates(bench: dict[str, Any]) -> Table:
-    """Milliseconds of an update of each method, for each number of runs."""
+    """Return the table of milliseconds per update, by method and number of runs."""
     counts = sorted({row["runs"] for row in bench["rows"]})
     times = {(row["method"], row["runs"]): row["ms_per_update"] for row in bench["rows"]}
     rows = []
@@ -148,9 +148,9 @@ def _updates(bench: dict[str, Any]) -> Table:
 
 
 def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
-    """What `recall bench learner --json` left in the folders or one level below them."""
+    """Read the output of `recall bench learner --json` in the folders or one level below them."""
     found = []
-    for folder in filter(os.path.isdir, folders):  # False, too, where nobody may look
+    for folder in filter(os.path.isdir, folders):  # also skips folders without permission
         for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
             if path.name != "run.json":
                 found += _bench(path)
@@ -166,6 +166,6 @@ def _bench(path: Path) -> list[dict[str, Any]]:
             {"method", "runs", "ms_per_update"} <= set(row) and row["ms_per_update"] >= 0
             for row in content["rows"]
         )
-    except (OSError, ValueError, KeyError, TypeError):  # some other file
+    except (OSError, ValueError, KeyError, TypeError):  # not a benchmark file
         return []
     return [content] if whole and "device" in content else []

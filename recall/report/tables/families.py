@@ -1,4 +1,4 @@
-"""The paper's tables 1, 2 and 3: CW3 and CW6, a row for each sequence; CW10 and CW20."""
+"""Build the paper's tables 1, 2 and 3: CW3 and CW6 by sequence; CW10 and CW20."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ LONG = ("cw10", "cw20")
 
 
 def family_tables(board: ScoreBoard) -> list[Table]:
-    """CW3's and CW6's, one for each metric."""
+    """Return the tables of CW3 and CW6, one per metric."""
     tables = []
     for family in FAMILIES:
         members = [name for name in board.sequences if name.startswith(f"{family}-")]
@@ -64,7 +64,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
 
 
 def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, str]]:
-    """Labels and their methods: ours on any of the sequences, and all that the paper has."""
+    """Return the labels and their methods: ours on any of the sequences, and all of the paper's."""
     there = dict.fromkeys(scores.label for scores in board.among(board.labels, sequences))
     ours = {label: method_of(board, label) for label in main_labels(board, there)}
     missing = {
@@ -83,7 +83,7 @@ def _member(board: ScoreBoard, name: str, metric: str, label: str, method: str) 
 
 
 def _if_plain(label: str, method: str, theirs: Estimate | None) -> Estimate | None:
-    """The paper's numbers stand beside the method as it is, not beside variants of it."""
+    """Return the paper's numbers for a plain method, and None for a variant of it."""
     return theirs if label == method_label(method) else None
 
 
@@ -98,7 +98,7 @@ def _mean(
 
 
 def long_table(board: ScoreBoard) -> list[Table]:
-    """CW10 and CW20 side by side, a row for each method."""
+    """Return CW10 and CW20 side by side, one row per method."""
     there = [name for name in LONG if name in board.sequences]
     if not there:
         return []

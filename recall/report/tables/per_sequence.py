@@ -1,4 +1,4 @@
-"""Tables of any sequence: the metrics of every label, each task's own, who improves on whom."""
+"""Build the tables of single sequences: metrics, success per task, who improves on whom."""
 
 from collections.abc import Sequence
 
@@ -22,12 +22,12 @@ from recall.results.run_result import RunResult
 from recall.results.scores import METRICS, TRANSFER, ScoreBoard, Scores
 
 PAIR = "pair-"
-# So many pairs are shown one by one; more of them as means.
+# Up to this many pairs are shown one by one; more are shown as means.
 FEW_PAIRS = 4
 
 
 def sequence_tables(board: ScoreBoard) -> list[Table]:
-    """For each sequence that no table of the paper shows: the metrics; for all, the details."""
+    """Return the metrics of each sequence outside the paper's tables, and the details of all."""
     pairs = [name for name in board.sequences if name.startswith(PAIR)]
     hidden = set(pairs) if len(pairs) > FEW_PAIRS else set()
     tables = []
@@ -46,7 +46,7 @@ def sequence_tables(board: ScoreBoard) -> list[Table]:
 
 
 def display_name(sequence: str, tasks: Sequence[str]) -> str:
-    """A sequence's name, and its tasks where the name does not say them."""
+    """Return a sequence's name, followed by its tasks if the name does not list them."""
     return ", ".join(tasks) if "," in sequence else f"{sequence} ({', '.join(tasks)})"
 
 
@@ -146,7 +146,7 @@ def _chance(mine: Scores, other: Scores) -> Cell:
 
 
 def single_table(board: ScoreBoard) -> list[Table]:
-    """How well tasks are learnt alone."""
+    """Return the table of how well tasks are learnt on their own."""
     single = board.collection.single.where(lambda run: run.complete)
     labels = single.labels
     if not single.runs:

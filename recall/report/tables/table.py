@@ -1,4 +1,4 @@
-"""A table as data: what is said in each cell, so that every format says the same."""
+"""Represent a table as data, so that every output format shows the same content."""
 
 import math
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ MISSING = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Cell:
-    """What one cell says: ours, the paper's beside it, or a text."""
+    """The content of one cell: our estimate with the paper's, or a text."""
 
     ours: Estimate | None = None
     paper: Estimate | None = None
     text: str | None = None
-    """Said instead of numbers, where given."""
+    """Text shown instead of numbers, if given."""
     bold: bool = False
-    """Whether ours is the best of its row or column, or cannot be told from it."""
+    """Whether our estimate is the best of its row or column, or indistinguishable from it."""
     runs: int = 0
-    """Over how many runs ours is a mean."""
+    """Number of runs that our estimate is a mean of."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A heading and the cells under the columns."""
+    """A heading and the cells of one row."""
 
     heading: str
     cells: tuple[Cell, ...]
@@ -32,32 +32,32 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A title, headings, rows, and notes below."""
+    """A title, headings, rows, and notes below the table."""
 
     name: str
-    """The stem of its files."""
+    """Stem of the file names."""
     title: str
     corner: str
-    """What the headings of the rows are."""
+    """Heading of the column of row headings."""
     columns: tuple[str, ...]
-    """Headings of the cells' columns, as many as each row has cells."""
+    """Headings of the cell columns, one per cell of a row."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     decimals: int = 2
     group: str = ""
-    """Tables of one group stand together, such as the three metrics of CW3."""
+    """Tables of one group are shown together, such as the three metrics of CW3."""
     detail: bool = False
-    """Too fine for the terminal: in the files and on the page only."""
+    """Too detailed for the terminal: shown only in the files and on the page."""
 
 
 def number_text(value: float, decimals: int = 2) -> str:
-    """A number, no sign before a zero."""
+    """Format a number, without a sign before zero."""
     text = f"{value:.{decimals}f}"
     return text if float(text) else text.lstrip("-")
 
 
 def estimate_text(estimate: Estimate | None, decimals: int = 2) -> str:
-    """A mean with its interval, as in the paper: 0.90 [0.88, 0.92]."""
+    """Format a mean with its interval, as in the paper: 0.90 [0.88, 0.92]."""
     if estimate is None or math.isnan(estimate.value):
         return MISSING
     text = number_text(estimate.value, decimals)

@@ -1,4 +1,4 @@
-"""A table as text: for the terminal, Markdown, CSV and LaTeX."""
+"""Write tables as text: for the terminal, Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ _LATEX = {
 
 
 def print_table(table: Table, console: Console) -> None:
-    """On the terminal: the interval and the paper's number below ours."""
+    """Print a table on the terminal, with the interval and the paper's number below ours."""
     shown = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)))
     shown.add_column(escape(table.corner), no_wrap=True)
     for column in table.columns:
@@ -47,7 +47,7 @@ def _on_terminal(cell: Cell, table: Table) -> str:
 
 
 def markdown(table: Table) -> str:
-    """A table with notes below, as GitHub and others show it."""
+    """Return a table as GitHub-style Markdown, with its notes below."""
     lines = [
         f"### {table.title}",
         "",
@@ -78,7 +78,7 @@ def _in_markdown(cell: Cell, table: Table) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """A line for each cell, so that programs need not take texts apart."""
+    """Return a table as CSV with one line per cell, so that programs need not parse texts."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(
@@ -101,7 +101,7 @@ def _numbers(estimate: Estimate | None) -> list[float | str]:
 
 
 def latex(table: Table) -> str:
-    """A table for a paper, with the packages booktabs and graphicx."""
+    """Return a table as LaTeX, which needs the packages booktabs and graphicx."""
     lines = [
         r"\begin{table}[t]",
         r"\centering",
@@ -150,7 +150,7 @@ WRITERS: Mapping[str, Callable[[Table], str]] = {
 
 
 def write_tables(tables: list[Table], folder: Path) -> list[Path]:
-    """Every table in every format: `tables/<name>.md`, `.csv`, `.tex`."""
+    """Write every table in every format: `tables/<name>.md`, `.csv`, `.tex`."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for table in tables:
@@ -162,7 +162,7 @@ def write_tables(tables: list[Table], folder: Path) -> list[Path]:
 
 
 def stem(name: str) -> str:
-    """A name as that of a file: odd characters replaced, long names cut but kept distinct."""
+    """Turn a name into a file name: replace odd characters, and shorten long names uniquely."""
     plain = re.sub(r"[^\w.+=-]+", "-", name).strip("-")
     if len(plain) <= _LONGEST_STEM:
         return plain

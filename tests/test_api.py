@@ -185,6 +185,7 @@ def test_long_and_odd_sequences_still_name_files():
         ({"hidden": ()}, "hidden 0 must be at least 1"),
         ({"checkpoint_minutes": 0}, "checkpoint_minutes 0.0 must be above 0"),
         ({"learning_rate": float("nan")}, "learning_rate nan must be above 0 and at most 1"),
+        ({"adam_epsilon": 0.0}, "adam_epsilon 0.0 must be above 0"),
         ({"popart.step_size": 2}, "step_size 2.0 must be above 0 and at most 1"),
         ({"target_output_std": -1}, "target_output_std -1.0 must be above 0"),
         ({"sigma_bounds": (5, 1)}, "the larger of sigma_bounds 1.0 must be above 5"),

@@ -198,6 +198,7 @@ def _check_numbers(settings: Settings) -> None:
     for name, value, above, most in (
         ("checkpoint_minutes", settings.schedule.checkpoint_minutes, 0.0, math.inf),
         ("learning_rate", sac.learning_rate, 0.0, 1.0),
+        ("adam_epsilon", sac.adam_epsilon, 0.0, math.inf),
         ("target_smoothing", sac.target_smoothing, 0.0, 1.0),
         ("target_output_std", sac.target_output_std, 0.0, math.inf),
         ("step_size", popart.step_size, 0.0, 1.0),

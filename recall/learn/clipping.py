@@ -31,10 +31,14 @@ def clip(gradient: Params, limit: float | None) -> tuple[Params, Metrics]:
     if not isinstance(gradient["trunk"], Blocks):
         bounded, norm = _bounded(gradient, limit)
         return bounded, {"grad_norm": norm}
-    old, old_norm = _bounded({name: blocks.old for name, blocks in gradient.items()}, limit)
-    new, new_norm = _bounded({name: blocks.new for name, blocks in gradient.items()}, limit)
+    of_old = {name: part.old for name, part in gradient.items() if isinstance(part, Blocks)}
+    of_new = {
+        name: part.new if isinstance(part, Blocks) else part for name, part in gradient.items()
+    }
+    old, old_norm = _bounded(of_old, limit)
+    new, new_norm = _bounded(of_new, limit)
     joint = {"trunk": old["trunk"] + new["trunk"], "heads": Blocks(old["heads"], new["heads"])}
-    return joint, {"grad_norm": new_norm, "old_grad_norm": old_norm}
+    return new | joint, {"grad_norm": new_norm, "old_grad_norm": old_norm}
 
 
 def _bounded(tree: Params, limit: float | None) -> tuple[Params, Array]:

@@ -54,7 +54,7 @@ def apply_gradients(
         alpha_moments=alpha_moments,
         popart={"heads": statistics},
         rewards=whole.rewards,
-        averaged=_averaged(method.average_actor, whole.averaged, actor, batch),
+        averaged=_averaged(method.average_actor, whole.averaged, actor, batch, present),
     )
     norms = {f"{name}_pi": norm for name, norm in actor_norms.items()}
     return moved, norms | {f"{name}_q": norm for name, norm in critic_norms.items()}
@@ -201,17 +201,16 @@ def _critics(
 
 
 def _averaged(
-    share: float | None, averaged: Params | None, actor: Params, batch: Batch
+    share: float | None, averaged: Params | None, actor: Params, batch: Batch, present: Array
 ) -> Params | None:
-    """Let the actor's average follow: what stands beside the heads, and the batch's heads."""
+    """Let the actor's average follow: what stands beside the heads, and the heads present."""
     if share is None or averaged is None:
         return None
     beside = {name: polyak(averaged[name], actor[name], share) for name in actor if name != "heads"}
     now = take_heads({"heads": actor["heads"]}, batch.heads)["heads"]
-    (heads,) = map_heads(
-        lambda average, now: (polyak(average, now, share),),
-        (averaged["heads"],),
-        (now,),
-        batch.heads,
-    )
+
+    def follow(average: Any, now: Any, present: Array) -> tuple[Any]:
+        return (_where(present, polyak(average, now, share), average),)
+
+    (heads,) = map_heads(follow, (averaged["heads"],), (now, present), batch.heads)
     return beside | {"heads": heads}

@@ -44,8 +44,9 @@ def scale_of_loss(agent: Agent, part: Networks, target: Array, head: Array) -> S
     settings = agent.settings.popart
     scale = scale_of(agent, part)
     if agent.method.normalise_targets and settings.bias_corrected:
-        first, variance, present = losses.moments_by_head(target, head, len(scale.sigma))
-        untouched = present & (part.popart["heads"].updates == 0)
+        # A single row counts too: it becomes its own mean, and its normalised target 0.
+        first, variance, _ = losses.moments_by_head(target, head, len(scale.sigma))
+        untouched = part.popart["heads"].updates == 0
         own = jnp.clip(jnp.sqrt(variance), *settings.sigma_bounds)
         scale = Scale(
             jnp.where(untouched, first, scale.mean), jnp.where(untouched, own, scale.sigma)

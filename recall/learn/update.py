@@ -173,8 +173,10 @@ def joint_loss(
     loss_alpha = temperature_loss(run, log_alpha, log_pi)
 
     forward = Forward(batch, policy, q, target)
-    extra_pi, metrics_pi = method.actor_loss(agent, method_state, trained.actor, forward)
-    extra_q, metrics_q = method.critic_loss(agent, method_state, trained.critic, forward)
+    # Terms on the parameters themselves belong to the new rows' gradient.
+    own_actor, own_critic = one_trunk(trained.actor), one_trunk(trained.critic)
+    extra_pi, metrics_pi = method.actor_loss(agent, method_state, own_actor, forward)
+    extra_q, metrics_q = method.critic_loss(agent, method_state, own_critic, forward)
     metrics = {
         "loss_q": loss_q,
         "loss_pi": loss_pi,

@@ -53,7 +53,9 @@ def value_bounds(
 
     Heads of which no reward was seen are not bounded.
     """
-    horizon = 1.0 / (1.0 - discount) if discount < 1.0 else math.inf
+    if discount >= 1.0:  # endless sums have no bound
+        return jnp.full_like(alpha, -jnp.inf), jnp.full_like(alpha, jnp.inf)
+    horizon = 1.0 / (1.0 - discount)
     low = jnp.minimum(rewards.lowest, rewards.lowest * horizon)
     high = jnp.maximum(rewards.highest, rewards.highest * horizon)
     seen = rewards.lowest <= rewards.highest

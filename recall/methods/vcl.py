@@ -81,8 +81,9 @@ class Vcl(Method):
 
     def actor_for_training(self, actor: Params, key: Array) -> Params:
         """Return an actor with one draw of the trunk, used for the whole batch."""
-        noise = jax.random.normal(key, actor["trunk"].shape)
-        drawn = actor["trunk"] + jnp.exp(actor[SPREAD]) * noise
+        noise = jnp.exp(actor[SPREAD]) * jax.random.normal(key, actor[SPREAD].shape)
+        # The trunk may come twice, for new and for old rows; both get the same draw.
+        drawn = jax.tree.map(lambda means: means + noise, actor["trunk"])
         return {"trunk": drawn, "heads": actor["heads"]}
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:

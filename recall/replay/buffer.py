@@ -25,7 +25,7 @@ class Replay(NamedTuple):
     """Replay buffers of one run, or of a fleet if the arrays have a leading run axis."""
 
     new: Array  # [slot, columns]
-    old: Array  # [task, slot, columns + 2 act]
+    old: Array  # [task, slot, columns + 2 act + 2]: with the policy and both values of the time
 
 
 def stored_outputs(columns: Columns, old_rows: Array) -> Stored:

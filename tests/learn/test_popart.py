@@ -7,6 +7,8 @@ import pytest
 
 from recall.learn import fleet
 from recall.learn.losses import moments_by_head, q_loss
+from recall.learn.state import Networks
+from recall.learn.target_scale import scale_of_loss
 from recall.methods import Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
@@ -177,3 +179,13 @@ def test_the_papers_first_loss_is_as_large_as_the_rewards():
     state = fleet.init(agent, jnp.array([0]))
     _, metrics = run_burst(agent, state, replay, 0, updates=1)
     assert float(metrics["loss_q"][0]) > 1e8
+
+
+def test_a_first_batch_of_one_row_is_normalised_too():
+    agent = make_agent(Recall(batch_size=8, old_batch_size=8))
+    trainable = one(fleet.init(agent, jnp.array([0])).trainable)
+    networks = take_heads(Networks.of(trainable), np.arange(2))
+    target, head = jnp.array([1.0, 2.0, 3.0, -1000.0]), jnp.array([0, 0, 0, 1])
+    scale = scale_of_loss(agent, networks, target, head)
+    np.testing.assert_allclose(scale.mean, [2.0, 2.0, 2.0, -1000.0], rtol=1e-6)
+    np.testing.assert_allclose((target - scale.mean) / scale.sigma, [-1.22, 0, 1.22, 0], atol=0.01)

@@ -38,6 +38,13 @@ def test_a_temperature_makes_room_for_the_entropy_of_every_further_step():
     np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-5)
 
 
+def test_sums_that_never_end_have_no_bound():
+    rewards = RewardRange(jnp.zeros(2), jnp.array([0.0, 1.0]))
+    low, high = value_bounds(rewards, 1.0, jnp.ones(2), 4, -4.0)
+    np.testing.assert_array_equal(low, [-np.inf, -np.inf])
+    np.testing.assert_array_equal(high, [np.inf, np.inf])
+
+
 def explode(state, size):
     """Target networks that claim values of this size."""
     target = state.trainable.target

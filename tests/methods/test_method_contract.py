@@ -15,7 +15,7 @@ from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.methods import METHODS, Method, method_class
 from recall.training.checkpoint import Checkpoints
-from tests.methods.small_fleets import TASKS, SmallFleet, assert_same, leaves, small
+from tests.methods.small_fleets import MEMORY, TASKS, SmallFleet, assert_same, leaves, small
 
 
 def shapes(tree: Any) -> Any:
@@ -175,3 +175,17 @@ def test_every_method_says_for_itself_what_it_is():
         assert all(said in vars(method) for method in METHODS.values()), said
         if said in ("name", "label"):
             assert len({getattr(method, said) for method in METHODS.values()}) == len(METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_that_accepts_balanced_sampling_can_be_trained_with_it(name):
+    """New and old rows then have a trunk each, which a method's own terms must not stumble over."""
+    try:
+        method = small(name, sampling="balanced", memory_per_task=MEMORY)
+    except BadValueError:
+        assert name in ("packnet", "multi_task")
+        return
+    run = SmallFleet(method)
+    run.pass_by()
+    run.start()
+    fleet.burst.lower(*run.next_burst())

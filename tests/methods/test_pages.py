@@ -73,7 +73,7 @@ def test_every_hook_and_setting_of_the_contract_is_told():
         for name, value in vars(Method).items()
         if callable(value) and not name.startswith("_") and name != "stores_old_data"
     ]
-    assert len(hooks) >= 10
+    assert len(hooks) >= 9
     for name in hooks:
         assert f"`{name}(" in page, name
     for field in dataclasses.fields(Method):

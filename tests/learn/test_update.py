@@ -9,9 +9,7 @@ from jax.flatten_util import ravel_pytree
 
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.learn.clipping import global_norm
-from recall.learn.state import Forward, Networks, TrainedParams
-from recall.learn.update import joint_loss, sample, update_noise
+from recall.learn.state import Forward
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import gaussian
 from recall.nets.heads import (
@@ -21,7 +19,6 @@ from recall.nets.heads import (
     in_blocks,
     joined,
     put_heads,
-    summed_trunk,
     take_heads,
 )
 from recall.replay.batch import Stored
@@ -244,84 +241,6 @@ def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
     assert fleet.failures(state, ["only"]) == {"only": 0}
 
 
-def norm_of(tree):
-    return np.sqrt(sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(tree)))
-
-
-@pytest.mark.parametrize("clip_critics", [True, False])
-def test_clipping_bounds_the_gradient(clip_critics):
-    """Adam's first moments show the gradient that it got: a tenth of it after one update."""
-    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3, clip_critics=clip_critics)
-    agent = make_agent(method)
-    state = fleet.init(agent, jnp.array([0]))
-    state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
-    seen = {
-        "pi": norm_of(state.trainable.actor_moments.first) / 0.1,
-        "q": norm_of(state.trainable.critic_moments.first) / 0.1,
-    }
-    assert float(metrics["grad_norm_pi"][0]) > 1e-3
-    np.testing.assert_allclose(seen["pi"], 1e-3, rtol=1e-3)
-    expected = 1e-3 if clip_critics else float(metrics["grad_norm_q"][0])
-    np.testing.assert_allclose(seen["q"], expected, rtol=1e-3)
-
-
-def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
-    """Whatever the old task's gradient, the new head gets its own, clipped by its own norm."""
-    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-2)
-    agent = make_agent(method)
-    replay = make_replay(1)
-    means = np.arange(COLUMNS.width, COLUMNS.width + COLUMNS.action_size)
-    values = np.arange(COLUMNS.old_width - 2, COLUMNS.old_width)
-    stored = np.concatenate([means, values])  # old policies and values, far from today's
-    far = replay._replace(old=replay.old.at[..., stored].multiply(1e3))
-    new_heads, norms = [], []
-    for each in (replay, far):
-        state, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), each, 1, updates=1)
-        trainable = copied(state.trainable)
-        new_heads.append([
-            flat(getattr(trainable, name).first["heads"], 2)[0, 1]
-            for name in ("actor_moments", "critic_moments")
-        ])  # fmt: skip
-        norms.append([float(metrics[f"old_grad_norm_{name}"][0]) for name in ("pi", "q")])
-        for name in ("actor_moments", "critic_moments"):
-            old_head = flat(getattr(trainable, name).first["heads"], 2)[0, 0]
-            assert np.linalg.norm(old_head) / 0.1 <= 1.001e-2
-    assert norms[1][0] > 100.0 * norms[0][0]
-    assert norms[1][1] > 100.0 * norms[0][1]
-    for before, after in zip(*new_heads, strict=True):
-        assert np.any(before)
-        np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-9)
-
-
-def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
-    """Taking new and old rows apart changes nothing but the order of sums."""
-    agent = make_agent()
-    state = one(fleet.init(agent, jnp.array([0])))
-    noise = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = sample(agent, one(make_replay(1)), make_view(1), 1, jnp.asarray(0), noise.rows)
-    weights = agent.method.row_weights(batch, jnp.asarray(1))
-    networks = take_heads(Networks.of(state.trainable), batch.heads)
-
-    def gradients(part):
-        def loss(trained):
-            return joint_loss(agent, trained, part, (), batch, weights, noise)[0]
-
-        return jax.jit(jax.grad(loss))(TrainedParams(part.actor, part.critic, part.log_alpha))
-
-    apart, together = gradients(networks.in_blocks(batch.rows)), gradients(networks)
-    for name in ("actor", "critic"):
-        mine, whole = getattr(apart, name), getattr(together, name)
-        assert isinstance(mine["trunk"], Blocks)
-        assert np.any(mine["trunk"].old)
-        assert np.any(mine["trunk"].new)
-        np.testing.assert_allclose(
-            summed_trunk(mine)["trunk"], whole["trunk"], rtol=1e-3, atol=1e-5
-        )
-        np.testing.assert_allclose(
-            flat(joined(mine["heads"])), flat(whole["heads"]), rtol=1e-3, atol=1e-5
-        )
-
-
 def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
     agent = make_agent(FineTuning(batch_size=8))
     state = fleet.init(agent, jnp.array([0]))
@@ -398,14 +317,6 @@ def test_put_heads_rewrites_those_and_no_others():
     for heads in (jnp.array([3, 1]), np.array([3, 1])):
         np.testing.assert_array_equal(put_heads(leaf, values, heads), [0, 8, 2, 7])
         assert leaves_equal(take_heads({"heads": leaf}, heads), {"heads": leaf[jnp.array([3, 1])]})
-
-
-@pytest.mark.parametrize("sizes", [(3, 5), (20_000,), (4, 20_000, 7, 30_000)])
-def test_a_norm_is_that_of_all_numbers_in_small_arrays_and_large(sizes):
-    rng = np.random.default_rng(0)
-    tree = {str(n): rng.normal(size=size).astype(np.float32) for n, size in enumerate(sizes)}
-    expected = np.linalg.norm(np.concatenate(list(tree.values())))
-    assert float(global_norm(tree)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_old_critics_are_held_to_their_stored_values_whatever_the_rewards_say():

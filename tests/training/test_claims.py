@@ -11,7 +11,6 @@ import sys
 import numpy as np
 import pytest
 
-import recall
 from recall.results import metrics
 from recall.results.store import read
 
@@ -20,15 +19,15 @@ SLIDE, RICH, POOR = "point-slide", "point-rich", "point-poor"  # rich pays a tho
 SOONER = f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1"
 
 
-def train(method, tasks, steps, folder, flags=SOONER, seeds=3):
-    """[run, task] success just learnt, and at the end of all."""
+def run_fleet(method, tasks, steps, folder, flags=SOONER, seeds=3, evaluate_every=None):
+    """Train by the command and return the folder's results."""
     options = {
         "method": [method],
         "sequence": [",".join(tasks)],
         "seeds": [str(seed) for seed in range(seeds)],
         "preset": ["quick"],
         "steps-per-task": [str(steps)],
-        "evaluate-every": [str(steps)],
+        "evaluate-every": [str(evaluate_every or steps)],
         "out": [str(folder)],
     }
     words = [word for name, values in options.items() for word in (f"--{name}", *values)]
@@ -37,7 +36,12 @@ def train(method, tasks, steps, folder, flags=SOONER, seeds=3):
         check=True,
         env=os.environ | {"XLA_FLAGS": flags},
     )
-    curves = metrics.curves(read(folder))
+    return read(folder)
+
+
+def train(method, tasks, steps, folder, **options):
+    """[run, task] success just learnt, and at the end of all."""
+    curves = metrics.curves(run_fleet(method, tasks, steps, folder, **options))
     learnt = [metrics.trained_successes(curve, window=1) for curve in curves]
     end = [metrics.final_successes(curve, window=1) for curve in curves]
     return np.array(learnt), np.array(end)
@@ -45,14 +49,8 @@ def train(method, tasks, steps, folder, flags=SOONER, seeds=3):
 
 def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
     """The same task twice: from the copy on the second head does what the first has learnt."""
-    results = recall.train(
-        "recall",
-        f"{RICH},{RICH}",
-        seeds=(0, 1, 2),
-        preset="quick",
-        steps_per_task=2_500,
-        evaluate_every=250,
-        out=tmp_path / "twice",
+    results = run_fleet(
+        "recall", (RICH, RICH), 2_500, tmp_path / "twice", flags="", evaluate_every=250
     )
     played = [record for record in results.evaluations if record["mode"] == "stochastic"]
     first = [r["success"] for r in played if r["step"] == 2_500 and r["position"] == 0]

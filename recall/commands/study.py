@@ -86,7 +86,7 @@ def study(
     as_json: AsJson = False,
 ) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
-    from recall.config.presets import read_config
+    from recall.config.resolve import read_config
     from recall.launch.accelerators import use_cpu_only
     from recall.launch.resources import Where, place_of
     from recall.studies import study_named

@@ -5,9 +5,10 @@ import math
 import jax
 import jax.numpy as jnp
 
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
+from recall.training.agents import agent_of
 
 _FLOAT_BYTES = 4
 # The state itself, the new state that an update writes, and gradients.

@@ -57,7 +57,15 @@ def test_a_sequence_of_ones_own():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("cw3-9", ("unknown sequence 'cw3-9'", "did you mean 'cw3-", "pair-9-9", "commas")),
+        (
+            "cw3-9",
+            (
+                "unknown sequence 'cw3-9'",
+                "did you mean 'cw3-",
+                "`recall list sequences` shows all",
+                "commas",
+            ),
+        ),
         ("pair-1-10", ("unknown sequence", "did you mean 'pair-1-")),
         ("hamer", ("unknown sequence 'hamer'", "did you mean 'hammer'")),
         ("hammer,pushwall", ("unknown task 'pushwall'", "did you mean 'push-wall'")),

@@ -14,20 +14,21 @@ import tyro
 from tyro.conf import Positional, arg
 
 from recall.commands.options import read_options
-from recall.commands.show import AsJson, print_json, print_rows
+from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
 
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
 
-Quiet = Annotated[bool, arg(help="Show no progress.")]
+Quiet = Annotated[Flag, arg(help="Show no progress.")]
 Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
 TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
-TRAIN_HELP = (
-    "Train a method on sequences of tasks, many runs at once. The name of a group may be left out: "
-    "--hidden is --network.hidden."
+TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
+_NAMES_HELP = (
+    "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
+    "The name of its group may be left out: --hidden is --network.hidden."
 )
 
 
@@ -101,9 +102,8 @@ def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
         learner=spec.settings.learner,
         method_settings=spec.method,
     )
-    tyro.cli(
-        _AllOptions, prog="recall train", description=TRAIN_HELP, default=default, args=["--help"]
-    )
+    about = f"{TRAIN_HELP} {_NAMES_HELP}"
+    tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
 
 
 @dataclass(frozen=True)

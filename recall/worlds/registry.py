@@ -66,7 +66,9 @@ def world_of(task: Task) -> str:
     if not isinstance(task, str):
         if callable(task):
             return GYMNASIUM
-        raise BadValueError(f"task {task!r} is neither a name nor a function making an environment")
+        raise BadValueError(
+            f"task {task!r} is neither a name nor a function that makes an environment"
+        )
     if task.startswith(GYMNASIUM_PREFIX):
         return GYMNASIUM
     for world in _WORLDS:

@@ -75,7 +75,7 @@ def test_horizons():
     assert default_horizon_steps("gym:Pendulum-v1") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
     assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
-    with pytest.raises(BadValueError, match="counter sets no time limit"):
+    with pytest.raises(BadValueError, match="counter has no time limit"):
         default_horizon_steps(counter)
 
 

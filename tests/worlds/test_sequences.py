@@ -79,7 +79,7 @@ def test_unknown_names_are_told_with_the_nearest(name, words):
 
 @pytest.mark.parametrize("name", ["", "hammer,,push", "hammer,"])
 def test_empty_places_are_refused(name):
-    with pytest.raises(BadValueError, match="empty place"):
+    with pytest.raises(BadValueError, match="empty task name"):
         parse_sequence(name)
 
 

@@ -61,7 +61,7 @@ class GymnasiumSimulator(Simulator):
         if (self._steps >= self._horizon_steps).any():
             slot = int(np.argmax(self._steps))
             raise BadValueError(
-                f"slot {slot} of {self.task} has taken all its {self._horizon_steps} steps: reset it"
+                f"slot {slot} of {self.task} took all its {self._horizon_steps} steps: reset it"
             )
         taken = np.clip(actions, -1.0, 1.0)
         results = [self._act(slot, taken[slot]) for slot in range(self.slots)]

@@ -10,7 +10,7 @@ from PIL import Image
 
 from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
-from recall.config.spec import FleetSpec, RunSpec, agent_of, spec_from
+from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
@@ -19,6 +19,7 @@ from recall.learn import fleet
 from recall.results.fleet_folder import FILMS
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
+from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
 

@@ -24,7 +24,7 @@ from recall.callbacks import Callback
 from recall.collect.chunks import Chunks, Ended
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
 from recall.learn.state import LearnerState
@@ -34,6 +34,7 @@ from recall.replay.history import History
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
+from recall.training.agents import agent_of
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
 from recall.training.evaluation import best_heads, evaluate, score_heads

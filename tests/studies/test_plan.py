@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 
-from recall.config.spec import agent_of
 from recall.errors import BadValueError, UnknownNameError
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
@@ -23,6 +22,7 @@ from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
 from recall.studies.sizes import replay_bytes, run_bytes
 from recall.studies.study_folder import write_study
+from recall.training.agents import agent_of
 from tests.studies.small_studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]

@@ -16,6 +16,7 @@ from recall.config.spec import FleetSpec, Sequences, agent_of, file_name, make_s
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.learn import fleet
 from recall.methods import Method
+from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
@@ -184,7 +185,7 @@ def evaluate(
     tasks: Sequence[str] | None = None,
     functions: Mapping[str, Task] | None = None,
     workers: int | None = None,
-) -> list[dict[str, Any]]:
+) -> list[EvaluationRecord]:
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
     For an unfinished fleet, the tasks that are finished are evaluated. The episodes are those of

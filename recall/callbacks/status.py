@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recall.callbacks.callback import Record
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 from recall.worlds.registry import task_label
 
 _WINDOW_SECONDS = 60.0
@@ -37,7 +37,7 @@ class Status:
         while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
 
-    def evaluated(self, records: Sequence[Record]) -> None:
+    def evaluated(self, records: Sequence[EvaluationRecord]) -> None:
         """Store the successes of an evaluation."""
         for record in records:
             if record["mode"] == "stochastic":

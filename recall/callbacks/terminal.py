@@ -9,10 +9,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from recall.callbacks.callback import Callback, Record
+from recall.callbacks.callback import Callback
 from recall.callbacks.status import Status
 from recall.callbacks.text import failure_text, health_text
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 
 _REFRESHES_PER_SECOND = 4
 _BAR_WIDTH, _SHORTEST_BAR = 30, 5
@@ -50,7 +51,7 @@ class LiveView(Callback):
         """Show the activity in the title."""
         self._activity = what
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Update the table of successes."""
         if self._status is not None:
             self._status.evaluated(records)

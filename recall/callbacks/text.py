@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from recall.callbacks.callback import Callback, Record
+from recall.callbacks.callback import Callback
 from recall.callbacks.status import Status
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -53,7 +54,7 @@ class Lines(Callback):
         ]
         return " | ".join(part for part in parts if part)
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Print the progress and the success of every task."""
         assert self._status is not None
         self._status.evaluated(records)

@@ -42,7 +42,7 @@ def report(
     from rich.console import Console
 
     from recall.report.build import make_report
-    from recall.results.scores import Measure
+    from recall.results.measures import Measure
 
     console = Console()
     field = "success" if success == "any" else "last_success"

@@ -16,6 +16,7 @@ from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.learn import fleet
+from recall.results.evaluations import Mode
 from recall.results.fleet_folder import FILMS
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
@@ -193,7 +194,7 @@ def _pictures(
         simulator = make_simulator(run.tasks[take.position], 1, world)
         simulators.enter_context(closing(simulator))
         stages.append((take, simulator, horizon_steps(run.tasks[take.position], world)))
-    mode = "deterministic" if manner.deterministic else "stochastic"
+    mode: Mode = "deterministic" if manner.deterministic else "stochastic"
     for episode in range(episodes):
         tiles: dict[int, list[Tile]] = {}
         for take, simulator, horizon in stages:

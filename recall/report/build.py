@@ -17,8 +17,9 @@ from recall.report.tables.cost import read_benches
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.collection import Collection, gather
-from recall.results.curves import FIELDS, MODES
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.evaluations import FIELDS, MODES
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
 
 Folder = str | Path
 

@@ -5,7 +5,6 @@ wrong and what was left out because of it; every report shows these sentences.
 """
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from recall.results import continual_world_logs
+from recall.results.families import table_of
 from recall.results.labels import identity, in_words, label_of, order_of, variants
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
+from recall.results.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
 
@@ -157,7 +158,7 @@ def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     """
     named = []
     for (method, source, _), group in _grouped(
-        runs, lambda run: (run.method, run.source, _family(run))
+        runs, lambda run: (run.method, run.source, table_of(run.sequence, len(run.tasks)))
     ).items():
         found = variants(method, [run.settings for run in group])
         for run, changes in zip(group, found, strict=True):
@@ -178,14 +179,6 @@ def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     )
 
 
-def _family(run: RunResult) -> str:
-    """Return the group that shares tables: cw3-1 to cw3-8, cw10 and cw20, pairs, single tasks."""
-    if len(run.tasks) == 1:
-        return "single"
-    found = re.fullmatch(r"(cw3|cw6|pair)-[\d-]+|cw(?:10|20)", run.sequence)
-    return found.group(1) or "long" if found else run.sequence
-
-
 def _natural(name: str) -> tuple[Any, ...]:
     return order_of("", name)
 
@@ -200,14 +193,10 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
             if missing := tuple(sorted(seeds - {run.seed for run in mine})):
                 lacking.setdefault((label, missing), []).append(sequence)
     return [
-        f"{label} lacks {_plural('seed', missing)} on {', '.join(sequences)}, where other methods "
+        f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
         "have them: its means there are over fewer runs."
         for (label, missing), sequences in lacking.items()
     ]
-
-
-def _plural(word: str, items: Sequence[Any]) -> str:
-    return f"{word}{'s' if len(items) > 1 else ''} {', '.join(map(str, items))}"
 
 
 def _grouped(runs: Iterable[RunResult], key: Callable[[RunResult], Any]) -> dict[Any, list[Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.curves import FIELDS, MODES
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.run_result import RunResult
 from recall.worlds.sequences import parse_sequence, sequence_names
 
@@ -108,8 +108,9 @@ def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[s
 def _curves(
     rows: list[list[str]], columns: dict[tuple[str, str, int], int], tasks: int
 ) -> dict[tuple[str, str], Array]:
-    curves = {(mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES
-              for field in FIELDS}  # fmt: skip
+    curves: dict[tuple[str, str], Array] = {
+        (mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES for field in FIELDS
+    }
     for (mode, field, task), place in columns.items():
         curves[mode, field][:, task] = [_number(row[place]) for row in rows]
     return curves

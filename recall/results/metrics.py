@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recall.results.evaluations import Field, Mode
 from recall.results.store import Results
 
 Array = np.ndarray
@@ -36,7 +37,7 @@ class Curves:
     success: Array
 
 
-def curves(results: Results, mode: str = "stochastic", field: str = "success") -> list[Curves]:
+def curves(results: Results, mode: Mode = "stochastic", field: Field = "success") -> list[Curves]:
     """Return the success curves of every run."""
     per_task = results.description["settings"]["schedule"]["steps_per_task"]
     found = []

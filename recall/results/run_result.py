@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.curves import FIELDS, MODES
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.metrics import Curves
 from recall.results.training_records import Training, read_training
 

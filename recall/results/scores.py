@@ -10,25 +10,15 @@ from recall.methods import METHODS
 from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
+from recall.results.measures import FORGETTING, PERFORMANCE, Measure
 from recall.results.run_result import RunResult
 
 Array = np.ndarray
-PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
-METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 
 
 def learnt_together(method: str) -> bool:
     """Return True if a method trains all tasks at once, so forgetting and transfer do not apply."""
     return method in METHODS and METHODS[method]().collects == "all"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What counts as success, and the number of evaluations to average at a boundary."""
-
-    window: int = metrics.WINDOW
-    mode: str = "stochastic"
-    field: str = "success"
 
 
 @dataclass(frozen=True, eq=False)

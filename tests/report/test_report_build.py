@@ -11,7 +11,8 @@ from recall.cli import main
 from recall.errors import BadValueError, RecallError
 from recall.report.build import problems_of
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
 from tests.results.written import STEPS, append_training, learns_each_task, write_fleet
 
 

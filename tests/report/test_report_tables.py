@@ -11,7 +11,8 @@ from recall.report.tables.cost import read_benches, stored
 from recall.report.tables.table import Cell, Table
 from recall.results.bootstrap import Estimate
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
 from tests.results.written import STEPS, write_fleet, write_log
 
 CW3 = [f"cw3-{number}" for number in range(1, 9)]

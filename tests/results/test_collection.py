@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
 from tests.results.written import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 

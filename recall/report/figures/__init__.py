@@ -27,7 +27,7 @@ from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, S
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import RC
 from recall.results.collection import Collection
-from recall.results.scores import Measure
+from recall.results.measures import Measure
 
 # In the order of a report.
 FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {

@@ -7,8 +7,6 @@ import numpy as np
 
 from recall.report import paper
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     cell,
     metric_cell,
@@ -16,11 +14,13 @@ from recall.report.tables.cells import (
     with_best_bold,
     with_best_of_columns,
 )
-from recall.report.tables.per_sequence import PAIR, display_name
+from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.families import is_pair, numbers_of_pair
 from recall.results.labels import in_words, method_label
-from recall.results.scores import METRICS, TRANSFER, ScoreBoard, Scores
+from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.scores import ScoreBoard, Scores
 
 WEIGHT = "method.distillation_weight"
 ACTOR, CRITIC = "method.actor_heads", "method.critic_heads"
@@ -133,7 +133,7 @@ def replay_mode_table(board: ScoreBoard) -> list[Table]:
     groups = {
         sequence: {str(_setting(each, MODE)): each for each in group}
         for sequence, group in _varied(board, "perfect_memory", {MODE}).items()
-        if sequence.startswith(PAIR)
+        if is_pair(sequence)
     }
     if not groups:
         return []
@@ -143,7 +143,7 @@ def replay_mode_table(board: ScoreBoard) -> list[Table]:
         for place, lower in ((0, False), (1, True)):
             both = [_first_task(sequence, mode, modes.get(mode))[place] for mode in _MODES]
             cells += with_best_bold(both, lower)
-        rows.append(Row(sequence.removeprefix(PAIR), tuple(cells)))
+        rows.append(Row(numbers_of_pair(sequence), tuple(cells)))
     return [
         Table(
             name="replay-mode",
@@ -172,7 +172,7 @@ def _first_task(sequence: str, mode: str, scores: Scores | None) -> tuple[Cell, 
 
 def pair_tables(board: ScoreBoard) -> list[Table]:
     """Return means and counts over the pairs of tasks that every label has."""
-    names = [name for name in board.sequences if name.startswith(PAIR)]
+    names = [name for name in board.sequences if is_pair(name)]
     groups: dict[str, list[Scores]] = {}
     for scores in board.among(board.labels, names):
         groups.setdefault(scores.label, []).append(scores)

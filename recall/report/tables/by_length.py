@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     cell,
     main_labels,
@@ -14,7 +12,8 @@ from recall.report.tables.cells import (
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
-from recall.results.scores import FORGETTING, PERFORMANCE, ScoreBoard, Scores
+from recall.results.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
+from recall.results.scores import ScoreBoard, Scores
 
 GROUP = "scaling"
 LEAST = 3  # number of lengths needed for a table

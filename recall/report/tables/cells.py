@@ -9,15 +9,9 @@ from recall.report.tables.table import Cell, Row
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import IMPORTED
 from recall.results.labels import departures, in_words
-from recall.results.scores import FORGETTING, PERFORMANCE, TRANSFER, ScoreBoard, Scores
+from recall.results.scores import ScoreBoard, Scores
+from recall.results.wording import spanned
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
-
-TITLES = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
-    TRANSFER: "forward transfer",
-}
-LOWER_IS_BETTER = (FORGETTING,)
 
 
 def cell(ours: Sampled | None, paper: Estimate | None = None, runs: int = 0) -> Cell:
@@ -91,8 +85,8 @@ def budget_notes(scores: Iterable[Scores], paper: bool = True) -> tuple[str, ...
     if not scores:
         return ()
     note = (
-        f"Ours: {_range([len(each.runs) for each in scores])} runs, "
-        f"{_range([each.steps_per_task for each in scores])} steps per task."
+        f"Ours: {spanned([len(each.runs) for each in scores])} runs, "
+        f"{spanned([each.steps_per_task for each in scores])} steps per task."
     )
     if paper:
         facts = published()
@@ -116,11 +110,6 @@ def _departures(scores: Sequence[Scores]) -> list[str]:
         if silent and run.source == "recall":
             found.setdefault(in_words(silent), {})[each.label] = None
     return [f"Not the defaults: {words} in {', '.join(labels)}." for words, labels in found.items()]
-
-
-def _range(values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _options(steps: int, tasks: Iterable[str]) -> str:

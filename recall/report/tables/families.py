@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from recall.methods import METHODS
 from recall.report import paper
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     main_labels,
     method_of,
@@ -17,18 +15,17 @@ from recall.report.tables.cells import (
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, mean_of
+from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
 from recall.results.labels import method_label
-from recall.results.scores import METRICS, TRANSFER, ScoreBoard
-
-FAMILIES = ("cw3", "cw6")
-LONG = ("cw10", "cw20")
+from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.scores import ScoreBoard
 
 
 def family_tables(board: ScoreBoard) -> list[Table]:
     """Return the tables of CW3 and CW6, one per metric."""
     tables = []
-    for family in FAMILIES:
-        members = [name for name in board.sequences if name.startswith(f"{family}-")]
+    for family in TRIPLETS:
+        members = [name for name in board.sequences if family_of(name) == family]
         if members:
             tables += [
                 table for metric in METRICS if (table := _family(board, family, members, metric))
@@ -45,7 +42,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
     rows = []
     for name in members:
         cells = [_member(board, name, metric, *heading) for heading in headings]
-        rows.append(Row(name.partition("-")[2], with_best_bold(cells, lower)))
+        rows.append(Row(number_in_family(name), with_best_bold(cells, lower)))
     if len(members) == paper.FAMILY_SIZE:
         cells = [_mean(board, family, members, metric, *heading) for heading in headings]
         rows.append(Row("mean", with_best_bold(cells, lower)))
@@ -54,8 +51,8 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         notes += transfer_note(scores)
     return Table(
         name=f"{family}-{metric}",
-        title=f"{family.upper()}: {TITLES[metric]}",
-        corner=family.upper(),
+        title=f"{family_title(family)}: {TITLES[metric]}",
+        corner=family_title(family),
         columns=tuple(label for label, _ in headings),
         rows=tuple(rows),
         notes=notes,

@@ -5,37 +5,35 @@ from collections.abc import Sequence
 import numpy as np
 
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     cell,
     metric_cell,
     transfer_note,
     with_best_of_columns,
 )
-from recall.report.tables.families import FAMILIES, LONG
 from recall.report.tables.table import Cell, Row, Table
 from recall.results import bootstrap
 from recall.results.bootstrap import probability_of_improvement
+from recall.results.families import has_own_table, is_pair
+from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
 from recall.results.metrics import final_successes
 from recall.results.run_result import RunResult
-from recall.results.scores import METRICS, TRANSFER, ScoreBoard, Scores
+from recall.results.scores import ScoreBoard, Scores
 
-PAIR = "pair-"
 # Up to this many pairs are shown one by one; more are shown as means.
 FEW_PAIRS = 4
 
 
 def sequence_tables(board: ScoreBoard) -> list[Table]:
     """Return the metrics of each sequence outside the paper's tables, and the details of all."""
-    pairs = [name for name in board.sequences if name.startswith(PAIR)]
+    pairs = [name for name in board.sequences if is_pair(name)]
     hidden = set(pairs) if len(pairs) > FEW_PAIRS else set()
     tables = []
     for sequence in board.sequences:
         if sequence in hidden:
             continue
         scores = board.among(board.labels, [sequence])
-        if not sequence.startswith(FAMILIES) and sequence not in LONG:
+        if has_own_table(sequence):
             tables.append(_metrics(sequence, scores))
         tables.append(_tasks(sequence, scores))
         if any(each.forward_transfer for each in scores):

@@ -73,12 +73,6 @@ def over_pairs(method: str, what: str) -> Estimate | None:
     return _estimate("pairs", method, what)
 
 
-def computation(method: str) -> tuple[str | None, str | None] | None:
-    """Return a method's regularisation term and additional training, as text."""
-    found = _find("computation", method)
-    return (found["regularisation"], found["training"]) if found else None
-
-
 def storage(method: str) -> tuple[str, str | None] | None:
     """Return how much a method stores of the current task and of N old tasks."""
     found = _find("storage", method)

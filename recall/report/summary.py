@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.tables.cells import main_labels, with_best_bold
+from recall.report.tables.cells import main_labels, window_note, with_best_bold
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, estimate_text
 from recall.results.bootstrap import Sampled, mean_of
@@ -56,9 +56,9 @@ def measured(board: ScoreBoard) -> str:
     measure = board.measure
     when = "at any step" if measure.field == "success" else "at the last step"
     return (
-        f"Success is reached {when} of an episode, by {measure.mode} policies; at the end of a "
-        f"task it is the mean of the last {counted(measure.window, 'evaluation')}. Brackets hold "
-        "90 % bootstrap intervals over runs."
+        f"Success is reached {when} of an episode, by {measure.mode} policies. "
+        f"{window_note(board.scores.values()) + ' ' if board.scores else ''}Brackets hold 90 % "
+        "bootstrap intervals over runs."
     )
 
 

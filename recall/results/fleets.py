@@ -7,7 +7,7 @@ from typing import Any
 
 from recall.errors import RecallError
 from recall.results.curves import RunCurves, read_curves
-from recall.results.labels import settings_of
+from recall.results.departures import settings_of
 from recall.results.run_result import RunResult
 from recall.results.store import read_description
 from recall.results.training_records import read_warnings

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recall.results.departures import DEFAULT
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.metrics import Curves
 from recall.results.training_records import Training, read_training
@@ -34,11 +35,13 @@ class RunResult:
     steps: Array
     curves: Mapping[tuple[str, str], Array]
     label: str = ""
-    """Label in tables and figures: the method's label, and the variant if there are several."""
+    """Label in tables and figures: the method, its preset and its variant."""
     variant: str = ""
-    """How it differs from the method's defaults and from other runs of the method, in words."""
+    """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The same difference as settings and their values."""
+    preset: str = DEFAULT
+    """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Every setting by dotted name; the method's settings are `method.<name>`."""
     description: Mapping[str, Any] = field(default_factory=dict)

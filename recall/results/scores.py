@@ -40,11 +40,21 @@ class Scores:
     """AUC_i."""
     references: Mapping[str, Array]
     """By task, the areas of the single-task runs to compare with."""
+    refused: tuple[str, ...] = ()
+    """Sentences on single-task runs that are not comparable."""
+    evaluations: int = 0
+    """Number of evaluations in a stage."""
+    window: int = metrics.WINDOW
+    """Number of evaluations that are averaged at the end of a stage."""
 
     @property
     def name(self) -> str:
-        """Return the name that seeds the bootstrap draws of its runs."""
-        return f"{self.label} on {self.sequence}"
+        """Return the name that seeds the bootstrap draws of its runs.
+
+        A label's runs with the same seeds on several sequences share their draws, so that a mean
+        over the sequences is resampled by seed: runs with one seed are not independent.
+        """
+        return f"{self.label} with seeds {' '.join(str(run.seed) for run in self.runs)}"
 
     @property
     def missing_references(self) -> list[str]:
@@ -159,6 +169,8 @@ class ScoreBoard:
         if not kept:
             return None
         first = kept[0]
+        references, refused = self._references(first)
+        evaluations = min(metrics.evaluations_of_stage(self._curve(run)) for run in kept)
         return Scores(
             label,
             first.method,
@@ -170,7 +182,10 @@ class ScoreBoard:
             np.array(final),
             np.array(trained),
             np.array(areas),
-            self._references(first),
+            references,
+            refused,
+            evaluations,
+            metrics.window_of(evaluations, window),
         )
 
     def _leave_out(self, run: RunResult) -> None:
@@ -179,13 +194,16 @@ class ScoreBoard:
             "task, in the task's own stage or at the end: it is left out of the tables."
         )
 
-    def _references(self, run: RunResult) -> dict[str, Array]:
-        found = {}
+    def _references(self, run: RunResult) -> tuple[dict[str, Array], tuple[str, ...]]:
+        found: dict[str, Array] = {}
+        refused: list[str] = []
         for task in dict.fromkeys(run.tasks):
-            areas = [self.areas_of(other)[0] for other in self.collection.references(run, task)]
+            references = self.collection.references(run, task)
+            refused += references.refused
+            areas = [self.areas_of(other)[0] for other in references.runs]
             if finite := [area for area in areas if np.isfinite(area)]:
                 found[task] = np.array(finite)
-        return found
+        return found, tuple(dict.fromkeys(refused))
 
     def areas_of(self, run: RunResult) -> Array:
         """Return AUC_i of a run, [task]."""

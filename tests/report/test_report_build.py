@@ -46,16 +46,22 @@ def test_a_report_made_twice_says_the_same(runs, tmp_path):
 
 
 def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "single", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    often = {"evaluate_every": 100}
+    write_fleet(tmp_path / "a", "recall", "push,hammer", **often)
+    write_fleet(tmp_path / "single", sequence=["push", "hammer"], success=lambda *_: 0.5, **often)
     folders = [str(tmp_path / "a"), "--reference", str(tmp_path / "single")]
     out = ["--no-figures", "--out", str(tmp_path / "out")]
     main(["report", *folders, *out, "--window", "2"])
     shown = capsys.readouterr().out
-    # Evaluations of 0.75 and 1 end each task's stage; the first task has 1 at the end.
-    assert "0.94" in shown
-    assert "0.25" in shown
+    # Evaluations of 0.9 and 1 end each task's stage; the first task has 1 at the end.
+    assert "0.97" in shown
+    assert "-0.03" in shown
+    assert "mean of its last 2 of 10 evaluations" in " ".join(shown.split())
+    # The area is (0.1 + 0.2 + ... + 1) / 10 = 0.55: (0.55 - 0.5) / 0.5.
+    assert "0.10" in shown
     assert "2 runs" in shown
+    main(["report", *folders, *out, "--window", "1"])
+    assert "1.00" in capsys.readouterr().out
     main(["report", *folders, *out, "--success", "last", "--mode", "deterministic"])
     assert "0.50" in capsys.readouterr().out
 

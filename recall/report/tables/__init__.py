@@ -3,18 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recall.report.tables.appendix import (
-    lambda_tables,
-    pair_tables,
-    replay_mode_table,
-    sharing_tables,
-    variant_tables,
-)
+from recall.report.tables.appendix import lambda_tables, replay_mode_table, sharing_tables
 from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.cost import cost_tables
 from recall.report.tables.families import family_tables, long_table
+from recall.report.tables.pairs import pair_tables
 from recall.report.tables.per_sequence import sequence_tables, single_table
 from recall.report.tables.table import Table
+from recall.report.tables.variant_tables import variant_tables
 from recall.results.scores import ScoreBoard
 
 

@@ -98,7 +98,7 @@ def _metric_table(
         columns=_columns(lengths),
         rows=with_best_of_columns(rows, [metric in LOWER_IS_BETTER] * len(lengths)),
         notes=(
-            *budget_notes(everything, paper=False),
+            *budget_notes(everything),
             "The mean over sequences where there are several of one length.",
         ),
         group=GROUP,

@@ -8,10 +8,10 @@ from recall.report.tables.cells import (
     budget_notes,
     cell,
     metric_cell,
-    transfer_note,
     with_best_of_columns,
 )
 from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.transfer_notes import transfer_note
 from recall.results import bootstrap
 from recall.results.bootstrap import probability_of_improvement
 from recall.results.families import has_own_table, is_pair
@@ -71,7 +71,7 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
-        notes=budget_notes(scores, paper=False) + transfer_note(scores),
+        notes=budget_notes(scores) + transfer_note(scores),
         group=sequence,
     )
 
@@ -95,7 +95,7 @@ def _tasks(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=_numbered(tasks),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
-        notes=budget_notes(scores, paper=False),
+        notes=budget_notes(scores),
         group=sequence,
         detail=True,
     )

@@ -65,8 +65,6 @@ def make_report(
     board = ScoreBoard(collection, measure)
     benches = read_benches(folders)
     tables = all_tables(board, benches)
-    if console is not None:
-        show_tables(tables, console)
     out = Path(out)
     remove_earlier(out)
     written = write_tables(tables, out / "tables")
@@ -74,13 +72,14 @@ def make_report(
     if figures:
         gallery = draw_all(collection, out / "figures", measure, detailed=detailed)
     problems = problems_of(board)
-    if console is not None:
-        show_problems(problems, console)
     text = out / "report.md"
     text.write_text(_in_markdown(tables, problems), "utf-8")
     page = write_page(out, board, tables, gallery, problems[len(collection.problems) :])
     drawn = [path for each in gallery for path in each.paths.values()]
     write_manifest(out, [*written, *drawn, text, page])
+    if console is not None:  # last, because the reader of a pipe may leave early
+        show_tables(tables, console)
+        show_problems(problems, console)
     return Report(out, collection, board, tables, gallery, problems)
 
 

@@ -77,7 +77,16 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
             if (sentence := _sentence(board, labels, members, metric)) is not None
         ]
         found.append(Verdict(title, tuple(sentences) or (_nobody(members),)))
-    return found
+    return [*found, *_without_success(board)]
+
+
+def _without_success(board: ScoreBoard) -> list[Verdict]:
+    silent = board.collection.without_success.sequential.by_sequence()
+    sentence = "Its tasks do not report success: the table of returns shows what was learnt."
+    return [
+        Verdict(display_name(name, part.runs[0].tasks), (sentence,))
+        for name, part in silent.items()
+    ]
 
 
 def _arenas(board: ScoreBoard) -> list[tuple[str, list[str]]]:

@@ -68,6 +68,16 @@ class Collection:
         return self.where(lambda run: len(run.tasks) > 1)
 
     @property
+    def with_success(self) -> "Collection":
+        """Return a collection of the runs with at least one task that reports success."""
+        return self.where(lambda run: run.reports_success)
+
+    @property
+    def without_success(self) -> "Collection":
+        """Return a collection of the runs none of whose tasks reports success."""
+        return self.where(lambda run: not run.reports_success)
+
+    @property
     def single(self) -> "Collection":
         """Return a collection of the runs with one task."""
         return self.where(lambda run: len(run.tasks) == 1)

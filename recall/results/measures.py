@@ -6,6 +6,8 @@ from recall.results import metrics
 from recall.results.evaluations import FIELDS, MODES
 
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
+RETURN = "return"
+"""The field that stands for success where tasks do not report it."""
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 TITLES = {
     PERFORMANCE: "average performance",

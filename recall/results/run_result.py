@@ -55,6 +55,8 @@ class RunResult:
     """The records of its health warnings (recall.results.health)."""
     seconds: float | None = None
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
+    without_success: tuple[str, ...] = ()
+    """The tasks that do not report success; theirs is recorded as 0."""
     source: str = "recall"
     """The code that wrote the records: `recall` or `continual_world`."""
 
@@ -67,6 +69,11 @@ class RunResult:
     def complete(self) -> bool:
         """Return True if the run was trained and recorded to its end."""
         return self.finished and self.failed_at is None
+
+    @property
+    def reports_success(self) -> bool:
+        """Return True unless no task of the run reports success."""
+        return not set(self.tasks) <= set(self.without_success)
 
     @cached_property
     def world(self) -> tuple[Any, ...]:

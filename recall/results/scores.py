@@ -10,7 +10,7 @@ from recall.methods import METHODS
 from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
-from recall.results.measures import FORGETTING, PERFORMANCE, Measure
+from recall.results.measures import FORGETTING, PERFORMANCE, RETURN, Measure
 from recall.results.run_result import RunResult
 
 Array = np.ndarray
@@ -100,6 +100,10 @@ class Scores:
         """Return p_task(N D)."""
         return self._mean(self.final[:, task])
 
+    def when_learnt(self, task: int) -> Sampled:
+        """Return p_task at the end of the task's own stage."""
+        return self._mean(self.trained[:, task])
+
     def forgotten(self, task: int) -> Sampled:
         """Return F_task."""
         return self._mean(self.trained[:, task] - self.final[:, task])
@@ -115,7 +119,10 @@ class Scores:
 
 
 class ScoreBoard:
-    """The scores of a collection by label and sequence, without single-task runs."""
+    """The scores of a collection by label and sequence, without single-task runs.
+
+    Sequences whose tasks do not report success are scored by return alone.
+    """
 
     def __init__(self, collection: Collection, measure: Measure | None = None):
         self.collection = collection
@@ -124,7 +131,8 @@ class ScoreBoard:
         """Sentences about runs that are left out because they lack a measured value."""
         self._areas: dict[int, Array] = {}
         self.scores: dict[tuple[str, str], Scores] = {}
-        for sequence, part in collection.sequential.by_sequence().items():
+        measured = collection if self.measure.field == RETURN else collection.with_success
+        for sequence, part in measured.sequential.by_sequence().items():
             for label, runs in part.by_label().items():
                 if scores := self._score(label, sequence, runs):
                     self.scores[label, sequence] = scores

@@ -76,6 +76,11 @@ def world_of(task: Task) -> str:
     raise UnknownNameError("task", task, task_names(), hint)
 
 
+def is_gymnasium(task: Task) -> bool:
+    """Return True for Gymnasium environments, given by id or as a function."""
+    return not isinstance(task, str) or task.startswith(GYMNASIUM_PREFIX)
+
+
 def check_settings(settings: WorldSettings) -> None:
     """Raise an error for a reward, observation or horizon that no task can have."""
     for kind, value, valid in (

@@ -55,7 +55,7 @@ def test_cw3_by_hand_beside_the_paper(tmp_path):
     forgetting = cell_of(tables["cw3-forgetting"], "2", "Fine-tuning")
     assert forgetting.ours.value == pytest.approx((2 * 0.9 / 3 + 2 * 0.8 / 3) / 2)
     assert cell_of(performance, "1 (paper)", "EWC").paper == (0.71, (0.56, 0.85))
-    assert "2 runs, 1,000 steps per task. Success at the end" in performance.notes[0]
+    assert "2 runs, 1,000 steps per task. Values at the end" in performance.notes[0]
     told = " ".join(performance.notes)
     assert "(paper): the paper's own numbers, 5 runs of 1,000,000 steps per task" in told
     assert "Settings that are not the paper's: activation leaky relu" in told

@@ -20,6 +20,7 @@ from recall.report.figures import (
     scaling,
     seeds,
     task_curves,
+    task_returns,
     task_switch,
     transfer_areas,
 )
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
         current_task,
         seeds,
         task_curves,
+        task_returns,
         transfer_areas,
         pair_matrices,
         ablation,

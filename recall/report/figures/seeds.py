@@ -30,7 +30,7 @@ class _Row:
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per family."""
     drawn = False
-    for family in shown_families(scene.collection):
+    for family in shown_families(scene.collection.with_success):
         found = {name: _rows(scene, family, name) for name in METRICS}
         if found[PERFORMANCE]:
             drawn = True

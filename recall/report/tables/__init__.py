@@ -9,6 +9,8 @@ from recall.report.tables.cost import cost_tables
 from recall.report.tables.families import family_tables, long_table
 from recall.report.tables.pairs import pair_tables
 from recall.report.tables.per_sequence import sequence_tables, single_table
+from recall.report.tables.provisional import provisional_tables
+from recall.report.tables.returns import return_tables
 from recall.report.tables.table import Table
 from recall.report.tables.variant_tables import variant_tables
 from recall.results.scores import ScoreBoard
@@ -26,6 +28,8 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
         *variant_tables(board),
         *scaling_tables(board),
         *sequence_tables(board),
+        *return_tables(board),
+        *provisional_tables(board),
         *single_table(board),
         *cost_tables(board.collection, [dict(bench) for bench in benches]),
     ]

@@ -97,10 +97,10 @@ def budget_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
     if not scores:
         return ()
     runs = [len(each.runs) for each in scores]
+    noun = "run" if max(runs) == 1 else "runs"
     steps = spanned([each.steps_per_task for each in scores])
     return (
-        f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {steps} steps per task. "
-        f"{window_note(scores)}",
+        f"{spanned(runs)} {noun}, {steps} steps per task. {window_note(scores)}",
         *_departures(scores),
     )
 
@@ -110,9 +110,9 @@ def window_note(scores: Iterable[Scores]) -> str:
     used = sorted({(each.window, each.evaluations) for each in scores})
     if any(window > 1 for window, _ in used):
         shown = " or ".join(f"{window} of {evaluations}" for window, evaluations in used)
-        return f"Success at the end of a stage is the mean of its last {shown} evaluations."
+        return f"Values at the end of a stage are means of its last {shown} evaluations."
     count = spanned(evaluations for _, evaluations in used)
-    return f"Success at the end of a stage is that of its last evaluation, of {count}."
+    return f"Values at the end of a stage are of its last evaluation, of {count}."
 
 
 def _departures(scores: Sequence[Scores]) -> list[str]:

@@ -145,7 +145,7 @@ def _chance(mine: Scores, other: Scores) -> Cell:
 
 def single_table(board: ScoreBoard) -> list[Table]:
     """Return the table of how well tasks are learnt on their own."""
-    single = board.collection.single.where(lambda run: run.complete)
+    single = board.collection.with_success.single.where(lambda run: run.complete)
     labels = single.labels
     if not single.runs:
         return []

@@ -222,7 +222,7 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
                 lacking.setdefault((label, missing), []).append(sequence)
     return [
         f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
-        "have them: its means there are over fewer runs."
+        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over fewer runs."
         for (label, missing), sequences in lacking.items()
     ]
 

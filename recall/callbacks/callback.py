@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 
 Record = dict[str, Any]
 
@@ -21,7 +22,7 @@ class Callback:
     def on_activity(self, what: str) -> None:
         """Called when something slow other than training begins; it lasts until the next step."""
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Called after all tasks were evaluated."""
 
     def on_training(self, records: Sequence[Record]) -> None:
@@ -64,7 +65,7 @@ class CallbackList(Callback):
         for callback in self.callbacks:
             callback.on_activity(what)
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:  # noqa: D102
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:  # noqa: D102
         for callback in self.callbacks:
             callback.on_evaluation(total_steps, records)
 

@@ -12,12 +12,13 @@ was interrupted and resumed leaves the same bytes as one that was never interrup
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from recall.errors import BadValueError, RecallError
+from recall.results.evaluations import EvaluationRecord
 
 SCHEMA = 1
 RECORDS = ("evaluations", "training")
@@ -59,7 +60,7 @@ class Store:
         write_json(folder / "run.json", {"schema": SCHEMA, **description})
         return cls(folder)
 
-    def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
+    def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Append records to a file, one line each."""
         lines = b"".join(json.dumps(_plain(record)).encode() + b"\n" for record in records)
         file = self._files[name]
@@ -102,7 +103,7 @@ class Results:
 
     folder: Path
     description: dict[str, Any]
-    evaluations: list[dict[str, Any]]
+    evaluations: list[EvaluationRecord]
     training: list[dict[str, Any]]
     outcome: dict[str, Any] | None
 
@@ -119,7 +120,7 @@ def read(folder: Path) -> Results:
     return Results(
         folder,
         description,
-        _lines(folder / "evaluations.jsonl"),
+        cast(list[EvaluationRecord], _lines(folder / "evaluations.jsonl")),
         _lines(folder / "training.jsonl"),
         json.loads(outcome.read_text()) if outcome.exists() else None,
     )

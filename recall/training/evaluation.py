@@ -7,6 +7,7 @@ import numpy as np
 
 from recall.collect.messages import EVALUATION, SCORING, Episode, EpisodeResult
 from recall.collect.pool import Pool
+from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -21,7 +22,7 @@ def evaluate(
     episodes: int,
     positions: Sequence[int] | None = None,
     tasks: Collection[str] | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[EvaluationRecord]:
     """Evaluate every task of every run, stochastically and deterministically; yield the records.
 
     `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
@@ -36,29 +37,22 @@ def evaluate(
         played = [
             Episode(index, position, mode == "deterministic", stream)
             for index, run in chosen
-            for mode in ("stochastic", "deterministic")
+            for mode in MODES
             for stream in streams(run.seed, EVALUATION, position, step, mode, episodes)
         ]
         results = iter(pool.play(policies_of(position), played))
         for index, run in chosen:
-            for mode in ("stochastic", "deterministic"):
+            for mode in MODES:
                 ended = [next(results) for _ in range(episodes)]
-                yield {
-                    "run": index,
-                    "step": step,
-                    "position": position,
-                    "task": task_label(run.tasks[position]),
-                    "mode": mode,
-                    "episodes": episodes,
-                    **summary(ended),
-                }
+                task = task_label(run.tasks[position])
+                yield evaluation_record(index, step, position, task, mode, episodes, summary(ended))
 
 
 def streams(
-    seed: int, domain: int, position: int, step: int, mode: str, episodes: int
+    seed: int, domain: int, position: int, step: int, mode: Mode, episodes: int
 ) -> list[tuple[int, ...]]:
     """Return the random streams of one task's episodes in one evaluation."""
-    kind = ("stochastic", "deterministic").index(mode)
+    kind = MODES.index(mode)
     return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
 
 

@@ -15,6 +15,7 @@ from recall.errors import RecallError
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.results import health
+from recall.results.evaluations import EvaluationRecord
 from recall.results.records import health_record, training_records
 from recall.results.store import Store
 from recall.training.progress import Progress
@@ -32,7 +33,9 @@ class Recorder:
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
 
-    def evaluation(self, progress: Progress, step: int, records: Sequence[dict[str, Any]]) -> None:
+    def evaluation(
+        self, progress: Progress, step: int, records: Sequence[EvaluationRecord]
+    ) -> None:
         """Record an evaluation of every task."""
         alive = [record for record in records if self._names[record["run"]] not in progress.failed]
         self._store.append("evaluations", alive)

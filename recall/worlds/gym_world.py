@@ -176,3 +176,21 @@ def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
 
 def _success(info: Mapping[str, Any]) -> bool:
     return bool(info.get("success", info.get("is_success", False)))
+
+
+def reports_success(task: Task, horizon_steps: int) -> bool:
+    """Play an episode with random actions; return True if the environment reports success."""
+    simulator = GymnasiumSimulator(task, 1, horizon_steps)
+    rng = np.random.default_rng(0)
+    try:
+        simulator.reset(0, rng)
+        for _ in range(horizon_steps):
+            action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
+            _, _, terminated, truncated, info = simulator._act(0, action)
+            if "success" in info or "is_success" in info:
+                return True
+            if terminated or truncated:
+                break
+        return False
+    finally:
+        simulator.close()

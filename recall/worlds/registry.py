@@ -78,6 +78,11 @@ def world_of(task: Task) -> str:
     raise UnknownNameError("task", task, task_names(), hint)
 
 
+def is_gymnasium(task: Task) -> bool:
+    """Return True for Gymnasium environments, given by id or as a function."""
+    return not isinstance(task, str) or task.startswith(GYMNASIUM_PREFIX)
+
+
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
     """Return a simulator with `slots` copies of a task.
 

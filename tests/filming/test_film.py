@@ -178,8 +178,14 @@ def test_a_contact_sheet_goes_to_the_fleets_own_films(fleet_folder, capsys):
     assert [line.split("\t")[:2] for line in lines[:-1]] == [
         [task, when] for task in TASKS for when in ("before", "after")
     ]
-    with Image.open(fleet_folder / "films" / "sheet.png") as sheet:
+    with Image.open(lines[-1]) as sheet:
         assert sheet.size == (2 * 40 + 3 * 6, 2 * (32 + caption_height(40)) + 3 * 6)
+    names = [lines[-1]]
+    for more in (["--when", "after"], ["--task", TASKS[0]], ["--deterministic"]):
+        main(["film", str(fleet_folder), "--sheet", "--size", "40", "32", *more])
+        names.append(capsys.readouterr().out.splitlines()[-1])
+    assert len(set(names)) == 4, "no sheet overwrites another"
+    assert {Path(name).parent for name in names} == {fleet_folder / "films"}
 
 
 def test_an_unfinished_fleet_shows_what_is_over(tmp_path):

@@ -25,7 +25,7 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.report.train_command import train_command
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
-from recall.results.labels import settings_of
+from recall.results.departures import settings_of
 from recall.results.scores import ScoreBoard
 from recall.settings import Settings
 from tests.report.made_runs import made_collection

@@ -49,7 +49,7 @@ def test_markdown():
         "| λ | performance | words |",
         "| --- | ---: | ---: |",
         "| 0.1 | **0.90** [0.88, 0.92]<br>paper 0.90 [0.85, 0.95] | a \\| b |",
-        "| R & D | \N{EN DASH}<br>paper 0.00 | \N{EN DASH} |",
+        "| R & D | 0.00 | \N{EN DASH} |",
         "",
         "A note.",
     ]

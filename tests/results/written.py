@@ -30,10 +30,11 @@ def write_fleet(
     finished: bool = True,
     until: int | None = None,
     failed: dict[str, int] | None = None,
+    preset: str = "default",
     **changes: Any,
 ) -> Path:
     settings = {"steps_per_task": STEPS, "evaluate_every": EVERY, **changes}
-    chosen, complete = choose(method, Settings(), "default", settings)
+    chosen, complete = choose(method, Settings(), preset, settings)
     spec = make_spec(chosen, sequence, list(seeds), complete)
     every = complete.schedule.evaluate_every
     store = Store.create(folder, spec.describe() | {"command": ["recall", "train"]})

@@ -20,6 +20,7 @@ from recall.report.figures import (
     scaling,
     seeds,
     task_curves,
+    task_returns,
     task_switch,
     transfer_areas,
 )
@@ -27,7 +28,7 @@ from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, S
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import RC
 from recall.results.collection import Collection
-from recall.results.scores import Measure
+from recall.results.measures import Measure
 
 # In the order of a report.
 FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
@@ -37,6 +38,7 @@ FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
         current_task,
         seeds,
         task_curves,
+        task_returns,
         transfer_areas,
         pair_matrices,
         ablation,

@@ -5,7 +5,7 @@ import pytest
 
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import EVERY, STEPS, write_fleet, write_log
+from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
 
 
 def test_a_log_is_a_run(tmp_path):

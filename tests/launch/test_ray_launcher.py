@@ -20,7 +20,7 @@ from recall.launch.lease import HOLDER
 from recall.launch.resources import Where, place_of
 from recall.results.fleet_folder import FolderInUseError
 from recall.studies.runner import run_study
-from tests.studies.small_studies import CHOICES, FLEETS, STUDY, left_by
+from tests.factories.studies import CHOICES, FLEETS, STUDY, left_by
 
 # A lost node is noticed within seconds instead of half a minute.
 QUICK = {

@@ -11,7 +11,7 @@ from recall.learn.state import Networks, TrainedParams
 from recall.learn.update import joint_loss, sample, update_noise
 from recall.methods import Recall
 from recall.nets.heads import Blocks, joined, summed_trunk, take_heads
-from tests.learn.small import (
+from tests.factories.learners import (
     COLUMNS,
     copied,
     flat,

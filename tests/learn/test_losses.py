@@ -11,7 +11,7 @@ from recall.learn.update import joint_loss, sample, update_noise
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.heads import head_of, take_heads
-from tests.learn.small import NETWORK, make_agent, make_replay, make_view, one
+from tests.factories.learners import NETWORK, make_agent, make_replay, make_view, one
 
 optax = pytest.importorskip("optax")
 

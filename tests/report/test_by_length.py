@@ -9,7 +9,7 @@ from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.table import Table
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import STEPS, write_fleet
+from tests.factories.folders import STEPS, write_fleet
 
 LENGTHS = {"two": "push,hammer", "three": "push,hammer,push", "four": "push,hammer,push,hammer"}
 SECONDS = {"two": 3_600.0, "three": 10_800.0, "four": 28_800.0}

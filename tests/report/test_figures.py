@@ -18,7 +18,7 @@ from recall.report.figures.transfer_areas import GAIN, LOSS
 from recall.results import metrics
 from recall.results.collection import Collection
 from recall.results.measures import FORGETTING, PERFORMANCE
-from tests.report.made_runs import made_collection, made_run
+from tests.factories.runs import made_collection, made_run
 
 METHODS_SHOWN = ("fine_tuning", "perfect_memory", "recall")
 PER_TASK = 1_000_000

@@ -11,7 +11,7 @@ from recall.report.summary import verdicts
 from recall.report.tables import all_tables
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import EVERY, STEPS, append_training, write_fleet
+from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
 
 THREE = "push,hammer,window-close"
 

@@ -16,7 +16,7 @@ from recall.report.build import problems_of
 from recall.results.collection import gather
 from recall.results.measures import Measure
 from recall.results.scores import ScoreBoard
-from tests.results.written import STEPS, append_training, learns_each_task, write_fleet
+from tests.factories.folders import STEPS, append_training, learns_each_task, write_fleet
 
 
 @pytest.fixture

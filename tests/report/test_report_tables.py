@@ -13,7 +13,7 @@ from recall.results.bootstrap import Estimate
 from recall.results.collection import gather
 from recall.results.measures import Measure
 from recall.results.scores import ScoreBoard
-from tests.results.written import STEPS, write_fleet, write_log
+from tests.factories.folders import STEPS, write_fleet, write_log
 
 CW3 = [f"cw3-{number}" for number in range(1, 9)]
 # A stage has four evaluations: one is looked at, so that numbers can be worked out by hand.
@@ -153,7 +153,7 @@ def test_shared_and_separate_networks(tmp_path):
     assert theirs.paper.value == 0.93
 
 
-def test_replay_modes(tmp_path):
+def test_the_table_of_replay_modes_compares_offline_and_online_with_the_paper(tmp_path):
     pairs = ["pair-1-3", "pair-2-2"]
     write_fleet(tmp_path / "a", "perfect_memory", pairs, success=forgets)
     write_fleet(tmp_path / "b", "perfect_memory", pairs, replay_mode="online")
@@ -296,7 +296,7 @@ def test_the_best_within_the_interval_is_bold(values, lower, bold):
     assert [cell.bold for cell in found] == [*map(bool, bold), False]
 
 
-def test_the_papers_numbers():
+def test_the_papers_numbers_are_found_by_sequence_family_and_setting():
     assert paper.on_sequence("cw3-8", "forgetting", "recall") == (-0.06, (-0.09, -0.03))
     assert paper.on_sequence("cw20", "forward_transfer", "perfect_memory").value == -1.36
     assert paper.over_family("cw6", "average_performance", "recall") == (0.94, None)

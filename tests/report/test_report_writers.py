@@ -42,7 +42,7 @@ def test_estimates_are_written_as_in_the_paper():
     assert estimate_text(None) == "\N{EN DASH}"
 
 
-def test_markdown():
+def test_a_table_is_written_as_markdown():
     assert markdown(TABLE).splitlines() == [
         "### Results on 100 % of a_b [x]",
         "",

@@ -8,7 +8,7 @@ import pytest
 
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import EVERY, STEPS, append_training, learns_each_task, write_fleet
+from tests.factories.folders import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 
 def told(collection, *words) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from recall.report.tables import all_tables
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import EVERY, STEPS, write_fleet, write_log
+from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
 
 EXAMPLE = Path(__file__).parent / "continual_world_example"
 

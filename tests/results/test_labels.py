@@ -3,7 +3,7 @@
 import pytest
 
 from recall.results.collection import gather
-from tests.results.written import write_fleet
+from tests.factories.folders import write_fleet
 
 
 def labels(folder) -> list[str]:
@@ -85,7 +85,7 @@ def test_runs_of_other_families_make_no_variants(tmp_path):
         ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
     ],
 )
-def test_settings_in_words(tmp_path, changes, label):
+def test_a_variant_is_labelled_by_its_settings_in_words(tmp_path, changes, label):
     write_fleet(tmp_path / "a", "perfect_memory")
     write_fleet(tmp_path / "b", "perfect_memory", **changes)
     assert labels(tmp_path) == ["PM", label]

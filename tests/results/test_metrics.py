@@ -58,14 +58,14 @@ def test_a_method_that_forgets_nothing_has_no_forgetting_with_few_evaluations():
     assert metrics.success_at(slow, 0, 150, window=50) == 1.0
 
 
-def test_transfer_by_hand():
+def test_forward_transfer_is_what_it_is_by_hand():
     # AUC: (0.2 + 0.4 + 0.6 + 0.8) / 4 = 0.5 and (0.2 + 0.4 + 0.9 + 1.0) / 4 = 0.625.
     assert metrics.areas(TWO_TASKS) == pytest.approx([0.5, 0.625])
     # (0.5 - 0.25) / 0.75 = 1/3 and (0.625 - 0.75) / 0.25 = -1/2.
     assert metrics.forward_transfer(TWO_TASKS, [0.25, 0.75]) == pytest.approx((1 / 3 - 1 / 2) / 2)
 
 
-def test_performance_over_time():
+def test_performance_over_time_is_the_mean_success_of_all_tasks():
     assert metrics.performance_over_time(TWO_TASKS)[:2] == pytest.approx([0.1, 0.2])
 
 

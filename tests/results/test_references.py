@@ -9,7 +9,7 @@ from recall.report.tables import all_tables
 from recall.report.train_command import reference_command
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
-from tests.results.written import write_fleet, write_log
+from tests.factories.folders import write_fleet, write_log
 
 
 def notes_of(folder) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from recall.cli import main
 from recall.studies import STUDIES
-from tests.studies.small_studies import SEQUENCE, SMALL
+from tests.factories.studies import SEQUENCE, SMALL
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from recall.studies.selection import Choices, groups_of
 from recall.studies.sizes import replay_bytes, run_bytes
 from recall.studies.study_folder import write_study
 from recall.training.agents import agent_of
-from tests.studies.small_studies import SEQUENCE, SMALL
+from tests.factories.studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]
 CHOICES = Choices(

@@ -11,7 +11,7 @@ from recall.errors import RecallError
 from recall.results.store import read_description
 from recall.settings import Settings
 from recall.training.success_check import tasks_without_success
-from tests.training.own_tasks import Point, Raising
+from tests.factories.own_tasks import Point, Raising
 
 
 class Telling(Point):

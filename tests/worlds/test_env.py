@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.worlds.registry import task_names, tasks_of
-from tests.worlds.environments import breaking, counter, ending
+from tests.factories.environments import breaking, counter, ending
 
 ACTION = np.zeros(2, np.float32)
 
@@ -113,7 +113,7 @@ def test_bad_names_are_refused():
         recall.make("point-rich", horizon=-1)
 
 
-def test_pictures():
+def test_a_picture_changes_as_the_arm_moves():
     env = recall.make("window-close", render_mode="rgb_array")
     env.reset(seed=0)
     try:

@@ -9,7 +9,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from tests.worlds.environments import breaking, counter, ending
+from tests.factories.environments import breaking, counter, ending
 
 POINTS = ["point-rich", "point-swap", "point-slide"]
 
@@ -192,7 +192,7 @@ def test_bad_actions_are_refused_and_no_slot_is_touched(workers, change, words):
     env.close()
 
 
-def test_seeds_and_resets():
+def test_equal_seeds_give_equal_episodes_and_resets_give_new_ones():
     env = recall.make_vec("point-rich", 2, seed=3)
     first, second = env.reset()[0], env.reset()[0]
     assert not np.array_equal(first, second)

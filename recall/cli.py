@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, demo, film, listing, report, study, train
+from recall.commands import bench, demo, export, film, listing, report, study, train
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -26,6 +26,7 @@ def _commands() -> SubcommandApp:
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
     app.command(name="film")(film.film)
+    app.command(name="export")(export.export)
     app.command(name="study")(study.study)
     lists = SubcommandApp()
     lists.command(name="tasks")(listing.list_tasks)

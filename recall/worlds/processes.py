@@ -97,6 +97,12 @@ class ProcessSlots:
         """End the workers."""
         self._stop()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise BadValueError(
+            "an environment whose slots are in worker processes cannot be copied or pickled: make "
+            "it with workers=1"
+        )
+
     def _alive(self) -> list[_Worker]:
         if not self._workers:
             raise WorkerError("the worker processes have ended: make the environment anew")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
     from recall.worlds.env import make as make
+    from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.vector import make_vec as make_vec
 
     __version__: str
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "make": "recall.worlds.env",
     "make_vec": "recall.worlds.vector",
+    "make_sb3_vec": "recall.worlds.sb3_vec_env",
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",

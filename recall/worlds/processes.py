@@ -74,17 +74,23 @@ class ProcessSlots:
             self._collect()
         return lay_board(memory, slots, self.spaces)
 
-    def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
-        """Start an episode in every slot."""
+    def reset(
+        self,
+        streams: Sequence[Stream] | None,
+        options: Mapping[str, Any] | None,
+        chosen: Array | None = None,
+        begun: Array | None = None,
+    ) -> None:
+        """Start an episode in every slot, or in those that are `chosen`."""
         for worker in self._alive():
-            own = None if streams is None else list(streams[worker.begin : worker.end])
-            self._send(worker, ("reset", own, options))
+            own, *masks = (_part(each, worker) for each in (streams, chosen, begun))
+            self._send(worker, ("reset", own, options, *masks))
         self._collect()
 
-    def step(self, precision: str) -> None:
-        """Step the slots of every worker."""
+    def step(self, precision: str, held: Array | None = None) -> None:
+        """Step the slots of every worker, except those that are `held`."""
         for worker in self._alive():
-            self._send(worker, ("step", precision))
+            self._send(worker, ("step", precision, _part(held, worker)))
         self._collect()
 
     def render(self) -> list[Array]:
@@ -148,6 +154,11 @@ class ProcessSlots:
                     f"task {task_label(task)} cannot be sent to a worker process ({error}): use a "
                     "function defined at the top of a module, or workers=1"
                 ) from error
+
+
+def _part(values: Any, worker: _Worker) -> Any:
+    """Return the values of a worker's slots, or None if there are none at all."""
+    return None if values is None else values[worker.begin : worker.end]
 
 
 class _Report(NamedTuple):

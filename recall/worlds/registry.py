@@ -51,6 +51,11 @@ def tasks_of(world: str) -> tuple[str, ...]:
     return tuple(_WORLDS[world].load().TASKS)
 
 
+def world_horizon_steps(world: str) -> int:
+    """Return the default episode length of one world."""
+    return int(_WORLDS[world].load().HORIZON_STEPS)
+
+
 def task_names() -> tuple[str, ...]:
     """Return every registered task, world by world."""
     return tuple(task for world in _WORLDS for task in tasks_of(world))
@@ -114,7 +119,7 @@ def default_horizon_steps(task: Task) -> int:
     """Return the default episode length: the world's, or the time limit of Gymnasium's task."""
     world = world_of(task)
     if world != GYMNASIUM:
-        return int(_WORLDS[world].load().HORIZON_STEPS)
+        return world_horizon_steps(world)
     from recall.worlds.gym_world import time_limit
 
     return time_limit(task)

@@ -251,7 +251,7 @@ class SawyerSimulator(Simulator):
         self._is_current[slot] = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the slots' states: MuJoCo's own copies would not be the arrays we read."""
+        """Copy and pickle the slots' states; a copy of MuJoCo's data would lose our views."""
         from recall.worlds.continual_world import restored_simulator
 
         states = [self.get_state(slot) for slot in range(self.slots)]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from recall.api import resume as resume
     from recall.api import train as train
     from recall.filming.film import film as film
+    from recall.plugins import load_plugin as load_plugin
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
     from recall.worlds.env import make as make
@@ -26,6 +27,7 @@ _EXPORTS = {
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
+    "load_plugin": "recall.plugins",
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",
     "make_report": "recall.report.build",

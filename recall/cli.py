@@ -8,13 +8,16 @@ import tyro
 from tyro.extras import SubcommandApp
 
 from recall.commands import bench, demo, export, film, listing, report, study, train
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
+from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 
 DESCRIPTION = (
-    """Continual reinforcement learning that keeps old skills and still learns new ones."""
+    """Continual reinforcement learning that keeps old skills and still learns new ones. Every """
+    """command also accepts --plugin MODULE_OR_FILE, which makes methods, worlds or figures of """
+    """your own known; it may be given more than once."""
 )
 
 
@@ -47,7 +50,27 @@ def _train_is_parsed_apart() -> None:
     """Stand in for `train`, which is parsed apart because its options depend on the method."""
 
 
+def _without_plugins(arguments: Sequence[str]) -> list[str]:
+    """Load every `--plugin MODULE_OR_FILE` and return the other arguments.
+
+    Plug-ins come first, because options and the values they accept depend on them.
+    """
+    rest: list[str] = []
+    pending = iter(arguments)
+    for argument in pending:
+        name, is_joined, value = argument.partition("=")
+        if name != "--plugin":
+            rest.append(argument)
+            continue
+        source = value if is_joined else next(pending, "")
+        if not source or source.startswith("--"):
+            raise BadValueError("--plugin: give a module or a .py file after it")
+        load_plugin(source)
+    return rest
+
+
 def _run(arguments: Sequence[str]) -> None:
+    arguments = _without_plugins(arguments)
     if arguments and arguments[0] == "train":
         train.train_command(arguments[1:])
         return

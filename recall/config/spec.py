@@ -16,10 +16,11 @@ from recall.collect.transition import Columns
 from recall.config.convert import from_plain
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
-from recall.methods import Method, method_class
+from recall.methods import METHODS, Method, method_class
+from recall.plugins import check_named
 from recall.settings import Settings
 from recall.worlds.episodes import Episodes
-from recall.worlds.registry import Task, check_same_shapes, make_simulator, task_label
+from recall.worlds.registry import Task, check_same_shapes, is_task, make_simulator, task_label
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
@@ -244,6 +245,9 @@ def spec_from(
 ) -> FleetSpec:
     """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
     method = dict(description["method"])
+    tasks = {task for run in description["runs"] for task in run["tasks"]}
+    named = tasks - set(description.get("functions", ()))
+    check_named(description, method["name"] in METHODS and all(map(is_task, named)))
     chosen = from_plain(method_class(method.pop("name")), method)
     given = dict(functions or {})
     missing = [name for name in description.get("functions", ()) if name not in given]

@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 
 from recall.errors import BadValueError, RecallError
 from recall.settings import WorldSettings
-from recall.worlds.registry import Task, check_same_shapes, task_label
+from recall.worlds.registry import (
+    Task,
+    check_same_shapes,
+    register_worlds,
+    registered_worlds,
+    task_label,
+)
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Spaces, Stream, board_bytes, joint_spaces, lay_board
 
@@ -48,7 +54,7 @@ class ProcessSlots:
         bounds = [len(tasks) * part // count for part in range(count + 1)]
         for begin, end in itertools.pairwise(bounds):
             here, there = context.Pipe()
-            arguments = (there, tuple(tasks[begin:end]), settings)
+            arguments = (there, tuple(tasks[begin:end]), settings, registered_worlds())
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             there.close()  # so that the pipe breaks when the worker dies
@@ -185,10 +191,13 @@ def _stop(workers: list[_Worker]) -> None:
     workers.clear()
 
 
-def _work(pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings) -> None:
+def _work(
+    pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings, worlds: dict[str, str]
+) -> None:
     """Run a worker: build the slots, then carry out orders until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     try:
+        register_worlds(worlds)
         slots = Slots(tasks, settings)
     except Exception as error:
         pipe.send((_portable(error), None))

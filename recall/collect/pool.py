@@ -33,6 +33,7 @@ from recall.collect.worker import map_arrays
 from recall.collect.worker_process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
+from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
 
 _RESTARTS_PER_ORDER = 3
@@ -91,7 +92,9 @@ class Pool:
         for name, (shape, dtype) in shapes.items():
             offsets[name] = (total, shape, dtype)
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
-        self._setup = Setup(tuple(runs), world, policy, chunk_steps, state_size, offsets)
+        self._setup = Setup(
+            tuple(runs), world, policy, chunk_steps, state_size, offsets, registered_worlds()
+        )
         self._memory_file = tempfile.TemporaryFile(dir=_memory_folder())  # noqa: SIM115
         self._memory_file.truncate(total)
         memory = mmap.mmap(self._memory_file.fileno(), total)

@@ -15,6 +15,7 @@ from recall.callbacks.text import failure_text, health_text
 from recall.config.spec import FleetSpec
 from recall.launch.jobs import Event, Job, Tell
 from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
+from recall.plugins import load_portable
 from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import FolderHeldError
 
@@ -25,6 +26,7 @@ PATIENCE_SECONDS = 120.0
 
 def work(job: Job, tell: Tell, workers: int | None = None) -> None:
     """Train the job's fleet to its end, with `workers` worker processes if that is not None."""
+    load_portable(job.plugins)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     if job.storage is None:
         _train(job, Path(job.folder), callback, workers)

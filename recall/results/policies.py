@@ -1,7 +1,7 @@
 """Policy files of a fleet: policies/<run>/task-K.npz after each task, final.npz at the end.
 
-A file holds `task_K`, the parameters that act on task K as one flat vector
-(recall.collect.policy). The arrays are plain and are read without pickle.
+recall.policies.file_format says what a file holds. Inside training, a policy is one flat vector
+(recall.collect.policy).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,22 +9,38 @@ from pathlib import Path
 
 import numpy as np
 
+from recall.collect.policy import PolicyShape
+from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.policies.file_format import PolicyInfo, pack, read_policy_file
+from recall.worlds.registry import task_label
 
 Array = np.ndarray
 FINAL = "final"
 
 
 def write_policies(
-    folder: Path, names: Sequence[str], label: str, flat: Mapping[int, Array]
+    folder: Path, spec: FleetSpec, shape: PolicyShape, label: str, flat: Mapping[int, Array]
 ) -> None:
     """Write every run's policies; `flat` maps each task's position to policies [run, size]."""
-    for index, name in enumerate(names):
-        target = folder / "policies" / name
+    world = spec.settings.world
+    for index, run in enumerate(spec.runs):
+        target = folder / "policies" / run.name
         target.mkdir(parents=True, exist_ok=True)
+        info = PolicyInfo(
+            spec.method.name,
+            run.name,
+            run.seed,
+            tuple(task_label(task) for task in run.tasks),
+            world.reward,
+            world.observation,
+            world.horizon_steps,
+            shape,
+        )
         temporary = target / f"{label}.tmp"
         with temporary.open("wb") as file:
-            np.savez(file, **{f"task_{task}": value[index] for task, value in flat.items()})
+            arrays = pack(info, {task: value[index] for task, value in flat.items()})
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # names are file names
         temporary.replace(target / f"{label}.npz")
 
 
@@ -54,6 +70,4 @@ def read_policy(folder: Path, name: str, position: int, label: str) -> Array | N
 
 
 def _one(path: Path, task: int) -> Array:
-    with np.load(path, allow_pickle=False) as stored:
-        vector: Array = stored[f"task_{task}"]
-    return vector
+    return read_policy_file(path, (task,))[1][task]

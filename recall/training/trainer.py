@@ -112,6 +112,9 @@ class Trainer:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
         return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
 
+    def _write_policies(self, label: str, flat: dict[int, Array]) -> None:
+        write_policies(self.folder, self.spec, fleet.policy_shape(self.agent), label, flat)
+
     # The loop.
 
     def run(self) -> None:
@@ -123,7 +126,7 @@ class Trainer:
             self._train_stage()
             self._end_stage()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        write_policies(self.folder, self.names, FINAL, final)
+        self._write_policies(FINAL, final)
         self.store.finish({"finished": True, "failed": self.progress.failed})
         self.history.clear()
 
@@ -256,7 +259,7 @@ class Trainer:
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learnt(number):
-            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+            self._write_policies(f"task-{task}", {task: self.policies(task)})
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))

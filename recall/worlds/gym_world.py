@@ -1,6 +1,6 @@
 """Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -96,6 +96,11 @@ class GymnasiumSimulator(Simulator):
         for action in actions[:steps]:
             self._act(slot, action)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the slots' states, since an environment's own copy may not be exact."""
+        states = [self.get_state(slot) for slot in range(self.slots)]
+        return _restored, (self._source, self._horizon_steps, states)
+
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return the environment's own image, in its own size."""
         if self._envs[slot].render_mode != "rgb_array":
@@ -135,6 +140,14 @@ class GymnasiumSimulator(Simulator):
         self._steps[slot] += 1
         own = (self._centre + self._reach * action).astype(self._action_dtype)
         return self._envs[slot].step(own)
+
+
+def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
+    """Return a simulator with these states in its slots."""
+    simulator = GymnasiumSimulator(task, len(states), horizon_steps)
+    for slot, state in enumerate(states):
+        simulator.set_state(slot, state)
+    return simulator
 
 
 def time_limit(task: Task) -> int:

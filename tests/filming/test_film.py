@@ -34,14 +34,13 @@ def make_fleet(folder: Path, finished=True, over=(0, 1)) -> Path:
     changes = {"hidden": (8, 8), "head_layers": 1, "steps_per_task": 300}
     spec = resolve("fine_tuning", ",".join(TASKS), (3, 5), changes=changes)
     Store.create(folder, spec.describe()).close()
-    size = fleet.policy_shape(agent_of(spec)[0]).size
-    names = [run.name for run in spec.runs]
+    shape = fleet.policy_shape(agent_of(spec)[0])
     rng = np.random.default_rng(1)
-    flat = {task: rng.normal(size=(2, size)).astype(np.float32) for task in range(spec.tasks)}
+    flat = {task: rng.normal(size=(2, shape.size)).astype(np.float32) for task in range(spec.tasks)}
     for task in over:
-        write_policies(folder, names, f"task-{task}", {task: -flat[task]})
+        write_policies(folder, spec, shape, f"task-{task}", {task: -flat[task]})
     if finished:
-        write_policies(folder, names, FINAL, flat)
+        write_policies(folder, spec, shape, FINAL, flat)
     return folder
 
 

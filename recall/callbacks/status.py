@@ -24,6 +24,7 @@ class Status:
         self.labels = [_label(spec, position) for position in range(spec.tasks)]
         self.success = np.full((len(self.runs), spec.tasks), np.nan)
         self.total_steps = total_steps
+        self.evaluating_step: int | None = None  # of the evaluation that runs beside training
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), total_steps)])
 
     def step(self, total_steps: int) -> None:
@@ -37,8 +38,17 @@ class Status:
         while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
 
+    def evaluation(self) -> str:
+        """Return which step is being evaluated and how far training is ahead of it, as text."""
+        if self.evaluating_step is None:
+            return ""
+        behind = self.total_steps - self.evaluating_step
+        where = f"evaluating step {self.evaluating_step:,}"
+        return f"{where}, {behind:,} steps behind" if behind else where
+
     def evaluated(self, records: Sequence[Record]) -> None:
         """Store the successes of an evaluation."""
+        self.evaluating_step = None
         for record in records:
             if record["mode"] == "stochastic":
                 self.success[record["run"], record["position"]] = record["success"]

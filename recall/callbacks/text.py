@@ -50,8 +50,14 @@ class Lines(Callback):
             status.stage_name(),
             status.speed(),
             status.time_left(status.spec.total_steps - status.total_steps),
+            status.evaluation(),
         ]
         return " | ".join(part for part in parts if part)
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Remember which step is being evaluated."""
+        assert self._status is not None
+        self._status.evaluating_step = total_steps
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
         """Print the progress and the success of every task."""
@@ -59,7 +65,7 @@ class Lines(Callback):
         self._status.evaluated(records)
         pairs = zip(self._status.labels, self._status.means(), strict=True)
         success = ", ".join(f"{label} {mean}" for label, mean in pairs)
-        self._tell(f"{self._place()} | success {success}")
+        self._tell(f"{self._place()} | success at step {total_steps:,}: {success}")
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Print which run failed."""

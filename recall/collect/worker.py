@@ -1,11 +1,12 @@
 """Worker process, which owns the environments of some runs and rolls out whole chunks by itself.
 
-It is started as `python -m recall.collect.worker SOCKET MEMORY` with two inherited file
+It is started as `python -m recall.collect.worker SOCKET MEMORY NICENESS` with two inherited file
 descriptors: a socket to the pool and the shared memory. It exits when the socket closes, so it
 never outlives the pool, however the pool died.
 """
 
 import mmap
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -61,9 +62,9 @@ class Worker:
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
         self.policies = [
-            [NumpyPolicy(setup.policy, row) for row in rows] for rows in self.shared["policy"]
+            [NumpyPolicy(setup.policy, row) for row in rows]
+            for rows in self.shared.get("policy", ())  # workers that only play episodes have none
         ]  # [run][part]
-        self.eval_policies = [NumpyPolicy(setup.policy, row) for row in self.shared["eval_policy"]]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
         # By position: its index in the shared states, and groups of runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
@@ -193,6 +194,12 @@ class Worker:
             np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
             for episode in chosen
         ]
+        vectors = self.shared["eval_policy"]  # [place, run, size]
+        policies = {
+            key: NumpyPolicy(self.setup.policy, vectors[key])
+            for key in {(episode.place, episode.run) for episode in chosen}
+        }
+        acting = [policies[episode.place, episode.run] for episode in chosen]
         actions = np.empty((len(chosen), act), np.float32)
         results: dict[int, EpisodeResult] = {}
         for step in range(horizon):
@@ -200,7 +207,7 @@ class Worker:
                 raise EOFError
             for i, episode in enumerate(chosen):
                 drawn = None if episode.deterministic else noise[i][step]
-                actions[i] = self.eval_policies[episode.run].act(observation[i], drawn)
+                actions[i] = acting[i].act(observation[i], drawn)
             played = episodes.advance(_finite(actions))
             observation = played.observation
             for outcome in played.outcomes:
@@ -232,8 +239,9 @@ def _finite(actions: Array) -> Array:
     return actions
 
 
-def main(socket: int, memory: int) -> None:
+def main(socket: int, memory: int, niceness: int) -> None:
     """Serve orders until the pool closes the socket."""
+    os.nice(niceness)
     connection = Connection(socket)
     try:
         sys.path[:] = cloudpickle.loads(connection.recv_bytes())
@@ -256,4 +264,4 @@ def main(socket: int, memory: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:]))

@@ -29,6 +29,7 @@ from recall.collect.messages import (
     Setup,
 )
 from recall.collect.policy import NumpyPolicy
+from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import default_horizon_steps, make_simulator
@@ -138,25 +139,10 @@ class Worker:
         self, number: int, part: Part, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
-        outcomes: list[Outcome] = []
-        steps = self.setup.chunk_steps
         draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
-        policies = [self.policies[run][number] for run in runs]
-        # Written through views, step by step: with few runs, calls cost more than copies.
-        rows = np.empty((len(runs), steps, self.columns.width), np.float32)
-        before, action, reward, terminated, after = self.columns.split(rows)
-        for step in range(steps):
-            before[:, step] = episodes.observation
-            actions = action[:, step]
-            if part.uniform:
-                actions[:] = draws[:, step]
-            else:
-                _act(policies, episodes.observation, draws[:, step], actions)
-            played = episodes.advance(actions)
-            reward[:, step] = played.reward
-            terminated[:, step] = played.terminated
-            after[:, step] = played.next_observation
-            outcomes += played.outcomes
+        policies = None if part.uniform else [self.policies[run][number] for run in runs]
+        rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
+        outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
         for slot, run in enumerate(runs):
             self.shared["rows"][run, number] = rows[slot]
         return outcomes
@@ -208,7 +194,7 @@ class Worker:
             for i, episode in enumerate(chosen):
                 drawn = None if episode.deterministic else noise[i][step]
                 actions[i] = acting[i].act(observation[i], drawn)
-            played = episodes.advance(_finite(actions))
+            played = episodes.advance(finite(actions))
             observation = played.observation
             for outcome in played.outcomes:
                 results.setdefault(
@@ -218,25 +204,6 @@ class Worker:
             if len(results) == len(chosen):
                 break
         return [results[slot] for slot in range(len(chosen))]
-
-
-def _act(policies: list[NumpyPolicy], observation: Array, draws: Array, actions: Array) -> None:
-    """Write the policies' actions to `actions` [run, act]."""
-    # One matrix-vector pass per run: the rounding of a batched product may depend on its size.
-    for i, policy in enumerate(policies):
-        actions[i] = policy.act(observation[i], draws[i])
-    _finite(actions)
-
-
-def _finite(actions: Array) -> Array:
-    """Replace non-finite actions in place and return them.
-
-    A run with non-finite numbers keeps stepping here; its failure is reported later.
-    """
-    # Checked first, because replacing takes several times as long.
-    if not np.isfinite(actions).all():
-        np.nan_to_num(actions, copy=False, posinf=1.0, neginf=-1.0)
-    return actions
 
 
 def main(socket: int, memory: int, niceness: int) -> None:

@@ -159,7 +159,7 @@ class Trainer:
                 self._end_task()
             self.evaluation.report_finished()
             if self._evaluation_is_due() and self._finish_evaluation():
-                self._evaluate()
+                self.evaluate()
             if jax.default_backend() == "cpu":
                 # On a CPU a burst may take seconds. No second one is queued behind it, so that a
                 # signal waits for one burst at most. An accelerator needs its next burst queued.
@@ -282,7 +282,7 @@ class Trainer:
             self.callback.on_activity(f"waiting for the evaluation at step {pending.step:,}")
         return self.evaluation.finish(self.should_stop)
 
-    def _evaluate(self) -> None:
+    def evaluate(self) -> None:
         """Start to evaluate the policies as they are now, and measure the networks."""
         step = self.total_steps
         self._check_losses()

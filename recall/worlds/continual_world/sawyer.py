@@ -60,7 +60,7 @@ class SawyerSimulator(Simulator):
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
         self._readings = Readings(task, self._model, slots, rotations=has_frames)
-        self._bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
+        self.bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
         self._inputs = [(data, data.mocap_pos[0], data.ctrl) for data in self._data]
         self.start_values = np.zeros((slots, START_SIZE))
         self._start = start_views(self.start_values)
@@ -101,7 +101,7 @@ class SawyerSimulator(Simulator):
         self._vector[slot] = vector
         self._put_fixture(slot)
         self._settle(slot)
-        take(self._bound[slot])
+        take(self.bound[slot])
         self._readings.derive(slice(slot, slot + 1))
         table = SlotTable(self._model, data, scene.fingers[slot].copy())
         start = task.place(table, vector.copy())
@@ -110,7 +110,7 @@ class SawyerSimulator(Simulator):
         self._mocap[slot] = data.mocap_pos[0]
         self._clocks[slot] = data.time
         scene.latched[slot] = False
-        take(self._bound[slot])
+        take(self.bound[slot])
         self._derive(slice(slot, slot + 1))
         self._observation[slot] = self._observer.first(slot)
         return self._observation[slot].copy()
@@ -164,7 +164,7 @@ class SawyerSimulator(Simulator):
         moved = self._mocap + actions[:, :3] * _METRES_PER_ACTION
         self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
         controls = actions[:, 3:] * _BOTH_FINGERS
-        self._step_slots(controls, self._bound)
+        self._step_slots(controls, self.bound)
         return self._result(controls[:, 0])
 
     def _step_slots(self, controls: Array, bound: list[Bound]) -> None:
@@ -279,7 +279,7 @@ class SawyerSimulator(Simulator):
         """Settle diverged slots, so that they can be computed with; `step` masks their results."""
         for slot in np.flatnonzero(diverged).tolist():
             self._settle(slot)
-            take(self._bound[slot])
+            take(self.bound[slot])
             self._is_current[slot] = False
 
     def _derive(self, rows: slice) -> None:

@@ -12,8 +12,9 @@ from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers
 from recall.config.presets import ARGUMENTS, choose, read_config
-from recall.config.spec import FleetSpec, Sequences, agent_of, file_name, make_spec, spec_from
+from recall.config.spec import FleetSpec, Sequences, agent_of, make_spec, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
 from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary

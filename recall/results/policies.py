@@ -4,12 +4,15 @@ A file holds `task_K`, the parameters that act on task K as one flat vector
 (recall.collect.policy). The arrays are plain and are read without pickle.
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from recall.errors import BadValueError
+from recall.files.atomic import write_bytes
+from recall.files.stamps import Stamp
 
 Array = np.ndarray
 FINAL = "final"
@@ -17,15 +20,19 @@ FINAL = "final"
 
 def write_policies(
     folder: Path, names: Sequence[str], label: str, flat: Mapping[int, Array]
-) -> None:
-    """Write every run's policies; `flat` maps each task's position to policies [run, size]."""
+) -> dict[str, Stamp]:
+    """Write every run's policies; `flat` maps each task's position to policies [run, size].
+
+    Returns the stamps of the files by their paths in the folder.
+    """
+    stamps = {}
     for index, name in enumerate(names):
-        target = folder / "policies" / name
-        target.mkdir(parents=True, exist_ok=True)
-        temporary = target / f"{label}.tmp"
-        with temporary.open("wb") as file:
-            np.savez(file, **{f"task_{task}": value[index] for task, value in flat.items()})
-        temporary.replace(target / f"{label}.npz")
+        path = folder / "policies" / name / f"{label}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = io.BytesIO()
+        np.savez(content, **{f"task_{task}": value[index] for task, value in flat.items()})
+        stamps[path.relative_to(folder).as_posix()] = write_bytes(path, content.getvalue())
+    return stamps
 
 
 def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, Array]:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from recall.config.spec import FleetSpec, RunSpec, file_name, spec_from
+from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
+from recall.files.names import file_name
 from recall.launch.resources import Room
 from recall.results.fleet_folder import identity, is_finished
 from recall.results.store import read_description

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError
+from recall.files.atomic import write_json
 from recall.launch.jobs import Outcome
 from recall.results.fleet_folder import FolderInUseError, is_finished
-from recall.results.store import write_json
 from recall.studies.plan import Fleet
 from recall.studies.selection import Choices
 from recall.studies.study import Study

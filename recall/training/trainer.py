@@ -26,6 +26,7 @@ from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.config.spec import FleetSpec, agent_of
 from recall.errors import RecallError
+from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
@@ -92,6 +93,7 @@ class Trainer:
         self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # stage of the newest checkpoint
+        self._written: dict[str, Stamp] = {}  # policies of the finished tasks
 
     @property
     def total_steps(self) -> int:
@@ -255,7 +257,8 @@ class Trainer:
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learnt(number):
-            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+            flat = {task: self.policies(task)}
+            self._written |= write_policies(self.folder, self.names, f"task-{task}", flat)
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -302,12 +305,13 @@ class Trainer:
     def save(self) -> None:
         """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
         self.chunks.settle()
-        self.history.sync()
         arrays, ended = self.chunks.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
-            "records": self.store.sync(),
             "ended": ended,
+            "records": self.store.sync(),
+            "replay": self.history.sync(self.progress.stage),
+            "policies": self._written,
         }
         self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
         self._saved_at = time.monotonic()
@@ -326,26 +330,27 @@ class Trainer:
             {"learner": self.state, "chunks": arrays}, self._check_metadata
         )
         if found is None:
-            self.store.cut({"evaluations": 0, "training": 0})
-            self.history.restore(0, 0)
+            self.store.cut({})
+            self.history.restore(0, {})
             return []
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._early = None
         self._stage_saved = self.progress.stage
         self.state = LearnerState(*shard(arrays["learner"]))
-        self.store.cut(metadata["records"])
-        self.history.restore(self.progress.stage, self.total_steps)
+        self.store.cut(read_stamps(metadata["records"]))
+        self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
+        self._written = read_stamps(metadata["policies"])
         self.chunks.restore(arrays["chunks"], metadata["ended"])
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
         return complaints
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Raise an error if records or transitions that a checkpoint needs are missing."""
-        self.store.check(metadata["records"])
-        stage, steps = metadata["progress"]["stage"], metadata["progress"]["steps"]
-        self.history.check(stage, self.task_schedule.steps_at(stage, steps))
+        """Raise an error if a file that a checkpoint needs is lost or damaged."""
+        self.store.check(read_stamps(metadata["records"]))
+        self.history.check(read_stamps(metadata["replay"]))
+        check_all(self.folder, read_stamps(metadata["policies"]))
 
     def close(self) -> None:
         """Stop the workers and close the files."""

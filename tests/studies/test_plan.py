@@ -10,11 +10,11 @@ import pytest
 
 from recall.config.spec import agent_of
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.atomic import write_json
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.results.fleet_folder import FolderInUseError
-from recall.results.store import write_json
 from recall.studies import STUDIES
 from recall.studies.dry_run import DryRun
 from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, read_speeds, updates

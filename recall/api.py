@@ -27,6 +27,7 @@ from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
+from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task, task_label
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -99,6 +100,7 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
         if not (folder / "run.json").exists():
             return _start(spec, folder, callback)
         check_same(folder, spec.describe())
+        check_unedited(folder, read_description(folder))
         if is_finished(folder):
             return read(folder)
         return _run(spec, folder, Store(folder), callback, resumed=True)
@@ -122,6 +124,7 @@ def resume(
     description = read_description(folder)
     if is_finished(folder):
         raise BadValueError(f"{folder} is finished: {summary(description)}")
+    check_unedited(folder, description)
     try:
         spec = spec_from(description, tasks)
     except BadValueError as error:
@@ -145,8 +148,8 @@ def _run(
                 spec, folder, store, callback, should_stop=lambda: stop.signal_number is not None
             )
             with contextlib.closing(trainer):
-                for complaint in trainer.restore() if resumed else []:
-                    callback.on_message(f"{complaint}; falling back to the previous one")
+                if resumed:
+                    _restore(trainer, callback)
                 trainer.run()
     except Interrupted as stopped:
         message = f"{stopped}. Continue with `recall resume {folder}`"
@@ -160,6 +163,13 @@ def _run(
     finally:
         callback.close()
     return read(folder)
+
+
+def _restore(trainer: Trainer, callback: Callback) -> None:
+    for complaint in trainer.restore():
+        callback.on_message(f"{complaint}; falling back to the previous one")
+    if warning := other_versions(read_description(trainer.folder)):
+        callback.on_message(warning)
 
 
 def _intact(folder: Path) -> str:
@@ -194,18 +204,21 @@ def evaluate(
     names to them.
     """
     folder = Path(folder)
-    spec = spec_from(read_description(folder), functions)
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
     names = [run.name for run in spec.runs]
-    policies = read_policies(folder, names, spec.tasks)
+    agent, state_size = agent_of(spec)
+    shape = fleet.policy_shape(agent)
+    policies = read_policies(folder, names, spec.tasks, shape.size)
     _check_tasks(spec, sorted(policies), tasks)
     episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
     if episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
-    agent, state_size = agent_of(spec)
     pool = Pool(
         [RunTasks(run.seed, run.tasks) for run in spec.runs],
         spec.settings.world,
-        fleet.policy_shape(agent),
+        shape,
         spec.settings.schedule.chunk_steps,
         state_size,
         workers or default_workers(),

@@ -39,6 +39,11 @@ def checked_name(name: object, where: Path | str) -> str:
 
 
 def checked_path(name: object, where: Path | str) -> str:
-    """Return a relative path of safe names that was read from the file `where`, or raise."""
-    parts = name.split("/") if isinstance(name, str) else [name]
-    return "/".join(checked_name(part, where) for part in parts)
+    """Return a relative path that was read from `where`, or raise if it could leave its folder."""
+    parts = name.split("/") if isinstance(name, str) else []
+    if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts):
+        raise BadValueError(
+            f"{where} has the path {str(name)[:_LONGEST_NAME]!r}, which may lead out of its "
+            "folder: the file was damaged or edited"
+        )
+    return str(name)

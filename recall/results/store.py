@@ -9,7 +9,6 @@ Tables, figures and resuming read these files only. Records hold no times of day
 was interrupted and resumed leaves the same bytes as one that was never interrupted.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,10 @@ from typing import Any
 from recall.errors import BadValueError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import write_json
+from recall.files.reading import parse_json, read_json
 from recall.files.stamps import Stamp, Stamps
+from recall.results.description import FILE, SCHEMA, digest_of, read_description
 
-SCHEMA = 1
 RECORDS = ("evaluations", "training")
 
 
@@ -37,7 +37,8 @@ class Store:
     def create(cls, folder: Path, description: dict[str, Any]) -> "Store":
         """Create the folder of a fleet and write its run.json."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "run.json", {"schema": SCHEMA, **description})
+        digest = {"digest": digest_of(description)}
+        write_json(folder / FILE, {"schema": SCHEMA, **description, **digest})
         return cls(folder)
 
     def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
@@ -88,33 +89,46 @@ class Results:
 def read(folder: Path) -> Results:
     """Read the results in a folder."""
     description = read_description(folder)
-    outcome = folder / "outcome.json"
     return Results(
         folder,
         description,
         _lines(folder / "evaluations.jsonl"),
         _lines(folder / "training.jsonl"),
-        json.loads(outcome.read_text()) if outcome.exists() else None,
+        read_outcome(folder),
     )
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """Read run.json of a folder."""
-    path = folder / "run.json"
+def read_outcome(folder: Path) -> dict[str, Any] | None:
+    """Read outcome.json of a folder; return None before the end of training."""
+    path = folder / "outcome.json"
     if not path.exists():
-        raise BadValueError(f"{folder} holds no results: there is no run.json in it")
-    description = json.loads(path.read_text())
-    if description.get("schema") != SCHEMA:
-        raise BadValueError(
-            f"{path} has schema {description.get('schema')!r}; this version reads {SCHEMA}"
-        )
-    return description
+        return None
+    content = read_json(path)
+    if not (isinstance(content, dict) and isinstance(content.get("failed"), dict)):
+        raise BadValueError(f"{path} does not have the expected content: it was damaged or edited")
+    return content
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Read all complete lines, without a last line that was cut short by a crash."""
     if not path.exists():
         return []
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     whole = content[: content.rfind(b"\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()]
+    records = []
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            records.append(_record(line))
+        except ValueError as error:
+            raise BadValueError(f"line {number} of {path} cannot be read: {error}") from error
+    return records
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    record = parse_json(line)
+    if not isinstance(record, dict):
+        raise ValueError("it is not a record")
+    return record

@@ -32,6 +32,7 @@ from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
+from recall.results.description import differences, identity, in_words, read_description
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -94,6 +95,7 @@ class Trainer:
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # stage of the newest checkpoint
         self._written: dict[str, Stamp] = {}  # policies of the finished tasks
+        self._started_as = identity(read_description(folder))
 
     @property
     def total_steps(self) -> int:
@@ -312,6 +314,7 @@ class Trainer:
             "records": self.store.sync(),
             "replay": self.history.sync(self.progress.stage),
             "policies": self._written,
+            "fleet": self._started_as,
         }
         self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
         self._saved_at = time.monotonic()
@@ -347,7 +350,9 @@ class Trainer:
         return complaints
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Raise an error if a file that a checkpoint needs is lost or damaged."""
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if changes := differences(self._started_as, metadata["fleet"]):
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
         self.store.check(read_stamps(metadata["records"]))
         self.history.check(read_stamps(metadata["replay"]))
         check_all(self.folder, read_stamps(metadata["policies"]))

@@ -24,6 +24,7 @@ from recall.settings import Settings
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import keep_programs
 from recall.training.evaluation import evaluate as play_evaluation
+from recall.training.memory import check_memory
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
@@ -75,6 +76,7 @@ def train(
     )
     spec = make_spec(chosen, given["sequence"], _listed(given["seeds"]), complete)
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
+    check_memory(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
         return _start(spec, folder, callback)
@@ -129,6 +131,7 @@ def resume(
         spec = spec_from(description, tasks)
     except BadValueError as error:
         raise BadValueError(f"{folder}: {error}") from error
+    check_memory(spec)
     with hold(folder):
         return _run(spec, folder, Store(folder), callback, resumed=True)
 
@@ -139,7 +142,10 @@ def _run(
     callback = default_callbacks() if callback is None else callback
 
     def tell() -> None:
-        callback.on_message("stopping: saving first; a second signal exits at once")
+        callback.on_message(
+            "stopping: saving first, once the computation or compilation in progress is over; "
+            "a second signal exits at once"
+        )
 
     try:
         with stopping(tell, callback.close) as stop:

@@ -75,10 +75,17 @@ def _holder(text: str) -> str:
 
 
 def check_free(folder: Path, description: Description) -> None:
-    """Raise an error if a folder in which a fleet is to be started holds anything."""
+    """Raise an error if a folder in which a fleet is to be started holds anything.
+
+    A start that failed before anything was saved left nothing that could be continued. Its files
+    are removed.
+    """
     if not (folder / "run.json").exists():
         if any(path.name not in _OURS for path in folder.glob("*")):
             raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
+        return
+    if _holds_nothing(folder):
+        _clear(folder)
         return
     check_same(folder, description)
     if is_finished(folder):
@@ -86,6 +93,27 @@ def check_free(folder: Path, description: Description) -> None:
     raise FolderInUseError(
         f"{folder} already holds this run, unfinished: continue it with `recall resume {folder}`"
     )
+
+
+def _holds_nothing(folder: Path) -> bool:
+    """Return True if a fleet was started here but nothing of it was saved or evaluated."""
+    evaluations = folder / "evaluations.jsonl"
+    saved = [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+    return not (
+        saved
+        or is_finished(folder)
+        or any(folder.glob("policies/*/*.npz"))
+        or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
+    )
+
+
+def _clear(folder: Path) -> None:
+    """Remove the files of a start that failed; run.json goes last, as it marks them as ours."""
+    for pattern in ("replay/task-*", "replay/old-*", "tensorboard/*/events.out.*", "*.jsonl"):
+        for path in folder.glob(pattern):
+            if not path.is_dir():
+                path.unlink()
+    (folder / "run.json").unlink()
 
 
 def check_same(folder: Path, description: Description) -> None:

@@ -16,8 +16,8 @@ from recall.launch.resources import Room
 from recall.results.description import identity, read_description
 from recall.results.fleet_folder import is_finished
 from recall.studies.selection import Group
-from recall.studies.sizes import check_fits, gibibytes, run_bytes
 from recall.studies.study import Variant
+from recall.training.sizes import check_fits, gibibytes, run_bytes
 
 
 @dataclass(frozen=True)

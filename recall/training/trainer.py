@@ -39,6 +39,7 @@ from recall.results.store import Store
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
 from recall.training.evaluation import best_heads, evaluate, score_heads
+from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 
@@ -293,6 +294,7 @@ class Trainer:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
+        sign_programs(self.folder)
         if self.progress.steps and (due or stop):
             self.save()
         if stop:
@@ -316,6 +318,7 @@ class Trainer:
             "policies": self._written,
             "fleet": self._started_as,
         }
+        sign_programs(self.folder)
         self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
         self._saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.

@@ -21,8 +21,8 @@ from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, re
 from recall.studies.plan import plan, split
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
-from recall.studies.sizes import replay_bytes, run_bytes
 from recall.studies.study_folder import write_study
+from recall.training.sizes import replay_bytes, run_bytes
 from tests.studies.small_studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]

@@ -57,14 +57,21 @@ def _faults(content: Description, path: Path) -> Iterator[str]:
         yield _unexpected("method", method)
     if not (isinstance(settings, dict) and isinstance(settings.get("schedule"), dict)):
         yield _unexpected("settings", settings)
-    steps = settings["schedule"].get("steps_per_task")
-    if not _is_count(steps) or steps < 1:
-        yield _unexpected("steps_per_task", steps)
+    yield from _faults_of_numbers(settings["schedule"], method)
     for name, kind in (("functions", list), ("versions", dict), ("machine", dict)):
         if not isinstance(content.get(name, kind()), kind):
             yield _unexpected(name, content[name])
     if not all(isinstance(name, str) for name in content.get("functions", ())):
         yield _unexpected("functions", content["functions"])
+
+
+def _faults_of_numbers(schedule: Description, method: Description) -> Iterator[str]:
+    steps = schedule.get("steps_per_task")
+    if not (_is_count(steps) and steps):
+        yield _unexpected("steps_per_task", steps)
+    for tree, name in ((schedule, "replay_capacity"), (method, "memory_per_task")):
+        if tree.get(name) is not None and not _is_count(tree[name]):
+            yield _unexpected(name, tree[name])
 
 
 def _faults_of_runs(runs: Any, path: Path) -> Iterator[str]:

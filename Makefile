@@ -1,13 +1,14 @@
 # Everything runs from a bare checkout: an environment in .venv is made and filled first.
 PYTHON ?= python3
 TEST_WORKERS ?= 2
+MINUTES ?= 10
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo methods test check format format-check lint types layers clean
+.PHONY: help install demo methods test soak check format format-check lint types layers clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -29,6 +30,9 @@ methods: $(INSTALLED)  ## train every method on pointworld and compare them, in 
 
 test: $(INSTALLED)  ## run the tests
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+soak: $(INSTALLED)  ## kill fleets at random moments for MINUTES=10, and compare what they leave
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 check: format-check lint types layers test  ## everything that must hold before a commit
 

@@ -21,6 +21,9 @@ class Callback:
     def on_activity(self, what: str) -> None:
         """Called when something slow other than training begins; it lasts until the next step."""
 
+    def on_compiled(self, seconds: float) -> None:
+        """Called after a program was compiled, or loaded from the cache of compiled programs."""
+
     def on_evaluation_start(self, total_steps: int) -> None:
         """Called when an evaluation of the policies at this step begins, beside training."""
 
@@ -69,6 +72,10 @@ class CallbackList(Callback):
     def on_activity(self, what: str) -> None:  # noqa: D102
         for callback in self.callbacks:
             callback.on_activity(what)
+
+    def on_compiled(self, seconds: float) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_compiled(seconds)
 
     def on_evaluation_start(self, total_steps: int) -> None:  # noqa: D102
         for callback in self.callbacks:

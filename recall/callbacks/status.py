@@ -24,6 +24,7 @@ class Status:
         self.labels = [_label(spec, position) for position in range(spec.tasks)]
         self.success = np.full((len(self.runs), spec.tasks), np.nan)
         self.total_steps = total_steps
+        self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
         self.evaluating_step: int | None = None  # of the evaluation that runs beside training
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), total_steps)])
 
@@ -37,6 +38,10 @@ class Status:
         self._seen.append((now, total_steps))
         while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
+
+    def compiled(self, seconds: float) -> None:
+        """Count the time of a compilation."""
+        self._compiled[self.stage] += seconds
 
     def evaluation(self) -> str:
         """Return which step is being evaluated and how far training is ahead of it, as text."""
@@ -97,11 +102,16 @@ class Status:
         return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
 
     def time_left(self, steps: int) -> str:
-        """Return the time that `steps` more steps will take, or "" while it cannot be estimated."""
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
+
+        Every later stage is expected to compile for as long as the current one did.
+        """
         rate = self.steps_per_second
         if not rate or not self._learns:
             return ""
-        return f"{datetime.timedelta(seconds=round(steps / rate))} left"
+        stages = (self.total_steps + steps - 1) // self.spec.task_schedule.steps_per_stage
+        compiling = (stages - self.stage) * self._compiled[self.stage]
+        return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
 
     def means(self) -> list[str]:
         """Return the fleet's mean success in every task, as text."""

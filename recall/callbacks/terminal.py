@@ -50,6 +50,11 @@ class LiveView(Callback):
         """Show the activity in the title."""
         self._activity = what
 
+    def on_compiled(self, seconds: float) -> None:
+        """Count the time in the time left."""
+        if self._status is not None:
+            self._status.compiled(seconds)
+
     def on_evaluation_start(self, total_steps: int) -> None:
         """Show in the title which step is being evaluated."""
         if self._status is not None:

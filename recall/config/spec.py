@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-import re
-import zlib
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.config.convert import from_plain
 from recall.errors import BadValueError
+from recall.files.names import file_name
 from recall.learn.agent import Agent
 from recall.methods import Method, method_class
 from recall.settings import Settings
@@ -26,7 +25,6 @@ from recall.worlds.sequences import parse_sequence
 Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
 
 _LARGEST_SEED = 2**31 - 1
-_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -127,14 +125,6 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
         return found.name, tuple(found.tasks)
     tasks = tuple(sequence)
     return ",".join(task_label(task) for task in tasks), tasks
-
-
-def file_name(text: str) -> str:
-    """Return `text` as a file name: odd characters replaced, long names cut but kept distinct."""
-    name = re.sub(r"[^\w.,+=-]", "-", text)
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 9]}-{zlib.crc32(text.encode()):08x}"
 
 
 def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:

@@ -12,6 +12,8 @@ from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, agent_of, spec_from
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.contained import UnsafeFolderError, is_inside
+from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
@@ -20,6 +22,7 @@ from recall.results.fleet_folder import FILMS
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
 from recall.training.evaluation import streams
+from recall.training.unedited import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
 
 When = Literal["before", "after", "both"]
@@ -90,7 +93,9 @@ def film(
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
     folder = Path(folder)
-    spec = spec_from(read_description(folder), functions)
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
     chosen = _chosen_run(spec, run, seed, tasks)
     takes = _takes(folder, spec, chosen, tasks, when)
     path = writable(Path(out) if out is not None else _default_path(folder, chosen, tasks))
@@ -116,7 +121,10 @@ def _check_numbers(episodes: int, size: tuple[int, int], fps: int, every: int) -
 
 def _default_path(folder: Path, run: RunSpec, tasks: Sequence[str] | None) -> Path:
     name = "all" if tasks is None else "+".join(tasks)
-    return folder / FILMS / f"{run.name}-{name.replace(':', '-').replace('/', '-')}.mp4"
+    path = folder / FILMS / f"{file_name(f'{run.name}-{name}')}.mp4"
+    if not is_inside(path.parent, folder):
+        raise UnsafeFolderError(f"{path.parent} is a link that leads out of {folder}: remove it")
+    return path
 
 
 def _chosen_run(
@@ -154,7 +162,7 @@ def _takes(
         title = label if labels.count(label) == 1 else f"{label} ({position + 1})"
         for time in ("before", "after") if when == "both" else (when,):
             file = f"task-{position}" if time == "before" else FINAL
-            vector = read_policy(folder, run.name, position, file)
+            vector = read_policy(folder, run.name, position, file, shape.size)
             if vector is not None:
                 takes.append(Take(title, time, position, NumpyPolicy(shape, vector)))
     if not takes:

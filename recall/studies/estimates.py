@@ -1,6 +1,5 @@
 """Time estimates of a study, from `recall bench` results of the machine that will run it."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.files.reading import read_json
 from recall.studies.plan import Fleet
 from recall.worlds.registry import horizon_steps
 
@@ -16,6 +16,7 @@ HOW_TO_MEASURE = (
     "`recall bench learner --json > bench-learner.json`, and give the files with --bench"
 )
 _FOUND = "bench*.json"
+_FLEET_SPEEDS = ["transitions_per_s", "workers_alone_per_s"]
 _MODES = 2  # stochastic and deterministic evaluations
 
 
@@ -46,18 +47,26 @@ def read_speeds(files: Sequence[Path], folder: Path) -> Speeds:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise BadValueError(f"the file {path} does not exist; {HOW_TO_MEASURE}")
     try:
-        rows = list(json.loads(path.read_text())["rows"])
-        if not all({"method", "runs"} <= row.keys() for row in rows):
-            raise KeyError("method and runs")
-    except FileNotFoundError:
-        raise BadValueError(f"the file {path} does not exist; {HOW_TO_MEASURE}") from None
+        rows = list(read_json(path)["rows"])
+        if not all(map(_is_speed, rows)):
+            raise KeyError("a method, a number of runs or a speed")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadValueError(
             f"{path} is not what `recall bench learner --json` or `recall bench fleet --json` "
             f"prints ({type(error).__name__}: {error})"
         ) from error
     return rows
+
+
+def _is_speed(row: dict[str, Any]) -> bool:
+    names = ["ms_per_update"] if "ms_per_update" in row else _FLEET_SPEEDS
+    numbers = [row.get(name) for name in ("runs", *names)]
+    return isinstance(row.get("method"), str) and all(
+        isinstance(number, int | float) and number > 0 for number in numbers
+    )
 
 
 def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:

@@ -1,8 +1,9 @@
 """Checkpoints: the complete state that a fleet resumes from, written atomically.
 
 Orbax writes the learner's state to a new folder, which is renamed once it is complete. The last
-two checkpoints are kept. Transitions are stored in a log beside them (recall.replay.log); each
-checkpoint records how much of the log belongs to it. Reading a checkpoint never unpickles data.
+two checkpoints are kept. Transitions, records and policies are files beside them; a checkpoint
+holds the lengths and checksums of those that it needs, and is used only if all of them are whole.
+Reading a checkpoint never unpickles data.
 """
 
 import json
@@ -73,8 +74,8 @@ class Checkpoints:
 
         `like` returns arrays of the shapes that belong to the metadata of a checkpoint.
         Returns None if no checkpoint was ever written. `check` may raise if data that the metadata
-        refer to are missing. Newer checkpoints that cannot be used are deleted, so that they do
-        not displace usable ones.
+        refer to are missing or damaged. Newer checkpoints that cannot be used are deleted, so that
+        they do not displace usable ones.
         """
         complaints: list[str] = []
         numbers = sorted(self._manager.all_steps(), reverse=True)
@@ -90,7 +91,8 @@ class Checkpoints:
             return arrays, metadata, complaints
         if complaints:
             raise NoCheckpointError(
-                f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}"
+                f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}. Restore the "
+                "damaged files from a copy, or train again in another folder"
             )
         return None
 
@@ -150,6 +152,8 @@ def _hush_stragglers() -> None:
 
 def _reason(error: Exception) -> str:
     """Return the system's error text if orbax gives the error code, else the message's start."""
+    if isinstance(error, RecallError):
+        return str(error)
     code = re.search(r"os_error_code='(\d+)'", str(error))
     if code is not None:
         return os.strerror(int(code[1]))

@@ -26,11 +26,13 @@ from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.config.spec import FleetSpec, agent_of
 from recall.errors import RecallError
+from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
+from recall.results.description import differences, identity, in_words, read_description
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -38,6 +40,7 @@ from recall.training.background import BackgroundEvaluation
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
 from recall.training.evaluation import best_heads, score_heads
+from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 
@@ -96,6 +99,8 @@ class Trainer:
         self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # stage of the newest checkpoint
+        self._written: dict[str, Stamp] = {}  # policies of the finished tasks
+        self._started_as = identity(read_description(folder))
 
     @property
     def total_steps(self) -> int:
@@ -264,7 +269,8 @@ class Trainer:
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learnt(number):
-            write_policies(self.folder, self.names, f"task-{task}", {task: self.policies(task)})
+            flat = {task: self.policies(task)}
+            self._written |= write_policies(self.folder, self.names, f"task-{task}", flat)
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -309,6 +315,7 @@ class Trainer:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
+        sign_programs(self.folder)
         if self.progress.steps and (due or stop):
             self.save()
         if stop:
@@ -323,17 +330,19 @@ class Trainer:
     def save(self) -> None:
         """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
         self.chunks.settle()
-        self.history.sync()
         arrays, ended = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
-            "records": self.store.sync(),
             "ended": ended,
             "evaluation": pending,
+            "records": self.store.sync(),
+            "replay": self.history.sync(self.progress.stage),
+            "policies": self._written,
+            "fleet": self._started_as,
         }
-        state = {"learner": self.state, "chunks": arrays} | snapshot
-        self.checkpoints.save(state, metadata)
+        sign_programs(self.folder)
+        self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
         self._saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
@@ -347,16 +356,17 @@ class Trainer:
         """
         found = self.checkpoints.restore(self._arrays_like, self._check_metadata)
         if found is None:
-            self.store.cut({"evaluations": 0, "training": 0})
-            self.history.restore(0, 0)
+            self.store.cut({})
+            self.history.restore(0, {})
             return []
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._early = None
         self._stage_saved = self.progress.stage
         self.state = LearnerState(*shard(arrays["learner"]))
-        self.store.cut(metadata["records"])
-        self.history.restore(self.progress.stage, self.total_steps)
+        self.store.cut(read_stamps(metadata["records"]))
+        self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
+        self._written = read_stamps(metadata["policies"])
         self.chunks.restore(arrays["chunks"], metadata["ended"])
         self.evaluation.restore(arrays, metadata.get("evaluation"))
         if self.progress.steps:
@@ -370,10 +380,12 @@ class Trainer:
         return {"learner": self.state, "chunks": chunks} | snapshot
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Raise an error if records or transitions that a checkpoint needs are missing."""
-        self.store.check(metadata["records"])
-        stage, steps = metadata["progress"]["stage"], metadata["progress"]["steps"]
-        self.history.check(stage, self.task_schedule.steps_at(stage, steps))
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if changes := differences(self._started_as, metadata["fleet"]):
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
+        self.store.check(read_stamps(metadata["records"]))
+        self.history.check(read_stamps(metadata["replay"]))
+        check_all(self.folder, read_stamps(metadata["policies"]))
 
     def close(self) -> None:
         """Stop the workers and close the files."""

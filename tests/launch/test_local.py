@@ -11,9 +11,9 @@ import subprocess
 import sys
 import time
 
+from recall.files.atomic import write_json
 from recall.launch.display import Lines
 from recall.launch.local import LocalLauncher
-from recall.results.store import write_json
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
 from tests.studies.small_studies import (

@@ -145,6 +145,7 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     process = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)
     wait_for(lambda: rows_in(folder), "a chunk")
     os.kill(process.pid, signal.SIGINT)
+    time.sleep(1.1)  # within a second, two signals count as one
     os.kill(process.pid, signal.SIGTERM)
     _, error = process.communicate(timeout=10)
     assert process.returncode in (130, 143)

@@ -29,8 +29,8 @@ class Heard(Callback):
 heard = Heard()
 recall.train(
     "fine_tuning", "point-rich", seeds=[0], out=sys.argv[1], hidden=(8, 8), head_layers=1,
-    batch_size=8, steps_per_task=100, update_after=50, random_steps=50, evaluation_episodes=1, workers=1,
-    updates_per_burst=2, callback=heard,
+    batch_size=8, steps_per_task=100, update_after=50, random_steps=50, evaluation_episodes=1,
+    workers=1, updates_per_burst=2, callback=heard,
 )
 assert "compiling" in heard.activities, heard.activities
 print(heard.seconds)

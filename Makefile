@@ -1,13 +1,14 @@
 # Everything runs from a bare checkout: an environment in .venv is made and filled first.
 PYTHON ?= python3
 TEST_WORKERS ?= 2
+MINUTES ?= 10
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo methods test check format format-check lint types layers clean
+.PHONY: help install demo robots methods test soak check format format-check lint types layers clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -23,12 +24,18 @@ install: $(INSTALLED)  ## make the environment in .venv
 demo: $(INSTALLED)  ## see the package at work, in about three minutes
 	$(BIN)/python -m recall demo
 
+robots: $(INSTALLED)  ## learn two robot tasks and film them, in about 15 minutes on two cores
+	$(BIN)/python -m recall demo --robots
+
 methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour
 	$(BIN)/python -m recall demo --methods --normalise-targets
 	$(BIN)/python -m recall demo --methods
 
 test: $(INSTALLED)  ## run the tests
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+
+soak: $(INSTALLED)  ## kill fleets at random moments for MINUTES=10, and compare what they leave
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 check: format-check lint types layers test  ## everything that must hold before a commit
 

@@ -12,8 +12,9 @@ from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, Sequences, file_name, spec_from
+from recall.config.spec import FleetSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
 from recall.results.evaluations import EvaluationRecord
@@ -24,12 +25,15 @@ from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
 from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
-from recall.training.compilation_cache import keep_programs
+from recall.training.compilation_cache import kept_programs
+from recall.training.compiling import reported_compiling
 from recall.training.evaluation import evaluate as play_evaluation
+from recall.training.memory import check_memory
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
+from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task, task_label
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -79,6 +83,7 @@ def start_fleet(
 ) -> Results:
     """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
+    check_memory(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
         return _start(spec, folder, callback)
@@ -95,6 +100,7 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
         if not (folder / "run.json").exists():
             return _start(spec, folder, callback)
         check_same(folder, spec.describe())
+        check_unedited(folder, read_description(folder))
         if is_finished(folder):
             return read(folder)
         return _run(spec, folder, Store(folder), callback, resumed=True)
@@ -123,10 +129,12 @@ def resume(
     description = read_description(folder)
     if is_finished(folder):
         raise BadValueError(f"{folder} is finished: {summary(description)}")
+    check_unedited(folder, description)
     try:
         spec = spec_from(description, tasks)
     except BadValueError as error:
         raise BadValueError(f"{folder}: {error}") from error
+    check_memory(spec)
     with hold(folder):
         return _run(spec, folder, Store(folder), callback, resumed=True)
 
@@ -137,17 +145,23 @@ def _run(
     callback = default_callbacks() if callback is None else callback
 
     def tell() -> None:
-        callback.on_message("stopping: saving first; a second signal exits at once")
+        callback.on_message(
+            "stopping: saving first, once the computation or compilation in progress is over; "
+            "a second signal exits at once"
+        )
 
     try:
-        with stopping(tell, callback.close) as stop:
-            keep_programs(folder)
+        with (
+            stopping(tell, callback.close) as stop,
+            kept_programs(folder, spec),
+            reported_compiling(callback),
+        ):
             trainer = Trainer(
                 spec, folder, store, callback, should_stop=lambda: stop.signal_number is not None
             )
             with contextlib.closing(trainer):
-                for complaint in trainer.restore() if resumed else []:
-                    callback.on_message(f"{complaint}; falling back to the previous one")
+                if resumed:
+                    _restore(trainer, callback)
                 trainer.run()
     except Interrupted as stopped:
         message = f"{stopped}. Continue with `recall resume {folder}`"
@@ -161,6 +175,13 @@ def _run(
     finally:
         callback.close()
     return read(folder)
+
+
+def _restore(trainer: Trainer, callback: Callback) -> None:
+    for complaint in trainer.restore():
+        callback.on_message(f"{complaint}; falling back to the previous one")
+    if warning := other_versions(read_description(trainer.folder)):
+        callback.on_message(warning)
 
 
 def _intact(folder: Path) -> str:
@@ -195,18 +216,21 @@ def evaluate(
     names to them.
     """
     folder = Path(folder)
-    spec = spec_from(read_description(folder), functions)
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
     names = [run.name for run in spec.runs]
-    policies = read_policies(folder, names, spec.tasks)
+    agent, state_size = agent_of(spec)
+    shape = fleet.policy_shape(agent)
+    policies = read_policies(folder, names, spec.tasks, shape.size)
     _check_tasks(spec, sorted(policies), tasks)
     episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
     if episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
-    agent, state_size = agent_of(spec)
     pool = Pool(
         [RunTasks(run.seed, run.tasks) for run in spec.runs],
         spec.settings.world,
-        fleet.policy_shape(agent),
+        shape,
         spec.settings.schedule.chunk_steps,
         state_size,
         workers or default_workers(),

@@ -1,5 +1,6 @@
 """The command `recall`. Each command is a function in `recall.commands`, listed in `_commands`."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,21 @@ from recall.settings.checked import Words, from_plain
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+# What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
+_NOT_OURS = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+)
 
 DESCRIPTION = (
     "Continual reinforcement learning that keeps old skills and still learns new ones. "
@@ -115,5 +131,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(getattr(error, "exit_status", _BAD_INPUT))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
+    except OSError as error:
+        _tell_of_system(error)
+
+
+def _tell_of_system(error: OSError) -> None:
+    """Print an error of the system in one line, if it is not one that only a bug could cause."""
+    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    elif error.errno in _NOT_OURS and error.filename is not None:
+        print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(_BAD_INPUT)
+    else:
+        raise error

@@ -1,8 +1,6 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
-import re
-import zlib
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from typing import Any
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
+from recall.files.names import file_name
 from recall.methods import METHODS, Method, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
@@ -20,8 +19,6 @@ from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
 Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
-
-_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -119,14 +116,6 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
         return found.name, tuple(found.tasks)
     tasks = tuple(sequence)
     return ",".join(task_label(task) for task in tasks), tasks
-
-
-def file_name(text: str) -> str:
-    """Return `text` as a file name: odd characters replaced, long names cut but kept distinct."""
-    name = re.sub(r"[^\w.,+=-]", "-", text)
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 9]}-{zlib.crc32(text.encode()):08x}"
 
 
 def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:

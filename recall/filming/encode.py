@@ -10,6 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from recall.errors import BadValueError, RecallError
+from recall.files.atomic import replacement
 from recall.filming.compose import FAILURE, SUCCESS
 
 FILMS = (".mp4", ".gif")
@@ -39,11 +40,8 @@ def write(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}-unfinished{path.suffix}")
     writers = {".mp4": _write_mp4, ".gif": _write_gif, SHEET: _write_sheet}
-    try:
+    with replacement(path, temporary):
         writers[path.suffix.lower()](pictures, temporary, fps)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _write_sheet(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:

@@ -12,6 +12,7 @@ from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
@@ -22,6 +23,7 @@ from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
+from recall.training.unedited import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
 
 When = Literal["before", "after", "both"]
@@ -94,7 +96,9 @@ def film(
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
     folder = Path(folder)
-    spec = spec_from(read_description(folder), functions)
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
     chosen = _chosen_run(spec, run, seed, tasks)
     takes = _takes(folder, spec, chosen, tasks, when)
     if out is None:
@@ -124,10 +128,10 @@ def _check_numbers(episodes: int, size: tuple[int, int], fps: int, every: int) -
 def _name(run: RunSpec, tasks: Sequence[str] | None, when: When, deterministic: bool) -> str:
     """Return a file name for what a film shows, so that another film does not overwrite it."""
     shown = "all" if tasks is None else "+".join(tasks)
-    parts = [run.name, shown.replace(":", "-").replace("/", "-")]
+    parts = [run.name, shown]
     parts += [when] if when != "both" else []
     parts += ["deterministic"] if deterministic else []
-    return "-".join(parts)
+    return file_name("-".join(parts))
 
 
 def _chosen_run(
@@ -165,7 +169,7 @@ def _takes(
         title = label if labels.count(label) == 1 else f"{label} ({position + 1})"
         for time in ("before", "after") if when == "both" else (when,):
             file = f"task-{position}" if time == "before" else FINAL
-            vector = read_policy(folder, run.name, position, file)
+            vector = read_policy(folder, run.name, position, file, shape.size)
             if vector is not None:
                 takes.append(Take(title, time, position, NumpyPolicy(shape, vector)))
     if not takes:

@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from recall.errors import RecallError
+from recall.training.memory import available_host
 
 # Share of a host's free memory; workers, checkpoints and other processes need the rest.
 _SHARE_OF_HOST = 0.7
@@ -41,11 +41,7 @@ def measure() -> Devices:
 
 def free_memory() -> float:
     """Return the bytes of host memory that a fleet may use."""
-    path = Path("/proc/meminfo")
-    if path.exists():
-        lines = dict(line.split(":") for line in path.read_text().splitlines())
-        return _SHARE_OF_HOST * 1024 * int(lines["MemAvailable"].split()[0])
-    return _SHARE_OF_HOST * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return _SHARE_OF_HOST * available_host()
 
 
 def use_cpu_only() -> None:

@@ -94,7 +94,8 @@ class _Lease:
 
     def _read(self) -> dict[str, Any] | None:
         try:
-            return json.loads(self._files.cat_file(self._path))
+            found = json.loads(self._files.cat_file(self._path))
+            return found if isinstance(found, dict) else {}
         except FileNotFoundError:
             return None
         except ValueError:  # incomplete, while another process writes it

@@ -7,7 +7,6 @@ with its fleet, which frees the GPU.
 """
 
 import dataclasses
-import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,10 +16,12 @@ from typing import Any
 from recall.errors import BadValueError, RecallError
 from recall.launch.accelerators import measure
 from recall.launch.jobs import ENDS, Event, Job, Kind
+from recall.launch.ray_cluster import connect, disconnect, load_ray
 from recall.launch.remote_folder import RemoteFolder
 
+__all__ = ["Needs", "RayLauncher", "connect", "disconnect", "least_memory", "needs_of", "places"]
+
 _PROBE_SECONDS = 120.0
-_ANSWER_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -36,54 +37,12 @@ class Needs:
         Ray itself never retries the task; the caller decides.
         """
         options = {"num_cpus": self.cpus, "num_gpus": self.gpus}
-        return _ray().remote(max_calls=1, max_retries=0, **options)(function)
-
-
-def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise BadValueError(
-            "the Ray launcher needs Ray: install it with `pip install recall-rl[ray]`"
-        ) from None
-    return ray
-
-
-def connect(address: str | None) -> None:
-    """Connect to the cluster at `address`, or to the one found; start one if there is none."""
-    ray = _ray()
-    if ray.is_initialized():
-        return
-    _check_answers(address)
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level="warning")
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        where = "on this machine" if address is None else f"at {address}"
-        raise RecallError(f"no Ray cluster answers {where}: {error}") from error
-
-
-def _check_answers(address: str | None) -> None:
-    """Raise an error at once for an address that Ray would try to reach for minutes."""
-    host, _, port = (address or "").rpartition("//")[2].rpartition(":")
-    if not (host and port.isdigit()):
-        return  # None, or a word, such as auto, that Ray itself accepts or refuses
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        raise RecallError(
-            f"no Ray cluster answers at {address}: {error}. Start one with `ray start --head` on "
-            "that machine, which prints its address"
-        ) from error
-
-
-def disconnect() -> None:
-    """Disconnect from the cluster; a cluster that `connect` started is shut down."""
-    _ray().shutdown()
+        return load_ray().remote(max_calls=1, max_retries=0, **options)(function)
 
 
 def nodes() -> list[dict[str, Any]]:
     """Return Ray's descriptions of the nodes that are alive."""
-    return [node for node in _ray().nodes() if node["Alive"]]
+    return [node for node in load_ray().nodes() if node["Alive"]]
 
 
 def needs_of(cpus: int | None, gpus: int | None) -> Needs:
@@ -122,7 +81,7 @@ def _on_node(node: dict[str, Any], needs: Needs) -> int:
 
 def least_memory(needs: Needs) -> int:
     """Return the bytes of each device that a fleet gets on the node with the least memory."""
-    ray = _ray()
+    ray = load_ray()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     task = needs.remote(measure)
@@ -178,7 +137,7 @@ class RayLauncher:
     """Gives all jobs to Ray at once; Ray starts each job when resources are free."""
 
     def __init__(self, needs: Needs, logs: Path):
-        ray = _ray()
+        ray = load_ray()
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -199,7 +158,7 @@ class RayLauncher:
 
     def events(self, seconds: float) -> Iterable[Event]:
         """Yield the events of the fleets, then the ends of those that ended."""
-        ray = _ray()
+        ray = load_ray()
         ended, _ = ray.wait(list(self._running), timeout=seconds) if self._running else ([], [])
         if not self._running:
             time.sleep(seconds)
@@ -212,7 +171,7 @@ class RayLauncher:
         from ray import exceptions
 
         try:
-            return _ray().get(ref)
+            return load_ray().get(ref)
         except exceptions.TaskCancelledError:
             return Event(name, "stopped", text="cancelled before it started")
         except (exceptions.NodeDiedError, exceptions.LocalRayletDiedError) as error:
@@ -241,11 +200,11 @@ class RayLauncher:
 
     def _cancel(self, force: bool) -> None:
         for ref in self._running:
-            _ray().cancel(ref, force=force)
+            load_ray().cancel(ref, force=force)
 
     def close(self) -> None:
         """End the noticeboard; no job is running any more, and the cluster stays up."""
-        _ray().kill(self._noticeboard)
+        load_ray().kill(self._noticeboard)
 
 
 def _first_line(error: Exception) -> str:

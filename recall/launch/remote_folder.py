@@ -14,11 +14,14 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError
+from recall.files.names import checked_path
+from recall.files.reading import parse_json
+from recall.files.stamps import DamagedFileError
 
 _MANIFEST = "manifest.json"
 _GROWING = (".jsonl", ".rows")
@@ -43,9 +46,10 @@ class RemoteFolder:
 
     def _manifest(self) -> dict[str, Any]:
         try:
-            return json.loads(self._files.cat_file(self._at(_MANIFEST)))
+            data = self._files.cat_file(self._at(_MANIFEST))
         except FileNotFoundError:
             return {"attempt": 0, "files": {}}
+        return _checked(data, self._at(_MANIFEST))
 
     @property
     def last_attempt(self) -> int:
@@ -75,10 +79,18 @@ class RemoteFolder:
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("wb") as out:
-                    for part, _ in files[name]["parts"]:
-                        with self._files.open(self._at(f"parts/{part}"), "rb") as source:
-                            shutil.copyfileobj(source, out, _BLOCK_BYTES)
+                    for part, size in files[name]["parts"]:
+                        self._copy(part, size, out)
                 self._stored[name] = {"parts": files[name]["parts"], "stamp": _stamp(path)}
+
+    def _copy(self, part: str, size: int, out: BinaryIO) -> None:
+        start = out.tell()
+        with self._files.open(self._at(f"parts/{part}"), "rb") as source:
+            shutil.copyfileobj(source, out, _BLOCK_BYTES)
+        if (found := out.tell() - start) != size:
+            raise DamagedFileError(
+                f"{self._at(f'parts/{part}')} has {found} of {size} bytes: it is damaged"
+            )
 
     def _check(self, manifest: dict[str, Any]) -> None:
         if manifest["attempt"] > self._attempt:
@@ -170,6 +182,27 @@ def filesystem(url: str) -> tuple[Any, str]:
     except (ValueError, ImportError) as error:  # an unknown protocol, or a missing package
         raise BadValueError(f"storage {url} cannot be used: {error}") from error
     return files, path.rstrip("/")
+
+
+def _checked(data: bytes, where: str) -> dict[str, Any]:
+    """Return the manifest in `data`; raise an error if it is none or names unsafe paths."""
+    try:
+        manifest = parse_json(data)
+        for name, file in manifest["files"].items():
+            checked_path(name, where)
+            for part, size in file["parts"]:
+                checked_path(part, where)
+                if not isinstance(size, int):
+                    raise ValueError(f"the size {size!r} is not a number")
+        if not isinstance(manifest["attempt"], int):
+            raise ValueError("it lacks the number of the attempt")
+    except RecallError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadValueError(
+            f"{where} cannot be used: it was damaged or edited ({error})"
+        ) from error
+    return manifest
 
 
 def _counts(name: str) -> bool:

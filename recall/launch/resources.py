@@ -1,5 +1,6 @@
 """The place where fleets train: its resources, and the launcher that starts fleets there."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,8 +46,8 @@ class Where:
                 raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
         for name in ("fleets_at_once", "runs_per_fleet", "cpus_per_fleet", "memory"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise BadValueError(f"{name} {value:g} must be more than 0")
+            if value is not None and not 0 < value < math.inf:
+                raise BadValueError(f"{name} {value:g} must be more than 0 and finite")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
+from recall.files.stamps import Stamp, Stamps
 from recall.nets.sharding import as_argument, over_devices, shard
 from recall.replay import buffer, fleet_buffer
 from recall.replay.batch import ReplayView
@@ -94,26 +95,22 @@ class History:
         self.replay = archived(self.replay)
         self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))
 
-    def sync(self) -> None:
-        """Flush the log to disk."""
-        self._log.sync()
+    def sync(self, number: int) -> dict[str, Stamp]:
+        """Flush the log to disk; return the stamps of the files that stage `number` needs."""
+        return self._log.sync(self._tasks_in_log(number))
 
-    def check(self, number: int, total_steps: int) -> None:
-        """Raise RecallError if some of the first `total_steps` steps are no longer on disk."""
-        self._log.check(self._chunks(number, total_steps))
+    def check(self, stamps: Stamps) -> None:
+        """Raise an error if a file that `stamps` covers is lost or damaged."""
+        self._log.check(stamps)
 
-    def _chunks(self, number: int, total_steps: int) -> dict[int, int]:
-        """Return the number of chunks that the log must have of each task."""
+    def _tasks_in_log(self, number: int) -> range:
+        """Return the tasks whose transitions the log must have in stage `number`."""
         current = self._task_schedule.current(number)
-        tasks = range(current + 1) if self._columns_in_log else (current,)
-        return {
-            task: self._task_schedule.collected(task, total_steps) // self._chunk_steps
-            for task in tasks
-        }
+        return range(0 if self._columns_in_log else current, current + 1)
 
-    def restore(self, number: int, total_steps: int) -> None:
-        """Restore replay as it was after the first `total_steps` steps, in stage `number`."""
-        self._log.cut(self._chunks(number, total_steps))
+    def restore(self, number: int, stamps: Stamps) -> None:
+        """Restore replay in stage `number` as it was when `sync` returned `stamps`."""
+        self._log.cut(stamps)
         old, known = np.array(self.replay.old), self._columns_in_log
         current = self._task_schedule.current(number)
         for task in range(min(current, self._tasks_kept)):

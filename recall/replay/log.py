@@ -3,18 +3,18 @@
     task-K.rows   every chunk of task K, [chunk, run, step, column] float32
     old-K.npy     what replay keeps of task K after its end
 
-Files are never rewritten. A checkpoint records how many chunks it covers. When a fleet resumes,
-later chunks are cut off and collected again.
+Files are never rewritten. A checkpoint records the length and checksum of what it covers. When a
+fleet resumes, later chunks are cut off and collected again.
 """
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from recall.errors import RecallError
+from recall.files.append_log import AppendLog
+from recall.files.atomic import replacing
+from recall.files.stamps import Stamp, Stamps, check_all
 
 Array = np.ndarray
 
@@ -26,42 +26,46 @@ class TransitionLog:
         self.folder = folder / "replay"
         self.folder.mkdir(parents=True, exist_ok=True)
         self._shape = (runs, chunk_steps, width)
-        self._chunk_bytes = 4 * runs * chunk_steps * width
-        self._files: dict[int, Any] = {}
+        self._logs: dict[int, AppendLog] = {}
+        self._kept: dict[int, Stamp] = {}
 
     def _path(self, task: int) -> Path:
         return self.folder / f"task-{task}.rows"
 
+    def _kept_path(self, task: int) -> Path:
+        return self.folder / f"old-{task}.npy"
+
+    def _log(self, task: int) -> AppendLog:
+        return self._logs.setdefault(task, AppendLog(self._path(task)))
+
     def append(self, task: int, rows: Array) -> None:
         """Append a chunk [run, step, column] of the task."""
-        if task not in self._files:
-            # Unbuffered, so that no leftover data are written after a failure.
-            self._files[task] = self._path(task).open("ab", buffering=0)
-        write_all(self._files[task], np.ascontiguousarray(rows, np.float32).tobytes())
+        self._log(task).append(np.ascontiguousarray(rows, np.float32).tobytes())
 
-    def sync(self) -> None:
-        """Flush all files to disk."""
-        for file in self._files.values():
-            os.fsync(file.fileno())
+    def sync(self, tasks: Iterable[int]) -> dict[str, Stamp]:
+        """Flush all files to disk; return the stamps of `tasks`, and of what is kept of any."""
+        for log in self._logs.values():
+            log.sync()
+        kept = {self._kept_path(task).name: stamp for task, stamp in self._kept.items()}
+        return {self._path(task).name: self._log(task).stamp() for task in tasks} | kept
 
-    def check(self, chunks: Mapping[int, int]) -> None:
-        """Raise RecallError if a task in `chunks` has fewer chunks on disk than stated there."""
-        for task, count in chunks.items():
-            path = self._path(task)
-            stored = path.stat().st_size if path.exists() else 0
-            if stored < count * self._chunk_bytes:
-                raise RecallError(
-                    f"{path} has {stored // self._chunk_bytes} of {count} chunks: the rest is lost"
-                )
+    def check(self, stamps: Stamps) -> None:
+        """Raise an error if a file that `stamps` covers is lost or damaged."""
+        check_all(self.folder, stamps)
 
-    def cut(self, chunks: Mapping[int, int]) -> None:
-        """Cut each task in `chunks` to that number of chunks, and delete all later tasks."""
+    def cut(self, stamps: Stamps) -> None:
+        """Cut the files back to stamps that were checked; remove the files of later tasks."""
         self.close()
-        self.check(chunks)
+        self._logs, self._kept = {}, {}
+        tasks = {name: int(name.partition("-")[2].partition(".")[0]) for name in stamps}
+        for name, task in tasks.items():
+            if name == self._path(task).name:
+                self._log(task).cut(stamps[name])
+            else:
+                self._kept[task] = stamps[name]
+        # Earlier tasks without a stamp stay: an earlier checkpoint may need them.
         for task in self._numbers():
-            if task in chunks:
-                os.truncate(self._path(task), chunks[task] * self._chunk_bytes)
-            elif task > max(chunks):
+            if task > max(tasks.values(), default=-1):
                 self._path(task).unlink()
 
     def _numbers(self) -> list[int]:
@@ -82,16 +86,13 @@ class TransitionLog:
 
     def keep(self, task: int, kept: Array) -> None:
         """Write what replay keeps of a finished task, or the part of it that is not in the log."""
-        temporary = self.folder / f"old-{task}.tmp"
-        with temporary.open("wb") as file:
+        with replacing(self._kept_path(task)) as file:
             np.save(file, kept)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.folder / f"old-{task}.npy")
+        self._kept[task] = file.stamp
 
     def read_kept(self, task: int) -> Array:
         """Return the array that `keep` wrote."""
-        kept: Array = np.load(self.folder / f"old-{task}.npy", allow_pickle=False)
+        kept: Array = np.load(self._kept_path(task), allow_pickle=False)
         return kept
 
     def forget(self, before: int) -> None:
@@ -99,8 +100,8 @@ class TransitionLog:
         for task in self._numbers():
             if task < before:
                 self._path(task).unlink()
-                if task in self._files:
-                    self._files.pop(task).close()
+                if task in self._logs:
+                    self._logs.pop(task).close()
 
     def clear(self) -> None:
         """Remove all files, once the fleet is done and will not be resumed."""
@@ -111,13 +112,5 @@ class TransitionLog:
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files.values():
-            file.close()
-        self._files = {}
-
-
-def write_all(file: Any, data: bytes) -> None:
-    """Write all data to an unbuffered file, whose `write` may accept only a part at a time."""
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
+        for log in self._logs.values():
+            log.close()

@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from recall.errors import BadValueError
+from recall.files.reading import read_json
+
 FILE = "files.json"
 
 
@@ -19,8 +22,8 @@ def remove_earlier(folder: Path) -> None:
 
 def _listed(manifest: Path) -> list[str]:
     try:
-        names = json.loads(manifest.read_text("utf-8"))
-    except (OSError, ValueError):  # no earlier report, or an unreadable manifest
+        names = read_json(manifest)
+    except BadValueError:  # no earlier report, or an unreadable manifest
         return []
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 

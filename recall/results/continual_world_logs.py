@@ -24,6 +24,16 @@ Array = np.ndarray
 PROGRESS, CONFIG = "progress.tsv", "config.json"
 SOURCE = "continual_world"
 _STEP = "total_env_steps"
+# What a damaged log or one in another format makes the functions below raise.
+_UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    OSError,
+)
 _COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return/avg)")
 _VERSION = re.compile(r"-v(\d)$")
 _FIELDS = {"success": "success", "return/avg": "return"}
@@ -38,12 +48,12 @@ _TOGETHER = "multi_task"
 def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
     """Return the run in a folder and its problems."""
     try:
-        config = json.loads((folder / CONFIG).read_text())
+        config = json.loads((folder / CONFIG).read_bytes())
         header, table = _table(folder / PROGRESS)
         return _run(folder, config, header, table)
     except FileNotFoundError as error:
         return [], [f"{folder} has {PROGRESS} but no {Path(error.filename).name}: left out."]
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+    except _UNREADABLE as error:
         return [], [f"{folder}: the log cannot be read ({_reason(error)}): left out."]
 
 

@@ -7,18 +7,17 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from recall.errors import RecallError
-from recall.results.store import read_description
+from recall.files.contained import check_contained
+from recall.results.description import Description, differences, identity, read_description
 
 FILMS = "films"  # subfolder for films without a given path
 
 LOCK = "lock"
 # Files that a process killed during start-up may have left.
 _OURS = (LOCK, "run.tmp")
-# These settings do not affect results: fleets that differ only in them are the same fleet.
-_NO_MATTER = ("workers", "checkpoint_minutes")
 
 
 class FolderInUseError(RecallError):
@@ -38,7 +37,7 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Keep all other processes from training in `folder`.
 
     The lock is a kernel lock on a file that names its holder, so it is released however the
-    process ends.
+    process ends. A folder with links that lead out of it is refused.
     """
     with _opened(folder, lock) as file:
         try:
@@ -56,9 +55,11 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
 
 
 def _opened(folder: Path, lock: str) -> TextIO:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return (folder / lock).open("a+")
+        check_contained(folder)
+        return os.fdopen(os.open(folder / lock, flags, 0o666), "a+")
     except OSError as error:
         raise NotWritableError(
             f"{folder} is not writable ({error.strerror}): choose another folder"
@@ -73,11 +74,18 @@ def _holder(text: str) -> str:
         return "another process"
 
 
-def check_free(folder: Path, description: dict[str, Any]) -> None:
-    """Raise an error if a folder in which a fleet is to be started holds anything."""
+def check_free(folder: Path, description: Description) -> None:
+    """Raise an error if a folder in which a fleet is to be started holds anything.
+
+    A start that failed before anything was saved left nothing that could be continued. Its files
+    are removed.
+    """
     if not (folder / "run.json").exists():
         if any(path.name not in _OURS for path in folder.glob("*")):
             raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
+        return
+    if _holds_nothing(folder):
+        _clear(folder)
         return
     check_same(folder, description)
     if is_finished(folder):
@@ -87,10 +95,31 @@ def check_free(folder: Path, description: dict[str, Any]) -> None:
     )
 
 
-def check_same(folder: Path, description: dict[str, Any]) -> None:
+def _holds_nothing(folder: Path) -> bool:
+    """Return True if a fleet was started here but nothing of it was saved or evaluated."""
+    evaluations = folder / "evaluations.jsonl"
+    saved = [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+    return not (
+        saved
+        or is_finished(folder)
+        or any(folder.glob("policies/*/*.npz"))
+        or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
+    )
+
+
+def _clear(folder: Path) -> None:
+    """Remove the files of a start that failed; run.json goes last, as it marks them as ours."""
+    for pattern in ("replay/task-*", "replay/old-*", "tensorboard/*/events.out.*", "*.jsonl"):
+        for path in folder.glob(pattern):
+            if not path.is_dir():
+                path.unlink()
+    (folder / "run.json").unlink()
+
+
+def check_same(folder: Path, description: Description) -> None:
     """Raise an error if a folder holds a fleet other than the described one."""
     held = read_description(folder)
-    if identity(held) != identity(json.loads(json.dumps(description))):
+    if identity(held) != identity(description):
         raise FolderInUseError(
             f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
             "Choose another folder"
@@ -102,7 +131,7 @@ def is_finished(folder: Path) -> bool:
     return (folder / "outcome.json").exists()
 
 
-def summary(description: dict[str, Any]) -> str:
+def summary(description: Description) -> str:
     """Return a short description of a fleet: its method, sequences and seeds."""
     sequences = dict.fromkeys(run["sequence"] for run in description["runs"])
     seeds = dict.fromkeys(run["seed"] for run in description["runs"])
@@ -112,38 +141,10 @@ def summary(description: dict[str, Any]) -> str:
     )
 
 
-def identity(description: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a description that determines results."""
-    settings = dict(description["settings"])
-    settings["schedule"] = {
-        name: value for name, value in settings["schedule"].items() if name not in _NO_MATTER
-    }
-    return {
-        "method": description["method"],
-        "runs": description["runs"],
-        "settings": settings,
-    }
-
-
-def _difference(held: dict[str, Any], wanted: dict[str, Any]) -> str:
+def _difference(held: Description, wanted: Description) -> str:
     """Return the first setting in which two fleets with equal summaries differ, as text."""
     if summary(held) != summary(wanted):
         return ""
-    one, other = (
-        _leaves(identity(held)),
-        _leaves(json.loads(json.dumps(identity(wanted)))),
-    )
-    for name in one:
-        if name in other and one[name] != other[name]:
-            return f", with {name.rpartition('.')[2]} {one[name]} and not {other[name]}"
+    for name, one, other in differences(identity(held), identity(wanted)):
+        return f", with {name.rpartition('.')[2]} {one} and not {other}"
     return ""
-
-
-def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
-    if not isinstance(tree, dict):
-        return {above: tree}
-    return {
-        name: leaf
-        for key, item in tree.items()
-        for name, leaf in _leaves(item, f"{above}.{key}").items()
-    }

@@ -9,7 +9,7 @@ from recall.errors import RecallError
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of
 from recall.results.run_result import RunResult
-from recall.results.store import read_description
+from recall.results.store import read_description, read_outcome
 from recall.results.training_records import read_warnings
 from recall.results.without_success import silent_tasks
 from recall.results.wording import counted
@@ -81,13 +81,10 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
 
 def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
     """Return the content of outcome.json (None before the end) and the problems."""
-    path = folder / "outcome.json"
-    if not path.exists():
-        return None, []
     try:
-        outcome = json.loads(path.read_text())
-        return {"failed": dict(outcome.get("failed") or {})}, []
-    except (ValueError, TypeError, AttributeError):
+        return read_outcome(folder), []
+    except RecallError:
+        path = folder / "outcome.json"
         return None, [f"{path} cannot be read: its fleet is treated as unfinished."]
 
 

@@ -47,7 +47,7 @@ def read_marked(path: Path, mark: bytes) -> list[Record]:
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:
     try:
         records = json.loads(b"[" + b",".join(lines) + b"]")
-    except ValueError:
+    except (ValueError, RecursionError):
         records = [_one(line) for line in lines]
     whole = [record for record in records if isinstance(record, dict)]
     return whole, len(lines) - len(whole)
@@ -56,5 +56,5 @@ def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:
 def _one(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

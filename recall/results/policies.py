@@ -4,6 +4,7 @@ recall.policies.file_format says what a file holds. Inside training, a policy is
 (recall.collect.policy).
 """
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import numpy as np
 from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.files.atomic import write_bytes
+from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import PolicyInfo, pack, read_policy_file
 from recall.worlds.registry import task_label
 
@@ -21,12 +24,16 @@ FINAL = "final"
 
 def write_policies(
     folder: Path, spec: FleetSpec, shape: PolicyShape, label: str, flat: Mapping[int, Array]
-) -> None:
-    """Write every run's policies; `flat` maps each task's position to policies [run, size]."""
+) -> dict[str, Stamp]:
+    """Write every run's policies; `flat` maps each task's position to policies [run, size].
+
+    Returns the stamps of the files by their paths in the folder.
+    """
     world = spec.settings.world
+    stamps = {}
     for index, run in enumerate(spec.runs):
-        target = folder / "policies" / run.name
-        target.mkdir(parents=True, exist_ok=True)
+        path = folder / "policies" / run.name / f"{label}.npz"
+        path.parent.mkdir(parents=True, exist_ok=True)
         info = PolicyInfo(
             spec.method.name,
             run.name,
@@ -37,15 +44,20 @@ def write_policies(
             world.horizon_steps,
             shape,
         )
-        temporary = target / f"{label}.tmp"
-        with temporary.open("wb") as file:
-            arrays = pack(info, {task: value[index] for task, value in flat.items()})
-            np.savez(file, **arrays)  # type: ignore[arg-type]  # names are file names
-        temporary.replace(target / f"{label}.npz")
+        content = io.BytesIO()
+        arrays = pack(info, {task: value[index] for task, value in flat.items()})
+        np.savez(content, **arrays)  # type: ignore[arg-type]  # names are file names
+        stamps[path.relative_to(folder).as_posix()] = write_bytes(path, content.getvalue())
+    return stamps
 
 
-def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, Array]:
-    """Return policies [run, size] by position: the final ones, or those of the finished tasks."""
+def read_policies(
+    folder: Path, names: Sequence[str], tasks: int, size: int | None = None
+) -> dict[int, Array]:
+    """Return policies [run, size] by position: the final ones, or those of the finished tasks.
+
+    A policy with another number of parameters than `size` is refused.
+    """
     where = folder / "policies"
     if all((where / name / f"{FINAL}.npz").exists() for name in names):
         files = dict.fromkeys(range(tasks), FINAL)
@@ -58,16 +70,24 @@ def read_policies(folder: Path, names: Sequence[str], tasks: int) -> dict[int, A
     if not files:
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
     return {
-        task: np.stack([_one(where / name / f"{label}.npz", task) for name in names])
+        task: np.stack([_one(where / name / f"{label}.npz", task, size) for name in names])
         for task, label in files.items()
     }
 
 
-def read_policy(folder: Path, name: str, position: int, label: str) -> Array | None:
+def read_policy(
+    folder: Path, name: str, position: int, label: str, size: int | None = None
+) -> Array | None:
     """Return the policy [size] of one run's task from the file `label`, or None without a file."""
     path = folder / "policies" / name / f"{label}.npz"
-    return _one(path, position) if path.exists() else None
+    return _one(path, position, size) if path.exists() else None
 
 
-def _one(path: Path, task: int) -> Array:
-    return read_policy_file(path, (task,))[1][task]
+def _one(path: Path, task: int, size: int | None) -> Array:
+    vector = read_policy_file(path, (task,))[1][task]
+    if size is not None and vector.size != size:
+        raise DamagedFileError(
+            f"{path} holds a policy of {vector.size} parameters and not one of this fleet, which "
+            f"has {size}: the file or run.json was damaged or edited"
+        )
+    return vector

@@ -9,40 +9,20 @@ Tables, figures and resuming read these files only. Records hold no times of day
 was interrupted and resumed leaves the same bytes as one that was never interrupted.
 """
 
-import json
-import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError
+from recall.files.append_log import AppendLog
+from recall.files.atomic import write_json
+from recall.files.reading import parse_json, read_json
+from recall.files.stamps import Stamp, Stamps
+from recall.results.description import FILE, SCHEMA, digest_of, read_description
 from recall.results.evaluations import EvaluationRecord
 
-SCHEMA = 1
 RECORDS = ("evaluations", "training")
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file atomically."""
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w") as file:
-        json.dump(_plain(content), file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def _plain(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON lacks, by None."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 class Store:
@@ -50,41 +30,35 @@ class Store:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        # Unbuffered, so that no pending data is written after a failure.
-        self._files = {name: (folder / f"{name}.jsonl").open("ab", buffering=0) for name in RECORDS}
+        self._logs = {name: AppendLog(folder / f"{name}.jsonl") for name in RECORDS}
+        for log in self._logs.values():
+            log.open()
 
     @classmethod
     def create(cls, folder: Path, description: dict[str, Any]) -> "Store":
         """Create the folder of a fleet and write its run.json."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "run.json", {"schema": SCHEMA, **description})
+        digest = {"digest": digest_of(description)}
+        write_json(folder / FILE, {"schema": SCHEMA, **description, **digest})
         return cls(folder)
 
     def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Append records to a file, one line each."""
-        lines = b"".join(json.dumps(_plain(record)).encode() + b"\n" for record in records)
-        file = self._files[name]
-        while lines:  # an unbuffered write may be partial
-            lines = lines[file.write(lines) :]
+        self._logs[name].append_lines(records)
 
-    def sync(self) -> dict[str, int]:
-        """Flush all records to disk; return the length of each file, to cut it back on resuming."""
-        for file in self._files.values():
-            os.fsync(file.fileno())
-        return {name: os.fstat(file.fileno()).st_size for name, file in self._files.items()}
+    def sync(self) -> dict[str, Stamp]:
+        """Flush all records to disk; return the stamp of each file, to cut it back on resuming."""
+        return {name: log.sync() for name, log in self._logs.items()}
 
-    def check(self, lengths: dict[str, int]) -> None:
-        """Raise an error if a file of records is shorter than its given length."""
-        for name, length in lengths.items():
-            size = os.fstat(self._files[name].fileno()).st_size
-            if size < length:
-                raise RecallError(f"{name}.jsonl has {size} of {length} bytes: the rest is lost")
+    def check(self, stamps: Stamps) -> None:
+        """Raise an error if records that `stamps` cover are lost or damaged."""
+        for name, stamp in stamps.items():
+            self._logs[name].check(stamp)
 
-    def cut(self, lengths: dict[str, int]) -> None:
-        """Cut the files back to the given lengths, which `sync` returned."""
-        self.check(lengths)
-        for name, length in lengths.items():
-            self._files[name].truncate(length)
+    def cut(self, stamps: Stamps) -> None:
+        """Cut the files back to stamps that `sync` returned, and to nothing without a stamp."""
+        for name, log in self._logs.items():
+            log.cut(stamps.get(name, Stamp()))
 
     def finish(self, outcome: dict[str, Any]) -> None:
         """Close the files and write outcome.json."""
@@ -93,8 +67,8 @@ class Store:
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files.values():
-            file.close()
+        for log in self._logs.values():
+            log.close()
 
 
 @dataclass(frozen=True)
@@ -116,33 +90,46 @@ class Results:
 def read(folder: Path) -> Results:
     """Read the results in a folder."""
     description = read_description(folder)
-    outcome = folder / "outcome.json"
     return Results(
         folder,
         description,
         cast(list[EvaluationRecord], _lines(folder / "evaluations.jsonl")),
         _lines(folder / "training.jsonl"),
-        json.loads(outcome.read_text()) if outcome.exists() else None,
+        read_outcome(folder),
     )
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """Read run.json of a folder."""
-    path = folder / "run.json"
+def read_outcome(folder: Path) -> dict[str, Any] | None:
+    """Read outcome.json of a folder; return None before the end of training."""
+    path = folder / "outcome.json"
     if not path.exists():
-        raise BadValueError(f"{folder} holds no results: there is no run.json in it")
-    description = json.loads(path.read_text())
-    if description.get("schema") != SCHEMA:
-        raise BadValueError(
-            f"{path} has schema {description.get('schema')!r}; this version reads {SCHEMA}"
-        )
-    return description
+        return None
+    content = read_json(path)
+    if not (isinstance(content, dict) and isinstance(content.get("failed"), dict)):
+        raise BadValueError(f"{path} does not have the expected content: it was damaged or edited")
+    return content
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Read all complete lines, without a last line that was cut short by a crash."""
     if not path.exists():
         return []
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     whole = content[: content.rfind(b"\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()]
+    records = []
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            records.append(_record(line))
+        except ValueError as error:
+            raise BadValueError(f"line {number} of {path} cannot be read: {error}") from error
+    return records
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    record = parse_json(line)
+    if not isinstance(record, dict):
+        raise ValueError("it is not a record")
+    return record

@@ -1,8 +1,9 @@
 """Training times of fleets, from the studies that launched them; fleets' records hold no times."""
 
-import json
 from pathlib import Path
 from typing import Any
+
+from recall.files.reading import read_json
 
 STUDY = "study.json"
 SCHEMA = 1
@@ -25,9 +26,7 @@ class Times:
 
     def _read(self, path: Path) -> dict[str, float]:
         try:
-            return _seconds(json.loads(path.read_text()))
-        except FileNotFoundError:
-            return {}
+            return _seconds(read_json(path)) if path.exists() else {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             self.problems.append(

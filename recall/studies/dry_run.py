@@ -13,9 +13,9 @@ from recall.studies.estimates import HOW_TO_MEASURE, Speeds, TimeEstimate, estim
 from recall.studies.plan import Fleet
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
-from recall.studies.sizes import gibibytes
 from recall.studies.study import Study
 from recall.studies.study_folder import seconds_of
+from recall.training.sizes import gibibytes
 
 
 @dataclass(frozen=True)

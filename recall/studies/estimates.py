@@ -1,6 +1,5 @@
 """Time estimates of a study, from `recall bench` results of the machine that will run it."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.files.reading import read_json
 from recall.studies.plan import Fleet
 from recall.worlds.registry import horizon_steps
 
@@ -16,6 +16,7 @@ HOW_TO_MEASURE = (
     "`recall bench learner --json > bench-learner.json`, and give the files with --bench"
 )
 _FOUND = "bench*.json"
+_FLEET_SPEEDS = ["transitions_per_s", "workers_alone_per_s"]
 _MODES = 2  # stochastic and deterministic evaluations
 
 
@@ -46,12 +47,12 @@ def read_speeds(files: Sequence[Path], folder: Path) -> Speeds:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise BadValueError(f"the file {path} does not exist; {HOW_TO_MEASURE}")
     try:
-        rows = list(json.loads(path.read_text())["rows"])
-        if not all({"method", "runs"} <= row.keys() for row in rows):
-            raise KeyError("method and runs")
-    except FileNotFoundError:
-        raise BadValueError(f"the file {path} does not exist; {HOW_TO_MEASURE}") from None
+        rows = list(read_json(path)["rows"])
+        if not all(map(_is_speed, rows)):
+            raise KeyError("a method, a number of runs or a speed")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadValueError(
             f"{path} is not what `recall bench learner --json` or `recall bench fleet --json` "
@@ -60,20 +61,30 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def _is_speed(row: dict[str, Any]) -> bool:
+    names = ["ms_per_update"] if "ms_per_update" in row else _FLEET_SPEEDS
+    numbers = [row.get(name) for name in ("runs", *names)]
+    return isinstance(row.get("method"), str) and all(
+        isinstance(number, int | float) and number > 0 for number in numbers
+    )
+
+
 def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
     """Estimate the time of training and evaluating; return None if no speeds are known."""
     spec, runs = fleet.spec, len(fleet.spec.runs)
     name = spec.method.name
     notes: list[str] = []
     if speeds.fleet:
-        row = _nearest(speeds.fleet, name, runs, lambda row: -row["transitions_per_s"], notes)
+        row = _nearest(speeds.fleet, name, spec, lambda row: -row["transitions_per_s"], notes)
         rate = row["transitions_per_s"]
         # Worst case: a smaller fleet takes as long per step as the measured one, and a larger fleet
         # collects no more transitions per second.
         seconds = fleet.transitions / (rate * min(1.0, runs / row["runs"]))
-        seconds += evaluation_steps(spec) / row["workers_alone_per_s"]
+        # Evaluations up to the measured share are included in the rate.
+        included = row.get("evaluation_share", 0.0) * fleet.transitions
+        seconds += max(0.0, evaluation_steps(spec) - included) / row["workers_alone_per_s"]
     elif speeds.learner:
-        row = _nearest(speeds.learner, name, runs, lambda row: row["ms_per_update"], notes)
+        row = _nearest(speeds.learner, name, spec, lambda row: row["ms_per_update"], notes)
         per_update = row["ms_per_update"] / 1e3 * max(1.0, runs / row["runs"])
         seconds = updates(spec) * per_update
         notes.append(
@@ -87,18 +98,24 @@ def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
 def _nearest(
     rows: Iterable[dict[str, Any]],
     method: str,
-    runs: int,
+    spec: FleetSpec,
     slowness: Callable[[dict[str, Any]], float],
     notes: list[str],
 ) -> dict[str, Any]:
-    """Return the method's row with the nearest number of runs; else the slowest method's row."""
+    """Return the method's row with the nearest numbers of runs and tasks.
+
+    If the method was not measured, the slowest one's rows stand in for it.
+    """
     rows = list(rows)
     mine = [row for row in rows if row["method"] == method]
     if not mine:
         stand_in = max(rows, key=slowness)["method"]
         mine = [row for row in rows if row["method"] == stand_in]
         notes.append(f"{method} was not measured: the speed of {stand_in} is used for it")
-    return min(mine, key=lambda row: abs(row["runs"] - runs))
+    runs, tasks = len(spec.runs), spec.tasks
+    return min(
+        mine, key=lambda row: (abs(row["runs"] - runs), abs(row.get("tasks", tasks) - tasks))
+    )
 
 
 def updates(spec: FleetSpec) -> int:

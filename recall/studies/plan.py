@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from recall.config.spec import FleetSpec, RunSpec, file_name, spec_from
+from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
+from recall.files.names import file_name
 from recall.launch.resources import Room
-from recall.results.fleet_folder import identity, is_finished
-from recall.results.store import read_description
+from recall.results.description import identity, read_description
+from recall.results.fleet_folder import is_finished
 from recall.studies.selection import Group
-from recall.studies.sizes import check_fits, gibibytes, run_bytes
 from recall.studies.study import Variant
+from recall.training.sizes import check_fits, gibibytes, run_bytes
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from recall.errors import BadValueError
+from recall.files.reading import parse_json
 from recall.launch.display import Display
 from recall.launch.jobs import Job, Launcher, Outcome
 from recall.launch.lease import lease
@@ -15,11 +17,17 @@ from recall.launch.resources import Room
 from recall.launch.scheduler import Scheduler
 from recall.plugins import portable
 from recall.results.fleet_folder import hold, is_finished
-from recall.results.store import Results, read
+from recall.results.store import Results, read, read_outcome
 from recall.studies.plan import Fleet, plan
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
-from recall.studies.study_folder import LOCK, check_folder, check_same_study, write_study
+from recall.studies.study_folder import (
+    LOCK,
+    check_folder,
+    check_same_study,
+    checked_study,
+    write_study,
+)
 
 MakeBoard = Callable[[Sequence[Job], int], Display]
 
@@ -43,7 +51,7 @@ class Launch:
         """Return the runs of finished fleets that met a non-finite number, and their steps."""
         failed: dict[str, int] = {}
         for fleet in self.finished:
-            outcome = json.loads((self.folder / fleet.name / "outcome.json").read_text())
+            outcome = read_outcome(self.folder / fleet.name) or {"failed": {}}
             failed |= {f"{fleet.name}/{name}": step for name, step in outcome["failed"].items()}
         return failed
 
@@ -126,12 +134,20 @@ def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
     files, root = filesystem(storage)
     path = f"{root}/study.json"
     if files.exists(path):
-        check_same_study(storage, json.loads(files.cat_file(path)), study, choices)
+        held = checked_study(_parsed(files.cat_file(path), path), path)
+        check_same_study(storage, held, study, choices)
     # The folder must be marked as this study's before fleets are fetched into it.
     if not (folder / "study.json").exists():
         write_study(folder, study, choices, [])
     files.pipe_file(path, (folder / "study.json").read_bytes())
     _fetch(storage, folder)
+
+
+def _parsed(data: bytes, where: str) -> Any:
+    try:
+        return parse_json(data)
+    except ValueError as error:
+        raise BadValueError(f"{where} cannot be read: {error}") from error
 
 
 def _fetch(storage: str, folder: Path) -> None:

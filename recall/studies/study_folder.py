@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError
+from recall.files.atomic import write_json
+from recall.files.reading import read_json
 from recall.launch.jobs import Outcome
 from recall.results.fleet_folder import FolderInUseError, is_finished
-from recall.results.store import write_json
 from recall.studies.plan import Fleet
 from recall.studies.selection import Choices
 from recall.studies.study import Study
@@ -67,17 +68,34 @@ def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
 def read_study(folder: Path) -> dict[str, Any]:
     """Read study.json of a folder."""
     path = folder / "study.json"
-    try:
-        content = json.loads(path.read_text())
-        if content["schema"] != SCHEMA:
-            raise BadValueError(
-                f"{path} has schema {content['schema']!r}; this version reads {SCHEMA}"
-            )
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, BadValueError):
-            raise
-        raise BadValueError(f"{path} cannot be read: {error}") from error
+    return checked_study(read_json(path), path)
+
+
+def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
+    """Return the content of the study.json at `where`, or raise an error if it is none."""
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise BadValueError(f"{where} has schema {schema!r}; this version reads {SCHEMA}")
+    fleets = content.get("fleets")
+    whole = (
+        isinstance(content.get("study"), str)
+        and isinstance(content.get("choices"), dict)
+        and isinstance(fleets, list)
+        and all(isinstance(fleet, dict) and _is_fleet(fleet) for fleet in fleets)
+    )
+    if not whole:
+        raise BadValueError(
+            f"{where} cannot be read: it lacks the study, its choices or its fleets, so it was "
+            "damaged or edited"
+        )
     return content
+
+
+def _is_fleet(fleet: dict[str, Any]) -> bool:
+    numbers = (fleet.get("seconds"), fleet.get("attempts", 0))
+    return isinstance(fleet.get("name"), str) and all(
+        isinstance(number, int | float) for number in numbers
+    )
 
 
 def seconds_of(folder: Path) -> dict[str, float]:

@@ -1,8 +1,9 @@
 """Checkpoints: the complete state that a fleet resumes from, written atomically.
 
 Orbax writes the learner's state to a new folder, which is renamed once it is complete. The last
-two checkpoints are kept. Transitions are stored in a log beside them (recall.replay.log); each
-checkpoint records how much of the log belongs to it. Reading a checkpoint never unpickles data.
+two checkpoints are kept. Transitions, records and policies are files beside them; a checkpoint
+holds the lengths and checksums of those that it needs, and is used only if all of them are whole.
+Reading a checkpoint never unpickles data.
 """
 
 import json
@@ -67,13 +68,14 @@ class Checkpoints:
             raise NotWrittenError(f"a checkpoint was not written: {_reason(error)}") from error
 
     def restore(
-        self, like: Any, check: Callable[[Metadata], None]
+        self, like: Callable[[Metadata], Any], check: Callable[[Metadata], None]
     ) -> tuple[Any, Metadata, list[str]] | None:
-        """Return the newest intact checkpoint: arrays shaped as `like`, metadata and complaints.
+        """Return the newest intact checkpoint: arrays, metadata and complaints.
 
+        `like` returns arrays of the shapes that belong to the metadata of a checkpoint.
         Returns None if no checkpoint was ever written. `check` may raise if data that the metadata
-        refer to are missing. Newer checkpoints that cannot be used are deleted, so that they do
-        not displace usable ones.
+        refer to are missing or damaged. Newer checkpoints that cannot be used are deleted, so that
+        they do not displace usable ones.
         """
         complaints: list[str] = []
         numbers = sorted(self._manager.all_steps(), reverse=True)
@@ -89,25 +91,25 @@ class Checkpoints:
             return arrays, metadata, complaints
         if complaints:
             raise NoCheckpointError(
-                f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}"
+                f"no checkpoint in {self.folder} can be used: {'; '.join(complaints)}. Restore the "
+                "damaged files from a copy, or train again in another folder"
             )
         return None
 
-    def _read(self, number: int, like: Any) -> tuple[Any, Metadata]:
-        shapes = jax.tree.map(lambda leaf: _storable(np.zeros(leaf.shape, leaf.dtype)), like)
-        found: Any = self._manager.restore(
-            number,
-            args=self._args.Composite(
-                arrays=self._args.StandardRestore(shapes), metadata=self._args.JsonRestore()
-            ),
-        )
+    def _read(self, number: int, like: Callable[[Metadata], Any]) -> tuple[Any, Metadata]:
+        item: Any = self._args.Composite(metadata=self._args.JsonRestore())
+        found: Any = self._manager.restore(number, args=item)
         metadata = dict(found.metadata)
+        wanted = like(metadata)
+        shapes = jax.tree.map(lambda leaf: _storable(np.zeros(leaf.shape, leaf.dtype)), wanted)
+        item = self._args.Composite(arrays=self._args.StandardRestore(shapes))
+        found = self._manager.restore(number, args=item)
         if _digest(found.arrays, metadata) != metadata["digest"]:
             raise ValueError("its checksum does not match its content")
         leaves, structure = jax.tree.flatten(found.arrays)
         whole = [
-            leaf if wanted.size else np.zeros(wanted.shape, wanted.dtype)
-            for leaf, wanted in zip(leaves, jax.tree.leaves(like), strict=True)
+            leaf if full.size else np.zeros(full.shape, full.dtype)
+            for leaf, full in zip(leaves, jax.tree.leaves(wanted), strict=True)
         ]
         return jax.tree.unflatten(structure, whole), metadata
 
@@ -150,6 +152,8 @@ def _hush_stragglers() -> None:
 
 def _reason(error: Exception) -> str:
     """Return the system's error text if orbax gives the error code, else the message's start."""
+    if isinstance(error, RecallError):
+        return str(error)
     code = re.search(r"os_error_code='(\d+)'", str(error))
     if code is not None:
         return os.strerror(int(code[1]))

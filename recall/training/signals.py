@@ -1,13 +1,24 @@
-"""Handling of Ctrl-C and SIGTERM: the first saves and exits, the second exits at once."""
+"""Handling of Ctrl-C, SIGTERM and SIGHUP: the first saves and exits, a later one exits at once.
+
+Python runs its signal handlers between two instructions of the main thread, so they would wait for
+a compilation or a long computation. Here a thread of its own hears of a signal at once and
+acknowledges it.
+"""
 
 import contextlib
 import os
 import signal
+import socket
+import stat
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Signals within this time count as one: a terminal, a shell and a job system may all send one.
+SECONDS_AS_ONE = 1.0
 
 
 class Stop:
@@ -21,27 +32,81 @@ class Stop:
         return 128 + (self.signal_number or signal.SIGINT)
 
 
+class _Listener:
+    """Hears of signals in a thread, through a socket that the interpreter writes to."""
+
+    def __init__(self, stop: Stop, on_first: Callable[[], None], on_second: Callable[[], None]):
+        self._stop, self._on_first, self._on_second = stop, on_first, on_second
+        self._first_at = 0.0
+        self._ears, self._mouth = socket.socketpair()
+        self._mouth.setblocking(False)
+        self._before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while numbers := self._ears.recv(16):
+            for number in numbers:
+                if number in _SIGNALS:
+                    self._take(number)
+
+    def _take(self, number: int) -> None:
+        if number == signal.SIGHUP:
+            _leave_terminal()
+        if self._stop.signal_number is None:
+            self._first_at = time.monotonic()
+            self._stop.signal_number = number
+            with contextlib.suppress(OSError):  # nobody may be left to read it
+                self._on_first()
+        elif time.monotonic() - self._first_at > SECONDS_AS_ONE:
+            with contextlib.suppress(OSError):
+                self._on_second()
+            os._exit(128 + number)  # an exception would wait for a compiled function to return
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(self._before)
+        self._mouth.close()  # which ends the thread
+        self._thread.join(SECONDS_AS_ONE)
+        self._ears.close()
+
+
 @contextlib.contextmanager
 def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Iterator[Stop]:
-    """Within this context the first signal calls `on_first`, the next `on_second` and exits.
+    """Within this context the first signal calls `on_first`, a later one `on_second` and exits.
 
-    Python delivers signals to the main thread only; in any other thread nothing is changed.
+    Both are called in another thread. Signals within a second of the first count as one. Python
+    delivers signals to the main thread only; in any other thread nothing is changed.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if stop.signal_number is not None:
-            on_second()
-            os._exit(128 + number)  # an exception would wait for a compiled function to return
-        stop.signal_number = number
-        on_first()
-
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    listener = _Listener(stop, on_first, on_second)
+    before = {
+        number: signal.signal(number, _nothing)
+        for number in _SIGNALS
+        # Whoever starts a process with `nohup` wants it to go on.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+    }
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        listener.close()
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """Handle a signal in the main thread, where there is nothing left to do."""
+
+
+def _leave_terminal() -> None:
+    """Send output that would go to a terminal nowhere: after SIGHUP, writing to it is an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for file in (sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            descriptor = file.fileno()  # type: ignore[union-attr]
+            status = os.fstat(descriptor)
+            if stat.S_ISCHR(status.st_mode) and status.st_rdev != os.fstat(nowhere).st_rdev:
+                os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -26,18 +26,22 @@ from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
+from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
+from recall.results.description import differences, identity, in_words, read_description
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
 from recall.training.agents import agent_of
+from recall.training.background import BackgroundEvaluation
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
-from recall.training.evaluation import best_heads, evaluate, score_heads
+from recall.training.evaluation import best_heads, score_heads
+from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 
@@ -89,10 +93,15 @@ class Trainer:
             most_played=self.task_schedule.most_played,
         )
         self.chunks = Chunks(self.pool)
+        self.evaluation = BackgroundEvaluation(
+            spec, fleet.policy_shape(self.agent), self.recorder.evaluation
+        )
         self.behaviour = Behaviour(spec, self.agent)
         self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # stage of the newest checkpoint
+        self._written: dict[str, Stamp] = {}  # policies of the finished tasks
+        self._started_as = identity(read_description(folder))
 
     @property
     def total_steps(self) -> int:
@@ -112,19 +121,24 @@ class Trainer:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
         return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
 
-    def _write_policies(self, label: str, flat: dict[int, Array]) -> None:
-        write_policies(self.folder, self.spec, fleet.policy_shape(self.agent), label, flat)
+    def _write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
+        shape = fleet.policy_shape(self.agent)
+        return write_policies(self.folder, self.spec, shape, label, flat)
 
     # The loop.
 
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
         self.callback.on_start(self.spec, self.folder, self.total_steps)
+        if self.evaluation.pending is not None:
+            self.callback.on_evaluation_start(self.evaluation.pending.step)
         while self.progress.stage < self.task_schedule.stages:
             if self.progress.steps == 0:
                 self.start_stage()
             self._train_stage()
             self._end_stage()
+        if not self._finish_evaluation():
+            self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
         self._write_policies(FINAL, final)
         self.store.finish({"finished": True, "failed": self.progress.failed})
@@ -153,8 +167,9 @@ class Trainer:
             at_end = self.progress.steps == self.task_schedule.steps_per_stage
             if at_end:
                 self._end_task()
-            if self._evaluation_is_due():
-                self._evaluate()
+            self.evaluation.report_finished()
+            if self._evaluation_is_due() and self._finish_evaluation():
+                self.evaluate()
             if jax.default_backend() == "cpu":
                 # On a CPU a burst may take seconds. No second one is queued behind it, so that a
                 # signal waits for one burst at most. An accelerator needs its next burst queued.
@@ -188,7 +203,7 @@ class Trainer:
             self._order(early or self._policies())
         self._early = self._policies(ahead=self.schedule.chunk_steps) if early else None
         if self.progress.steps % self.schedule.record_every == 0:
-            self.recorder.check_losses(self.progress, self.total_steps, self.state)
+            self._check_losses()
             self.recorder.training(self.progress, self.total_steps, metrics, self.progress.episodes)
             self.progress.episodes = []
 
@@ -259,7 +274,8 @@ class Trainer:
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learnt(number):
-            self._write_policies(f"task-{task}", {task: self.policies(task)})
+            policies = {task: self.policies(task)}
+            self._written |= self._write_policies(f"task-{task}", policies)
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -270,21 +286,33 @@ class Trainer:
         at_end = self.progress.steps == self.task_schedule.steps_per_stage
         return at_end or self.progress.steps % self.schedule.evaluate_every == 0
 
-    def _evaluate(self) -> None:
-        self.chunks.settle()
+    def _finish_evaluation(self) -> bool:
+        """Wait until the pending evaluation is reported; return False if asked to stop."""
+        pending = self.evaluation.pending
+        if pending is not None:
+            self.callback.on_activity(f"waiting for the evaluation at step {pending.step:,}")
+        return self.evaluation.finish(self.should_stop)
+
+    def evaluate(self) -> None:
+        """Start to evaluate the policies as they are now, and measure the networks."""
         step = self.total_steps
-        self.recorder.check_losses(self.progress, step, self.state)
-        self.callback.on_activity("evaluating")
-        episodes = self.schedule.evaluation_episodes
-        try:
-            played = list(evaluate(self.pool, self.spec.runs, self.policies, step, episodes))
-        except Abandoned:  # repeated after resuming, with the same outcome
-            return
+        self._check_losses()
+        self.callback.on_evaluation_start(step)
+        self.evaluation.start(step, self.policies, self.progress.failed)
         self.progress.evaluated = step
-        self.recorder.evaluation(self.progress, step, played)
         replay, view = self.history.replay, self.view()
         plastic = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
         self.recorder.training(self.progress, step, plastic)
+
+    def _check_losses(self) -> None:
+        """Report runs whose losses became non-finite; raise an error if no run is left."""
+        self.recorder.check_losses(self.progress, self.total_steps, self.state)
+        if len(self.progress.failed) < len(self.names):
+            return
+        if not self._finish_evaluation():
+            self._leave()
+        self.store.finish({"finished": False, "failed": self.progress.failed})
+        raise RecallError(f"every run failed, at these steps: {self.progress.failed}")
 
     # Checkpoints.
 
@@ -292,6 +320,7 @@ class Trainer:
         due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
+        sign_programs(self.folder)
         if self.progress.steps and (due or stop):
             self.save()
         if stop:
@@ -306,14 +335,19 @@ class Trainer:
     def save(self) -> None:
         """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
         self.chunks.settle()
-        self.history.sync()
         arrays, ended = self.chunks.saved()
+        snapshot, pending = self.evaluation.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
-            "records": self.store.sync(),
             "ended": ended,
+            "evaluation": pending,
+            "records": self.store.sync(),
+            "replay": self.history.sync(self.progress.stage),
+            "policies": self._written,
+            "fleet": self._started_as,
         }
-        self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
+        sign_programs(self.folder)
+        self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
         self._saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
@@ -325,35 +359,43 @@ class Trainer:
 
         Returns a list of what is wrong with newer checkpoints.
         """
-        arrays, _ = self.chunks.saved()
-        found = self.checkpoints.restore(
-            {"learner": self.state, "chunks": arrays}, self._check_metadata
-        )
+        found = self.checkpoints.restore(self._arrays_like, self._check_metadata)
         if found is None:
-            self.store.cut({"evaluations": 0, "training": 0})
-            self.history.restore(0, 0)
+            self.store.cut({})
+            self.history.restore(0, {})
             return []
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._early = None
         self._stage_saved = self.progress.stage
         self.state = LearnerState(*shard(arrays["learner"]))
-        self.store.cut(metadata["records"])
-        self.history.restore(self.progress.stage, self.total_steps)
+        self.store.cut(read_stamps(metadata["records"]))
+        self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
+        self._written = read_stamps(metadata["policies"])
         self.chunks.restore(arrays["chunks"], metadata["ended"])
+        self.evaluation.restore(arrays, metadata.get("evaluation"))
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
         return complaints
 
+    def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return arrays shaped like those of the checkpoint with this metadata."""
+        chunks, _ = self.chunks.saved()
+        snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
+        return {"learner": self.state, "chunks": chunks} | snapshot
+
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Raise an error if records or transitions that a checkpoint needs are missing."""
-        self.store.check(metadata["records"])
-        stage, steps = metadata["progress"]["stage"], metadata["progress"]["steps"]
-        self.history.check(stage, self.task_schedule.steps_at(stage, steps))
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if changes := differences(self._started_as, metadata["fleet"]):
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
+        self.store.check(read_stamps(metadata["records"]))
+        self.history.check(read_stamps(metadata["replay"]))
+        check_all(self.folder, read_stamps(metadata["policies"]))
 
     def close(self) -> None:
         """Stop the workers and close the files."""
         self.pool.close()
+        self.evaluation.close()
         self.history.close()
         self.store.close()
         self.checkpoints.close()

@@ -125,7 +125,7 @@ def test_every_task_is_evaluated_over_the_steps_of_all(whole):
 
 def rings(trainer, log_folder):
     """What the log says that the ring of each task holds, [run, slot, column]."""
-    trainer.history.sync()
+    trainer.history.sync(trainer.progress.stage)
     schedule, width = trainer.schedule, trainer.agent.columns.width
     log = TransitionLog(log_folder, len(trainer.names), schedule.chunk_steps, width)
     return [log.read(task, trainer.history.capacity) for task in range(trainer.spec.tasks)]

@@ -8,9 +8,9 @@ import re
 import shutil
 import signal
 
+from recall.files.atomic import write_json
 from recall.launch.display import Lines
 from recall.launch.local import LocalLauncher
-from recall.results.store import write_json
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
 from tests.factories.processes import children_of, is_alive, recall_process, wait_for

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from recall.launch.lease import HOLDER
 from recall.launch.resources import Where, place_of
 from recall.results.fleet_folder import FolderInUseError
 from recall.studies.runner import run_study
+from tests.factories.processes import wait_for
 from tests.factories.studies import CHOICES, FLEETS, STUDY, left_by
 
 # A lost node is noticed within seconds instead of half a minute.
@@ -145,6 +148,43 @@ def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
     assert left_by(tmp_path / "second") == whole
     with pytest.raises(FolderInUseError, match=r"store holds the study cw3 .* another --storage"):
         launch(tmp_path / "third", scale=0.5)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from recall.launch import ray_launcher
+from recall.launch.resources import Where, place_of
+from recall.studies.runner import run_study
+from tests.factories.studies import CHOICES, STUDY
+
+folder = Path(sys.argv[2])
+place = place_of(Where("ray", sys.argv[1], runs_per_fleet=1, memory=1.0), folder / "logs")
+run_study(STUDY, CHOICES, folder, place.room, place.launcher)
+"""
+
+
+def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, uninterrupted):
+    folder, told = tmp_path / "study", io.StringIO()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, cluster.address, str(folder)])
+
+    def saved():
+        found = folder.glob("*/checkpoints/*")
+        return {path.parents[1].name for path in found if path.name.isdigit()}
+
+    begun = wait_for(saved, "a checkpoint")
+    driver.kill()
+    driver.wait()
+    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    result = run_study(
+        STUDY, CHOICES, folder, place.room, place.launcher,
+        lambda jobs, before: Lines(jobs, before, told), retries=0,
+    )  # fmt: skip
+    assert result.exit_status == 0, told.getvalue()
+    # A fleet that was saved goes on from there, unless it had finished meanwhile.
+    for name in begun & result.outcome.attempts.keys():
+        assert re.search(rf"{name}: 1 x 400 steps, from step \d+", told.getvalue())
+    assert left_by(folder) == uninterrupted
 
 
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):

@@ -13,13 +13,12 @@ import pytest
 import recall
 from recall.cli import main
 from recall.collect.messages import EVALUATION
-from recall.config.presets import choose
-from recall.config.spec import agent_of, make_spec
+from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.learn import fleet
 from recall.results.policies import FINAL, write_policies
 from recall.results.store import Store
-from recall.settings import Settings
+from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.pointworld import make_simulator
 
@@ -29,8 +28,7 @@ TASKS = ("point-rich", "point-poor", "point-rich")
 def learner(activation: str = "leaky_relu"):
     """Return the spec, the agent and the first state of two runs."""
     changes = {"hidden": (9, 8, 7), "head_layers": 1, "steps_per_task": 300}
-    method, settings = choose("recall", Settings(), "default", changes | {"activation": activation})
-    spec = make_spec(method, ",".join(TASKS), (10, 2), settings)
+    spec = resolve("recall", ",".join(TASKS), (10, 2), changes=changes | {"activation": activation})
     agent, _ = agent_of(spec)
     return spec, agent, fleet.init(agent, jnp.array([10, 2]))
 

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.atomic import write_json
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.results.fleet_folder import FolderInUseError
-from recall.results.store import write_json
 from recall.studies import STUDIES
 from recall.studies.dry_run import DryRun
 from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, read_speeds, updates
 from recall.studies.plan import plan, split
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
-from recall.studies.sizes import replay_bytes, run_bytes
 from recall.studies.study_folder import write_study
 from recall.training.agents import agent_of
+from recall.training.sizes import replay_bytes, run_bytes
 from tests.factories.studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]

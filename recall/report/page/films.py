@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from recall.files.contained import is_inside
 from recall.report.page.markup import data_uri, text
 from recall.results.fleet_folder import FILMS
 from recall.results.run_result import RunResult
@@ -31,6 +32,9 @@ def films_of(
     for folder, names in labels.items():
         for path in sorted((folder / FILMS).glob("[!.]*")):
             if path.suffix.lower() not in KINDS:
+                continue
+            if not (path.is_file() and is_inside(path, folder)):
+                left_out.append(f"{path} is not on the page: it is no file of its fleet's folder.")
                 continue
             size = path.stat().st_size
             if used + size > most_bytes:

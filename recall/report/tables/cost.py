@@ -1,11 +1,11 @@
 """Build tables of cost: stored transitions from the settings, update times from benchmarks."""
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from recall.files.reading import read_json
 from recall.replay.capacity import rows_held
 from recall.report import paper
 from recall.report.tables.computation import added_losses, other_work
@@ -134,7 +134,7 @@ def _bench(path: Path) -> list[dict[str, Any]]:
     try:
         if path.stat().st_size > _LARGEST_BENCH:
             return []
-        content = json.loads(path.read_text())
+        content = read_json(path)
         whole = content["rows"] and all(
             {"method", "runs", "ms_per_update"} <= set(row) and row["ms_per_update"] >= 0
             for row in content["rows"]

@@ -47,7 +47,12 @@ def learner_bytes(agent: Agent) -> int:
 def run_bytes(spec: FleetSpec) -> int:
     """Return the bytes of device memory for each run of the fleet."""
     agent, _ = agent_of(spec)
-    return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent)))
+    return with_spare(replay_bytes(spec, agent) + learner_bytes(agent))
+
+
+def with_spare(size: int) -> int:
+    """Return a number of bytes with the allowance for allocators."""
+    return math.ceil(_SPARE * size)
 
 
 def gibibytes(size: float) -> str:

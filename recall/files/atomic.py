@@ -1,0 +1,87 @@
+"""Atomic writes: readers see the complete old file or the complete new one, whatever happens."""
+
+import contextlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from recall.files.stamps import Stamp
+
+
+class StampedFile:
+    """A file that is being written, with the stamp of what was written so far."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+        self.stamp = Stamp()
+
+    def write(self, data: Any) -> int:
+        """Write all of `data`."""
+        view = memoryview(data).cast("B")
+        self._file.write(view)
+        self.stamp = self.stamp.after(view)
+        return len(view)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[StampedFile]:
+    """Open a temporary file that replaces `path` at the end of the context, or is removed.
+
+    It is on disk before it replaces the old file, so a power cut cannot leave an empty file.
+    """
+    # "x" refuses to follow a link that was put there.
+    with replacement(path, path.with_suffix(".tmp")) as temporary, temporary.open("xb") as file:
+        yield StampedFile(file)
+
+
+@contextlib.contextmanager
+def replacement(path: Path, temporary: Path) -> Iterator[Path]:
+    """Let the caller write the file `temporary`, which then replaces `path`, or is removed."""
+    temporary.unlink(missing_ok=True)
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+        sync(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_bytes(path: Path, data: bytes) -> Stamp:
+    """Write a file atomically; return its stamp."""
+    with replacing(path) as file:
+        file.write(data)
+    return file.stamp
+
+
+def write_text(path: Path, text: str) -> Stamp:
+    """Write a text in UTF-8 atomically; return the file's stamp."""
+    return write_bytes(path, text.encode())
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file atomically, with None for NaN and infinity, which JSON lacks."""
+    write_text(path, json.dumps(plain(content), indent=1))
+
+
+def plain(value: Any) -> Any:
+    """Replace NaN and infinity, which JSON lacks, by None."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

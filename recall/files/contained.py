@@ -1,0 +1,45 @@
+"""Folders that others may have prepared: nothing in them may lead a write out of the folder."""
+
+import os
+import stat
+from pathlib import Path
+
+from recall.errors import RecallError
+
+
+class UnsafeFolderError(RecallError):
+    """A folder holds something through which a write would leave the folder or hang."""
+
+
+def check_contained(folder: Path) -> None:
+    """Raise an error if `folder` holds links that lead out of it, or other than files and folders.
+
+    The folder itself may be a link.
+    """
+    root = folder.resolve()
+    for where, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            _check(root, Path(where, name))
+
+
+def _check(root: Path, path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # another process removed it meanwhile
+        return
+    if stat.S_ISLNK(mode):
+        if not is_inside(path, root):
+            raise UnsafeFolderError(
+                f"{path} is a symbolic link that leads out of {root}: remove it, or copy there "
+                "what it points to"
+            )
+    elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UnsafeFolderError(f"{path} is neither a file nor a folder: remove it")
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Return True if `path`, with all links followed, lies in `folder`."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False

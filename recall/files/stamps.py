@@ -1,0 +1,70 @@
+"""Stamps: the length and checksum of a file, or of its beginning, by which damage is detected.
+
+The checksum is CRC-32. It finds damage by disks, copies and crashes; it does not stop somebody
+who changes a file on purpose and corrects the checksum too.
+"""
+
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from recall.errors import RecallError
+
+_BLOCK_BYTES = 1 << 22
+
+
+class DamagedFileError(RecallError):
+    """A file is lost, too short, or has other content than was written."""
+
+
+class Stamp(NamedTuple):
+    """Length in bytes and CRC-32 of a file or of its beginning."""
+
+    length: int = 0
+    digest: int = 0
+
+    def after(self, data: bytes | memoryview) -> "Stamp":
+        """Return the stamp of the same content with `data` appended."""
+        return Stamp(self.length + len(data), zlib.crc32(data, self.digest))
+
+
+Stamps = Mapping[str, Stamp]
+
+
+def stamp_of(file: BinaryIO, length: int) -> Stamp:
+    """Return the stamp of the first `length` bytes from the file's position, or of fewer."""
+    stamp = Stamp()
+    while stamp.length < length and (block := file.read(min(_BLOCK_BYTES, length - stamp.length))):
+        stamp = stamp.after(block)
+    return stamp
+
+
+def check(path: Path, stamp: Stamp) -> None:
+    """Raise DamagedFileError unless the file begins with the content of the stamp."""
+    if not stamp.length:
+        return
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            found = stamp_of(file, stamp.length) if size >= stamp.length else None
+    except FileNotFoundError:
+        raise DamagedFileError(f"{path} is lost") from None
+    except OSError as error:
+        raise DamagedFileError(f"{path} cannot be read ({error.strerror})") from error
+    if found is None:
+        raise DamagedFileError(f"{path} has {size} of {stamp.length} bytes: the rest is lost")
+    if found != stamp:
+        raise DamagedFileError(f"{path} is damaged: its checksum does not match its content")
+
+
+def check_all(folder: Path, stamps: Stamps) -> None:
+    """Check every file of `stamps`, which are named by their paths relative to `folder`."""
+    for name, stamp in stamps.items():
+        check(folder / name, stamp)
+
+
+def read_stamps(plain: Mapping[str, list[int]]) -> dict[str, Stamp]:
+    """Return stamps from the lists that JSON has made of them."""
+    return {name: Stamp(*map(int, pair)) for name, pair in plain.items()}

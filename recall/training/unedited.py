@@ -1,0 +1,67 @@
+"""Refusal of fleets whose run.json was edited, and warnings about other versions of software."""
+
+from pathlib import Path
+from typing import Any
+
+from recall.errors import RecallError
+from recall.files.reading import read_json
+from recall.results.description import (
+    Description,
+    EditedFleetError,
+    differences,
+    identity,
+    in_words,
+    is_edited,
+)
+from recall.training.provenance import git_state, versions
+
+
+def check_unedited(folder: Path, description: Description) -> None:
+    """Raise EditedFleetError if run.json is not what the fleet was started with."""
+    if not is_edited(description):
+        return
+    started = _started_as(folder)
+    changes = [] if started is None else differences(identity(description), started)
+    what = f" ({in_words(changes)})" if changes else ""
+    raise EditedFleetError(
+        f"{folder / 'run.json'} was edited after the fleet was started{what}: undo the edit, or "
+        "train the changed fleet in another folder"
+    )
+
+
+def _started_as(folder: Path) -> Description | None:
+    """Return what the newest readable checkpoint says that the fleet was started as."""
+    for path in sorted(folder.glob("checkpoints/*/metadata/metadata"), reverse=True):
+        try:
+            content = read_json(path)
+        except RecallError:
+            continue
+        if isinstance(content, dict) and isinstance(content.get("fleet"), dict):
+            return content["fleet"]
+    return None
+
+
+def other_versions(description: Description) -> str | None:
+    """Return a warning that names what has another version than at the start, or None."""
+    recorded = description.get("versions", {})
+    now = versions()
+    changes = [
+        f"{name} {before} (now {now.get(name, 'missing')})"
+        for name, before in recorded.items()
+        if before != now.get(name)
+    ]
+    changes += _other_source(description.get("git"))
+    if not changes:
+        return None
+    return (
+        f"warning: this fleet was started with {', '.join(changes)}: its results may differ in "
+        "the last bits from those of a fleet that was never interrupted"
+    )
+
+
+def _other_source(recorded: Any) -> list[str]:
+    now = git_state(Path(__file__).parents[2])
+    before = recorded.get("commit") if isinstance(recorded, dict) else None
+    if not isinstance(before, str) or now is None or before == now["commit"]:
+        return []
+    return [f"source code {before[:12]} (now {now['commit'][:12]})"]

@@ -1,0 +1,123 @@
+"""Append-only files, atomic writes and stamps, on real files."""
+
+import contextlib
+import zlib
+
+import pytest
+
+from recall.errors import BadValueError, RecallError
+from recall.files.append_log import AppendLog
+from recall.files.atomic import replacing, write_bytes, write_json
+from recall.files.contained import UnsafeFolderError, check_contained
+from recall.files.names import checked_name, checked_path, file_name
+from recall.files.reading import read_json
+from recall.files.stamps import DamagedFileError, Stamp, check
+
+
+def test_a_stamp_is_the_length_and_the_crc_of_all_that_was_appended(tmp_path):
+    log = AppendLog(tmp_path / "log")
+    log.append(b"one ")
+    log.append(b"two")
+    assert log.sync() == Stamp(7, zlib.crc32(b"one two"))
+    log.close()
+    # Another process finds the same stamp and goes on from it.
+    again = AppendLog(tmp_path / "log")
+    again.append(b" three")
+    assert again.stamp() == Stamp(13, zlib.crc32(b"one two three"))
+    again.cut(Stamp(7, zlib.crc32(b"one two")))
+    again.append(b"!")
+    assert again.stamp() == Stamp(8, zlib.crc32(b"one two!"))
+    again.close()
+    assert (tmp_path / "log").read_bytes() == b"one two!"
+
+
+def test_only_damage_to_what_a_stamp_covers_counts(tmp_path):
+    path, stamp = tmp_path / "file", Stamp(3, zlib.crc32(b"abc"))
+    path.write_bytes(b"abc and more")
+    check(path, stamp)
+    path.write_bytes(b"abd and more")
+    with pytest.raises(DamagedFileError, match=r"file is damaged: its checksum"):
+        check(path, stamp)
+    path.write_bytes(b"ab")
+    with pytest.raises(DamagedFileError, match="has 2 of 3 bytes: the rest is lost"):
+        check(path, stamp)
+    path.unlink()
+    with pytest.raises(DamagedFileError, match="is lost"):
+        check(path, stamp)
+    check(path, Stamp())
+    path.mkdir()
+    with pytest.raises(DamagedFileError, match="Is a directory"):
+        check(path, stamp)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "file.bin"
+    assert write_bytes(path, b"old") == Stamp(3, zlib.crc32(b"old"))
+    with contextlib.suppress(ZeroDivisionError), replacing(path) as file:
+        file.write(b"new")
+        _ = 1 / 0
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_json_has_no_infinity(tmp_path):
+    write_json(tmp_path / "file.json", {"a": [float("inf"), 1.5]})
+    assert read_json(tmp_path / "file.json") == {"a": [None, 1.5]}
+
+
+def test_no_write_follows_a_link(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("log", "run.tmp", "run.json"):
+        (folder / name).symlink_to(victim)
+    with pytest.raises(RecallError, match="log is a symbolic link, which is not written to"):
+        AppendLog(folder / "log").append(b"theirs")
+    write_json(folder / "run.json", {})
+    assert victim.read_text() == "mine"
+    assert not (folder / "run.json").is_symlink()
+
+
+def test_links_out_of_a_folder_and_pipes_in_it_are_refused(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "stays").symlink_to(folder / "inner")
+    check_contained(folder)
+    (tmp_path / "link").symlink_to(folder)
+    check_contained(tmp_path / "link")
+    (folder / "inner" / "leaves").symlink_to(tmp_path)
+    with pytest.raises(UnsafeFolderError, match="leaves is a symbolic link that leads out of"):
+        check_contained(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../up", "/etc/passwd", "a/b", ".hidden", "a\0b", "x" * 300, 7, None]
+)
+def test_names_that_are_more_than_a_name_are_refused(name):
+    with pytest.raises(BadValueError, match="damaged or edited"):
+        checked_name(name, "run.json")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/../../b", "/etc/passwd", "a//b", "a\0", None, 3])
+def test_paths_that_leave_their_folder_are_refused(name):
+    with pytest.raises(BadValueError, match="damaged or edited"):
+        checked_path(name, "manifest.json")
+
+
+@pytest.mark.parametrize("text", ["recall-cw3-1-seed0", "a/b:c", "../../x", "y" * 200, "ä,b=c"])
+def test_every_name_that_is_made_is_safe_but_for_a_leading_dot(text):
+    name = file_name(f"run-{text}")
+    assert checked_name(name, "run.json") == name
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"a": }'],
+    ids=["empty", "cut", "not utf-8", "deep", "huge", "broken"],
+)  # fmt: skip
+def test_what_is_no_json_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    with pytest.raises(BadValueError, match=r"file\.json is not valid JSON") as caught:
+        read_json(path)
+    assert "\n" not in str(caught.value)

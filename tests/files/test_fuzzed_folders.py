@@ -1,0 +1,135 @@
+"""Folders damaged in any way: every command gives results or one line, never a traceback."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import recall
+from recall.callbacks import Callback
+from recall.errors import RecallError
+from recall.report.tables import all_tables
+from recall.results.collection import gather
+from recall.results.description import digest_of
+from recall.results.fleet_folder import hold
+from recall.results.scores import Measure, ScoreBoard
+from recall.results.store import read
+from recall.studies.study_folder import read_study, seconds_of
+from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
+from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
+
+EXAMPLES = 150 * EFFORT
+FILES = ("run.json", "outcome.json", "evaluations.jsonl", "training.jsonl", "study.json")
+STUDY = {
+    "schema": 1,
+    "study": "cw3",
+    "choices": {"scale": 1.0, "preset": "default", "changes": {}},
+    "variants": [{"name": "a", "method": "recall", "changes": {}, "shares": {}}],
+    "fleets": [{"name": "run", "seconds": 3.0, "attempts": 1, "finished": False}],
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A fleet of two runs that crashed in its second task, in the folder of a study."""
+    folder = tmp_path_factory.mktemp("study") / "run"
+    with pytest.raises(CrashError):
+        run(start(small_spec("fine_tuning", checkpoint_minutes=1e-9), folder, CrashAt(25)))
+    (folder / "outcome.json").write_text('{"schema": 1, "finished": true, "failed": {}}')
+    (folder.parent / "study.json").write_text(json.dumps(STUDY))
+    return folder
+
+
+def resume(folder):
+    with hold(folder):  # so that a folder that is fine is not trained in
+        recall.resume(folder, callback=Callback())
+
+
+def evaluate(folder):
+    recall.evaluate(folder, episodes=0)  # refused, but only after everything was read
+
+
+def film(folder):
+    recall.film(folder, when="before", out="no.film")  # likewise
+
+
+def report(folder):
+    collection = gather([folder.parent])
+    all_tables(ScoreBoard(collection, Measure()), [])
+    assert all("\n" not in problem for problem in collection.problems)
+
+
+def study(folder):
+    read_study(folder.parent)
+    seconds_of(folder.parent)
+
+
+COMMANDS = (resume, evaluate, film, report, read, study)
+
+
+def path_of(folder, name):
+    return folder.parent / name if name == "study.json" else folder / name
+
+
+def refusal(command, folder):
+    """The message of the error with which a command refuses a folder; empty if it does not."""
+    try:
+        command(folder)
+    except RecallError as error:
+        return str(error)
+    return ""
+
+
+def check_commands(folder):
+    for command in COMMANDS:
+        message = refusal(command, folder)
+        assert "\n" not in message
+        assert len(message) < 2000
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_changed_values_are_refused_or_used(made, data):
+    """Any value of run.json, outcome.json or study.json replaced by any JSON."""
+    name = data.draw(st.sampled_from(["run.json", "run.json", "outcome.json", "study.json"]))
+    finished = name == "outcome.json" or data.draw(st.booleans())
+    path, outcome = path_of(made, name), made / "outcome.json"
+    before = {each: each.read_bytes() for each in (path, outcome)}
+    content = data.draw(changed_json(json.loads(before[path])))
+    if name == "run.json" and isinstance(content, dict) and data.draw(st.booleans()):
+        with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+            content["digest"] = digest_of(content)
+    try:
+        path.write_text(json.dumps(content))
+        if not finished:
+            outcome.unlink()
+        check_commands(made)
+    finally:
+        for each, was in before.items():
+            restore(each, was)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_damaged_files_are_refused_or_left_out(made, data):
+    """Any file cut short, flipped, filled with anything, lost, or a folder."""
+    policies = sorted(path.relative_to(made).as_posix() for path in made.glob("policies/*/*"))
+    path = path_of(made, data.draw(st.sampled_from([*FILES, *policies])))
+    before = path.read_bytes()
+    how = data.draw(st.sampled_from(["bytes", "bytes", "bytes", "lost", "folder"]))
+    outcome = (made / "outcome.json").read_bytes()
+    try:
+        if how == "folder":
+            make_folder(path)
+        elif how == "lost":
+            path.unlink()
+        else:
+            path.write_bytes(data.draw(damaged_bytes(before)))
+        if path.name != "outcome.json" and data.draw(st.booleans()):
+            (made / "outcome.json").unlink()
+        check_commands(made)
+    finally:
+        restore(path, before)
+        restore(made / "outcome.json", outcome)

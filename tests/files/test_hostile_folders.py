@@ -1,0 +1,134 @@
+"""Folders that somebody prepared to do harm: every command refuses them or stays inside them."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import recall
+from recall.callbacks import Callback
+from recall.cli import main
+from recall.errors import RecallError
+from recall.launch.remote_folder import RemoteFolder
+from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """An unfinished fleet of one run, whose first task is over."""
+    folder = tmp_path_factory.mktemp("made") / "run"
+    spec = small_spec("fine_tuning", seeds=(0,), checkpoint_minutes=1e-9)
+    with pytest.raises(CrashError):
+        run(start(spec, folder, CrashAt(20)))
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "hostile" / "run")
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """Somebody's own files, which must stay as they are."""
+    there = tmp_path / "outside"
+    there.mkdir()
+    (there / "mine").write_text("private")
+    return there
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rename(folder, name):
+    """Give the run of a fleet a name of the attacker's choice, with a fresh digest."""
+    from recall.results.description import digest_of
+
+    path = folder / "run.json"
+    description = json.loads(path.read_text())
+    description["runs"][0]["name"] = name
+    path.write_text(json.dumps(description | {"digest": digest_of(description)}))
+
+
+COMMANDS = {
+    "resume": lambda folder: recall.resume(folder, callback=Callback()),
+    "evaluate": lambda folder: recall.evaluate(folder),
+    "film": lambda folder: recall.film(folder, when="before"),
+    "report": lambda folder: recall.make_report(folder, folder.parent / "report"),
+    "study": lambda folder: main(["study", "lambda", "--scale", "0.01", "--out", str(folder)]),
+}
+
+
+@pytest.mark.parametrize("name", ["../../../outside/planted", "/tmp/planted", "..", "a/b"])
+@pytest.mark.parametrize("command", ["resume", "evaluate", "film", "report"])
+def test_a_name_that_leads_elsewhere_is_refused(folder, outside, command, name):
+    rename(folder, name)
+    with pytest.raises(RecallError, match="is not a plain file name"):
+        COMMANDS[command](folder)
+    assert contents(outside) == {outside / "mine": b"private"}
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["lock", "evaluations.jsonl", "training.jsonl", "replay/task-0.rows", "run.tmp", "outcome.tmp",
+     "policies", "checkpoints", "tensorboard", "programs", "replay/old-0.npy"],
+)  # fmt: skip
+def test_resuming_writes_through_no_link(folder, outside, link):
+    path = folder / link
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside if "." not in link and link != "lock" else outside / "mine")
+    with pytest.raises(RecallError, match="is a symbolic link that leads out of"):
+        COMMANDS["resume"](folder)
+    assert contents(outside) == {outside / "mine": b"private"}
+
+
+def test_a_pipe_in_place_of_records_is_refused_and_not_waited_for(folder):
+    (folder / "evaluations.jsonl").unlink()
+    os.mkfifo(folder / "evaluations.jsonl")
+    with pytest.raises(RecallError, match="neither a file nor a folder"):
+        COMMANDS["resume"](folder)
+
+
+def test_a_film_is_not_written_through_a_link(folder, outside):
+    (folder / "films").symlink_to(outside)
+    with pytest.raises(RecallError, match="films is a link that leads out of"):
+        COMMANDS["film"](folder)
+    assert contents(outside) == {outside / "mine": b"private"}
+
+
+def test_a_report_embeds_no_file_from_outside(folder, outside):
+    (folder / "films").mkdir()
+    (folder / "films" / "secret.png").symlink_to(outside / "mine")
+    (folder / "films" / "folder.png").mkdir()
+    made = recall.make_report(folder, folder.parent / "report", figures=False)
+    page = (made.folder / "index.html").read_text()
+    assert "cHJpdmF0ZQ" not in page  # "private" in base64
+    assert "secret.png is not on the page" in page
+
+
+@pytest.mark.parametrize("link", ["study.lock", "study.json", "logs", "stolen"])
+def test_a_study_writes_through_no_link(tmp_path, outside, link, capsys):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / link).symlink_to(outside / "mine" if "." in link else outside)
+    with pytest.raises(SystemExit) as caught:
+        COMMANDS["study"](folder)
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert contents(outside) == {outside / "mine": b"private"}
+
+
+@pytest.mark.parametrize("name", ["../planted", "/tmp/planted", "a/../../planted"])
+def test_a_manifest_in_storage_writes_nothing_outside_its_folder(tmp_path, name):
+    store = tmp_path / "store"
+    (store / "parts").mkdir(parents=True)
+    (store / "parts" / "x").write_bytes(b"theirs")
+    files = {name: {"parts": [["x", 6]]}}
+    (store / "manifest.json").write_text(json.dumps({"attempt": 1, "files": files}))
+    with pytest.raises(RecallError, match="may lead out of its folder"):
+        RemoteFolder(f"file://{store}").pull(tmp_path / "a" / "b")
+    assert not list(tmp_path.rglob("planted"))

@@ -1,0 +1,79 @@
+"""A fleet that does not fit is refused before anything is written, with what would fit."""
+
+import dataclasses
+
+import pytest
+
+import recall
+from recall.callbacks import Callback
+from recall.training.memory import (
+    Memory,
+    TooLargeError,
+    available_host,
+    check_memory,
+    largest_capacity,
+)
+from recall.training.sizes import run_bytes
+from tests.factories.fleets import CHANGES, SEQUENCE, small_spec
+
+GIB = 1 << 30
+
+
+def replaced(spec, **changes):
+    schedule = dataclasses.replace(spec.settings.schedule, **changes)
+    return dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, schedule=schedule))
+
+
+def test_what_fits_is_the_last_thing_that_fits():
+    spec = small_spec(steps_per_task=10_000_000, replay_capacity=10_000_000)
+    each = run_bytes(spec)
+    check_memory(spec, Memory(GIB, 2 * each))
+    with pytest.raises(TooLargeError, match=r"2 runs need about .* train at most 1 at once"):
+        check_memory(spec, Memory(GIB, 2 * each - 1))
+    with pytest.raises(TooLargeError, match="one run would fit with replay_capacity") as caught:
+        check_memory(spec, Memory(GIB, each - 1))
+    capacity = int(str(caught.value).split()[-1])
+    fits, too_large = (
+        run_bytes(replaced(spec, replay_capacity=capacity + more)) for more in (0, 50)
+    )
+    assert fits <= each - 1 < too_large
+    assert capacity == largest_capacity(spec, each - 1)
+    with pytest.raises(TooLargeError, match="not even one run without replay fits"):
+        check_memory(spec, Memory(GIB, 1000))
+
+
+def test_on_a_cpu_the_processes_count_too():
+    spec = small_spec()
+    needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + 2 * (64 << 20)
+    check_memory(spec, Memory(needed))
+    with pytest.raises(TooLargeError, match=r"processes 640 MiB\), but 64. MiB are available"):
+        check_memory(spec, Memory(needed - 1))
+
+
+def test_a_fleet_larger_than_this_machine_leaves_no_folder(tmp_path):
+    steps = 50 * (available_host() // 1000)
+    with pytest.raises(TooLargeError, match="of memory"):
+        recall.train(
+            sequence=SEQUENCE,
+            out=tmp_path / "run",
+            callback=Callback(),
+            **CHANGES | {"steps_per_task": steps, "replay_capacity": steps},
+        )
+    assert not (tmp_path / "run").exists()
+
+
+class FailAtOnce(Callback):
+    def on_steps(self, total_steps):
+        raise MemoryError("out of memory")
+
+
+def test_a_start_that_failed_does_not_block_the_next(tmp_path, uninterrupted):
+    from tests.factories.fleets import left_by
+
+    folder = tmp_path / "run"
+    given = {"sequence": SEQUENCE, "out": folder, **CHANGES, "checkpoint_minutes": 10}
+    with pytest.raises(MemoryError):
+        recall.train(seeds=(7,), callback=FailAtOnce(), **given)
+    assert (folder / "run.json").exists()
+    recall.train(seeds=(0, 1), callback=Callback(), **given)
+    assert left_by(folder) == uninterrupted

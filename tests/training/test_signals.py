@@ -1,0 +1,113 @@
+"""Signals as terminals, shells and job systems send them, to whole processes."""
+
+import contextlib
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+from tests.factories.fleets import SEQUENCE, go_on, left_by, options, run, train_process
+from tests.factories.processes import wait_for
+
+
+def rows_in(folder):
+    return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
+
+
+def test_signals_within_a_second_count_as_one(tmp_path, uninterrupted):
+    folder = tmp_path / "run"
+    process = train_process(folder, checkpoint_minutes=10)
+    wait_for(lambda: rows_in(folder), "a chunk")
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+        process.send_signal(number)
+        time.sleep(0.05)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "everything is saved" in error.splitlines()[-1]
+    run(go_on(folder)[0])
+    assert left_by(folder) == uninterrupted
+
+
+# The first terminal that the leader of a session opens becomes its controlling terminal.
+IN_A_TERMINAL = """
+import os, sys
+terminal = os.open(sys.argv[1], os.O_RDWR)
+for number in range(3):
+    os.dup2(terminal, number)
+os.execv(sys.executable, [sys.executable, "-m", "recall", *sys.argv[2:]])
+"""
+
+
+def test_a_terminal_that_is_closed_saves_the_fleet(tmp_path, uninterrupted):
+    """The kernel sends SIGHUP and the terminal can no longer be written to."""
+    folder = tmp_path / "run"
+    words = ["train", "--sequence", SEQUENCE, "--seeds", "0", "1", "--out", str(folder)]
+    words += options(checkpoint_minutes=10)
+    terminal, inner = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", IN_A_TERMINAL, os.ttyname(inner), *words], start_new_session=True
+    )
+    os.close(inner)
+    os.set_blocking(terminal, False)
+
+    def a_chunk():
+        with contextlib.suppress(OSError):
+            os.read(terminal, 1 << 16)  # a terminal that nobody reads stops its writers
+        return folder.exists() and rows_in(folder)
+
+    wait_for(a_chunk, "a chunk")
+    os.close(terminal)
+    assert child.wait(60) == 128 + signal.SIGHUP
+    assert [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+    run(go_on(folder)[0])
+    assert left_by(folder) == uninterrupted
+
+
+COMPILING = """
+import jax, jax.numpy as jnp
+from recall.training.signals import stopping
+
+def long(x):
+    for _ in range(400):
+        x = jnp.tanh(x @ x + 1.0)
+    return x.sum()
+
+def tell():
+    print("heard", flush=True)
+
+lowered = jax.jit(jax.grad(long)).lower(jnp.zeros((8, 8)))
+with stopping(tell, tell) as stop:
+    print("compiling", flush=True)
+    lowered.compile()
+    print("compiled", flush=True)
+print(stop.exit_status)
+"""
+
+
+def test_a_signal_is_acknowledged_during_a_compilation():
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMPILING],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"},
+    )
+    assert process.stdout.readline() == "compiling\n"
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=120)
+    assert said.split() == ["heard", "compiled", "143"]
+
+
+def test_a_fleet_under_nohup_outlives_its_terminal():
+    """A signal that is ignored when the process starts stays ignored."""
+    program = (
+        "import os, signal; from recall.training.signals import stopping\n"
+        "with stopping(lambda: None, lambda: None) as stop:\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "print(stop.signal_number)"
+    )
+    done = subprocess.run(
+        ["nohup", sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "None"

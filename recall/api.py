@@ -11,8 +11,8 @@ from recall.callbacks import Callback
 from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers
-from recall.config.presets import ARGUMENTS, choose, read_config
-from recall.config.spec import FleetSpec, Sequences, agent_of, make_spec, spec_from
+from recall.config.resolve import resolve
+from recall.config.spec import FleetSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.names import file_name
 from recall.learn import fleet
@@ -21,6 +21,7 @@ from recall.results.fleet_folder import check_free, check_same, hold, is_finishe
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
 from recall.settings import Settings
+from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import keep_programs
 from recall.training.evaluation import evaluate as play_evaluation
@@ -62,33 +63,26 @@ def train(
 
     Settings start from `settings`, or from the defaults if it is None. They are changed by the
     `preset`, by the file `config` (.json or .toml), then by `changes`: any setting of
-    recall.settings or of the method by its name, such as `steps_per_task=100_000`. If method,
-    sequence, seeds or preset is not given, it is taken from the file, or else it is RECALL, cw3-1,
-    seed 0 and the defaults. `callback` is notified of progress; None shows progress on the
-    terminal and writes TensorBoard events.
+    recall.settings or of the method by its name, such as `steps_per_task=100_000`, or within its
+    group, such as `network={"hidden": (64, 64)}`. If method, sequence, seeds or preset is not
+    given, it is taken from the file, or else it is RECALL, cw3-1, seed 0 and the defaults.
+    `callback` is notified of progress; None shows progress on the terminal and writes TensorBoard
+    events.
     """
-    in_file, from_file = read_config(config) if config else ({}, {})
-    by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
-    given = ARGUMENTS | in_file
-    given |= {name: value for name, value in by_hand.items() if value is not None}
-    chosen, complete = choose(
-        given["method"], settings or Settings(), given["preset"], from_file, changes
+    return start_fleet(
+        resolve(method, sequence, seeds, preset, settings, config, changes), out, callback
     )
-    spec = make_spec(chosen, given["sequence"], _listed(given["seeds"]), complete)
+
+
+def start_fleet(
+    spec: FleetSpec, out: Folder | None = None, callback: Callback | None = None
+) -> Results:
+    """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     check_memory(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
     with hold(folder):
         return _start(spec, folder, callback)
-
-
-def _listed(seeds: Any) -> list[Any]:
-    try:
-        return list(seeds)
-    except TypeError:
-        raise BadValueError(
-            f"seeds {seeds!r}: give a list or a range of seeds, such as range(5) or [3]"
-        ) from None
 
 
 def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None) -> Results:

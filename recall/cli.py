@@ -4,12 +4,15 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
-import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 from tyro.extras import SubcommandApp
 
+import recall
 from recall.commands import bench, demo, film, listing, report, study, train
 from recall.errors import RecallError
+from recall.settings.checked import Words, from_plain
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -30,7 +33,8 @@ _NOT_OURS = (
 )
 
 DESCRIPTION = (
-    """Continual reinforcement learning that keeps old skills and still learns new ones."""
+    "Continual reinforcement learning that keeps old skills and still learns new ones. "
+    "`recall --version` prints the version."
 )
 
 
@@ -66,12 +70,32 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments and arguments[0] == "train":
         train.train_command(arguments[1:])
         return
+    if list(arguments) == ["--version"]:
+        print(f"recall {recall.__version__}")
+        return
     _commands().cli(
-        prog="recall",
-        description=DESCRIPTION,
-        args=arguments,
-        config=(tyro.conf.FlagCreatePairsOff,),
+        prog="recall", description=DESCRIPTION, args=arguments, registry=_numbers_as_in_settings()
     )
+
+
+def _numbers_as_in_settings() -> ConstructorRegistry:
+    """Return rules that read numbers as settings are read: 1e6 is whole, NaN is no number."""
+    registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kind: Any = info.type
+        if kind not in (int, float):
+            return None
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar=kind.__name__.upper(),
+            instance_from_str=lambda words: from_plain(kind, Words(words), "it"),
+            is_instance=lambda value: isinstance(value, kind),
+            str_from_instance=lambda value: [str(value)],
+        )
+
+    return registry
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

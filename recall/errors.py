@@ -3,20 +3,38 @@
 import difflib
 from collections.abc import Iterable
 
+_FEW, _SHORT_LIST = 5, 15
+_LISTED_BY = {
+    "task": "recall list tasks",
+    "sequence": "recall list sequences",
+    "method": "recall list methods",
+    "preset": "recall list presets",
+    "study": "recall list studies",
+    "setting": "recall train --help",
+}
+
 
 class RecallError(Exception):
     """Base class of errors that a user can fix; the command line prints no traceback for them."""
 
 
 class UnknownNameError(RecallError, ValueError):
-    """Unknown name. The message lists the valid names and suggests the nearest one."""
+    """Unknown name. The message suggests the nearest name and lists the valid ones.
+
+    Of a long list, it shows only near names, and the command that lists all.
+    """
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
         names = list(valid)
-        nearest = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(str(name), names, n=_FEW, cutoff=0.5)
         message = f"unknown {kind} {name!r}"
-        message += f"; did you mean {nearest[0]!r}?" if nearest else "."
-        message += f" Valid: {', '.join(names)}."
+        message += f"; did you mean {near[0]!r}?" if near else "."
+        if len(names) <= _SHORT_LIST:
+            message += f" Valid: {', '.join(names)}."
+        else:
+            some = f"Near: {', '.join(near)}." if near else f"Valid: {', '.join(names[:_FEW])}, ..."
+            command = _LISTED_BY.get(kind.partition(" of ")[0])
+            message += f" {some}" + (f" `{command}` shows all {len(names)}." if command else "")
         super().__init__(message + (f" {hint}" if hint else ""))
 
 

@@ -7,11 +7,13 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from recall.commands.show import Flag
+
 Out = Annotated[Path | None, arg(help="Folder to keep the fleets in. None: nothing is kept.")]
 Methods = Annotated[
     tuple[str, ...], arg(help="Methods to train instead of the three; an empty list trains all.")
 ]
-NormaliseTargets = Annotated[bool, arg(help="Use PopArt for every method, not only for RECALL.")]
+NormaliseTargets = Annotated[Flag, arg(help="Use PopArt for every method, not only for RECALL.")]
 
 INTRODUCTION = """\
 Three tasks, one after the other. The rewards of the second are a thousand times larger than those

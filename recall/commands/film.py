@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import print_rows
+from recall.commands.show import Flag, print_rows
 from recall.errors import BadValueError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def film(
         arg(help="before: right after learning a task; after: at the end; both: side by side."),
     ] = "both",
     episodes: Annotated[int, arg(help="Number of episodes per task, one after the other.")] = 1,
-    deterministic: Annotated[bool, arg(help="Take the mean action, without noise.")] = False,
+    deterministic: Annotated[Flag, arg(help="Take the mean action, without noise.")] = False,
     size: Annotated[tuple[int, int], arg(help="Width and height of each picture in pixels.")] = (
         320,
         240,
@@ -40,7 +40,7 @@ def film(
         arg(help="Steps between two frames. None: as many as give a hundred frames per episode."),
     ] = None,
     sheet: Annotated[
-        bool, arg(help="Write a contact sheet (.png) of how the last episode ends.")
+        Flag, arg(help="Write a contact sheet (.png) of how the last episode ends.")
     ] = False,
 ) -> None:
     """Film trained policies on their tasks, right after learning each task and at the end."""

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 from rich.console import Console
 from rich.table import Column, Table
-from tyro.conf import arg
+from tyro.conf import FlagCreatePairsOff, arg
 
-AsJson = Annotated[bool, arg(name="json", help="Print one JSON document.")]
+Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
+AsJson = Annotated[Flag, arg(name="json", help="Print one JSON document.")]
 
 
 def is_terminal() -> bool:

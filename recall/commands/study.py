@@ -1,13 +1,18 @@
 """`recall study`: run an experiment of the paper, or one of ours, with one command."""
 
 import sys
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import AsJson, print_json, print_rows
+from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import RecallError
+
+if TYPE_CHECKING:
+    from recall.launch.resources import Where
+    from recall.studies.selection import Choices
 
 
 class UnfinishedError(RecallError):
@@ -18,133 +23,115 @@ class UnfinishedError(RecallError):
         self.exit_status = exit_status
 
 
-def study(
-    name: Annotated[Positional[str], arg(help="Name of a study; see `recall list studies`.")],
-    scale: Annotated[
-        float, arg(help="Scale steps per task, evaluation interval and exploration by this factor.")
-    ] = 1.0,
-    seeds: Annotated[
-        int | None, arg(help="Number of seeds, starting at 0. None: the study's own number.")
-    ] = None,
-    tasks: Annotated[
-        tuple[str, ...],
-        arg(help="Run only the sequences made of these tasks; all if none are given."),
-    ] = (),
-    sequences: Annotated[
-        tuple[str, ...],
-        arg(help="Sequences to run, of the study or others. All of the study's if none are given."),
-    ] = (),
-    methods: Annotated[
-        tuple[str, ...],
-        arg(help="Methods to run, of the study or others. All of the study's if none are given."),
-    ] = (),
-    out: Annotated[
-        Path | None,
-        arg(help="Folder of the study. None: runs/NAME, with the scale added if it is not 1."),
-    ] = None,
-    preset: Annotated[str, arg(help="Name of a preset; see `recall list presets`.")] = "default",
-    config: Annotated[
-        Path | None, arg(help="A .json or .toml file with settings that override the preset.")
-    ] = None,
-    launcher: Annotated[
-        Literal["local", "ray"], arg(help="Train on this machine, or on a cluster with Ray.")
-    ] = "local",
-    address: Annotated[
-        str | None,
-        arg(help="With Ray: address of the cluster. None: the one found, or a new local one."),
-    ] = None,
-    storage: Annotated[
-        str | None,
-        arg(help="With Ray, if nodes share no disk: URL of the storage that keeps the fleets."),
-    ] = None,
-    cpus_per_fleet: Annotated[
-        int | None, arg(help="With Ray: CPUs of a fleet. None: its share of a node.")
-    ] = None,
-    gpus_per_fleet: Annotated[
-        int | None, arg(help="With Ray: GPUs of a fleet. None: one if the cluster has any.")
-    ] = None,
-    fleets_at_once: Annotated[
-        int, arg(help="Number of fleets that train at the same time on this machine.")
-    ] = 1,
-    runs_per_fleet: Annotated[
-        int | None,
-        arg(help="Maximum number of runs in a fleet. None: as many as fit the device's memory."),
-    ] = None,
-    memory: Annotated[
-        float | None,
-        arg(help="GiB of each device's memory that a fleet may use. None: measured."),
-    ] = None,
-    retries: Annotated[int, arg(help="How many times a failed fleet is retried.")] = 2,
-    bench: Annotated[
-        tuple[Path, ...],
-        arg(
-            help="JSON files of `recall bench`, to estimate times; else bench*.json in the folder."
-        ),
-    ] = (),
-    dry_run: Annotated[bool, arg(help="Only print what would run, and for how long.")] = False,
-    quiet: Annotated[bool, arg(help="Show no progress.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@dataclass(frozen=True)
+class StudyOptions:
+    """The options of `recall study`."""
+
+    name: Annotated[Positional[str], arg(metavar="NAME")]
+    """Name of a study; see `recall list studies`."""
+    scale: float = 1.0
+    """Scale steps per task, evaluation interval and exploration by this factor."""
+    seeds: int | None = None
+    """Number of seeds, starting at 0. None: the study's own number."""
+    tasks: tuple[str, ...] = ()
+    """Run only the sequences made of these tasks; all if none are given."""
+    sequences: tuple[str, ...] = ()
+    """Sequences to run, of the study or others. All of the study's if none are given."""
+    methods: tuple[str, ...] = ()
+    """Methods to run, of the study or others. All of the study's if none are given."""
+    out: Path | None = None
+    """Folder of the study. None: runs/NAME, with the scale added if it is not 1."""
+    preset: str = "default"
+    """Name of a preset; see `recall list presets`."""
+    config: Path | None = None
+    """A .json or .toml file with settings that override the preset."""
+    launcher: Literal["local", "ray"] = "local"
+    """Train on this machine, or on a cluster with Ray."""
+    address: str | None = None
+    """With Ray: address of the cluster. None: the one found, or a new local one."""
+    storage: str | None = None
+    """With Ray, if nodes share no disk: URL of the storage that keeps the fleets."""
+    cpus_per_fleet: int | None = None
+    """With Ray: CPUs of a fleet. None: its share of a node."""
+    gpus_per_fleet: int | None = None
+    """With Ray: GPUs of a fleet. None: one if the cluster has any."""
+    fleets_at_once: int = 1
+    """Number of fleets that train at the same time on this machine."""
+    runs_per_fleet: int | None = None
+    """Maximum number of runs in a fleet. None: as many as fit the device's memory."""
+    memory: float | None = None
+    """GiB of each device's memory that a fleet may use. None: measured."""
+    retries: int = 2
+    """How many times a failed fleet is retried."""
+    bench: tuple[Path, ...] = ()
+    """JSON files of `recall bench`, to estimate times; else bench*.json in the folder."""
+    dry_run: Flag = False
+    """Only print what would run, and for how long."""
+    quiet: Flag = False
+    """Show no progress."""
+    as_json: AsJson = False
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the study."""
+        scaled = self.name if self.scale == 1 else f"{self.name}-scale{self.scale:g}"
+        return self.out or Path("runs") / scaled
+
+    def choices(self) -> "Choices":
+        """Return which runs of the study are wanted, with which settings."""
+        from recall.config.resolve import read_config
+        from recall.studies.selection import Choices
+
+        changes = read_config(self.config)[1] if self.config else {}
+        return Choices(
+            self.scale, self.seeds, self.tasks, self.sequences, self.methods, self.preset, changes
+        )
+
+    def where(self) -> "Where":
+        """Return where the fleets train."""
+        from recall.launch.resources import Where
+
+        return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
+
+
+def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
-    from recall.config.presets import read_config
     from recall.launch.accelerators import use_cpu_only
-    from recall.launch.resources import Where, place_of
+    from recall.launch.resources import place_of
     from recall.studies import study_named
     from recall.studies.estimates import read_speeds
-    from recall.studies.selection import Choices, groups_of
+    from recall.studies.selection import groups_of
 
     use_cpu_only()
-    chosen = study_named(name)
-    changes = read_config(config)[1] if config else {}
-    choices = Choices(scale, seeds, tasks, sequences, methods, preset, changes)
-    folder = out or Path("runs") / (name if scale == 1 else f"{name}-scale{scale:g}")
+    chosen, choices, folder = study_named(options.name), options.choices(), options.folder
     # Invalid choices are refused before anything is measured or started.
     groups_of(chosen, choices)
-    speeds = read_speeds(bench, folder)
-    where = Where(
-        launcher,
-        address,
-        storage,
-        cpus_per_fleet,
-        gpus_per_fleet,
-        fleets_at_once,
-        runs_per_fleet,
-        memory,
-    )
-    place = place_of(where, folder / "logs")
+    speeds = read_speeds(options.bench, folder)
+    place = place_of(options.where(), folder / "logs")
     try:
-        if dry_run:
-            _tell_plan(chosen, choices, folder, place, speeds, as_json)
+        if options.dry_run:
+            _tell_plan(chosen, choices, folder, place, speeds, options.as_json)
         else:
-            _run(chosen, choices, folder, place, retries, storage, quiet, as_json)
+            _run(chosen, choices, place, options)
     finally:
         place.close()
 
 
-def _run(
-    study: Any,
-    choices: Any,
-    folder: Path,
-    place: Any,
-    retries: int,
-    storage: str | None,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
     from recall.launch.display import on_screen
     from recall.studies.runner import run_study
 
     launch = run_study(
         study,
         choices,
-        folder,
+        options.folder,
         place.room,
         place.launcher,
-        lambda jobs, finished: on_screen(jobs, finished, quiet),
-        retries,
-        storage,
+        lambda jobs, finished: on_screen(jobs, finished, options.quiet),
+        options.retries,
+        options.storage,
     )
-    _tell_end(study, launch, choices, as_json)
+    _tell_end(study, launch, choices, options.as_json)
 
 
 def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:

@@ -1,75 +1,114 @@
 """`recall train`, `recall resume` and `recall evaluate`: the command-line interface of recall.api.
 
-Every setting is an option. The set of options depends on the method, and their defaults depend on
-the preset and the settings file, so these three are parsed first.
+Every setting is an option of `recall train`. The options are read as words, and resolved with the
+preset and the settings file in one place, recall.config.resolve.
 """
 
-import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.show import AsJson, print_json, print_rows
-from recall.settings import LearnerSettings, ScheduleSettings, Settings, WorldSettings
+from recall.commands.options import read_options
+from recall.commands.show import AsJson, Flag, print_json, print_rows
+from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
+from recall.settings.checked import Checked, Words, from_plain
 
-Quiet = Annotated[bool, arg(help="Show no progress.")]
+if TYPE_CHECKING:
+    from recall.config.spec import FleetSpec
+
+Quiet = Annotated[Flag, arg(help="Show no progress.")]
 Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
 TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
 TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
+_NAMES_HELP = (
+    "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
+    "The name of its group may be left out: --hidden is --network.hidden."
+)
 
 
 def train_command(arguments: Sequence[str]) -> None:
     """Run `recall train` with the arguments that follow it on the command line."""
+    options, changes = parse_train(arguments)
+    if options.help:
+        _print_help(options, changes)
+        return
     from recall import api
 
-    chosen = parse_train(arguments)
-    results = api.train(
-        chosen.method_settings,
-        list(chosen.sequence),
-        chosen.seeds,
-        chosen.out,
-        settings=Settings(chosen.world, chosen.learner, chosen.schedule),
-        callback=_callback(chosen.quiet, chosen.tensorboard, chosen.wandb),
-    )
-    _tell_end(results)
-
-
-def parse_train(arguments: Sequence[str]) -> "_TrainOptions":
-    """Parse the arguments that follow `recall train`; return options with every setting."""
-    from recall.config.presets import ARGUMENTS, choose, read_config
-    from recall.methods import method_class
-
-    first = _look_ahead(arguments)
-    in_file, changes = read_config(first.config) if first.config else ({}, {})
-    given = ARGUMENTS | in_file
-    method = method_class(first.method or given["method"])
-    preset = first.preset or given["preset"]
-    method_settings, settings = choose(method.name, Settings(), preset, changes)
-    default = _TrainOptions(
-        sequence=_texts(given["sequence"]),
-        seeds=given["seeds"],
-        method=method.name,
-        preset=preset,
-        config=Path(first.config) if first.config else None,
-        schedule=settings.schedule,
-        world=settings.world,
-        learner=settings.learner,
-        method_settings=method_settings,
-    )
-    return tyro.cli(
-        _TrainOptions, prog="recall train", description=TRAIN_HELP, default=default, args=arguments
-    )
+    callback = _callback(options.quiet, options.tensorboard, options.wandb)
+    _tell_end(api.start_fleet(spec_of(options, changes), options.out, callback))
 
 
 @dataclass(frozen=True)
-class _TrainOptions:
-    """The options of `recall train`, with all settings as top-level options."""
+class TrainOptions(Checked):
+    """The options of `recall train` that are not settings. None: the file's, or the default."""
+
+    method: str | None = None
+    sequence: tuple[str, ...] | None = None
+    seeds: tuple[int, ...] | None = None
+    preset: str | None = None
+    config: Path | None = None
+    out: Path | None = None
+    quiet: bool = False
+    tensorboard: bool = True
+    wandb: str | None = None
+    help: bool = False
+
+
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, dict[str, Words]]:
+    """Return the options that follow `recall train`, and the settings as words by name.
+
+    The words become values when they are merged with the preset and the file, in
+    `recall.config.resolve`, because their types depend on the method.
+    """
+    given = read_options(arguments)
+    own = {field.name for field in fields(TrainOptions)}
+    options: TrainOptions = from_plain(
+        TrainOptions, {name: given.pop(name) for name in own & set(given)}
+    )
+    return options, given
+
+
+def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
+    """Return the fleet that the options ask for."""
+    from recall.config.resolve import resolve
+
+    return resolve(
+        *(options.method, options.sequence, options.seeds, options.preset),
+        config=options.config,
+        changes=changes,
+    )
+
+
+def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
+    """Print every option; defaults are those of the method, the preset and the file."""
+    from recall.config.resolve import ARGUMENTS, read_config
+
+    spec = spec_of(options, changes)
+    in_file = read_config(options.config)[0] if options.config else {}
+    default = _AllOptions(
+        sequence=tuple(dict.fromkeys(run.sequence for run in spec.runs)),
+        seeds=tuple(dict.fromkeys(run.seed for run in spec.runs)),
+        method=spec.method.name,
+        preset=options.preset or (ARGUMENTS | in_file)["preset"],
+        config=options.config,
+        schedule=spec.settings.schedule,
+        world=spec.settings.world,
+        learner=spec.settings.learner,
+        method_settings=spec.method,
+    )
+    about = f"{TRAIN_HELP} {_NAMES_HELP}"
+    tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
+
+
+@dataclass(frozen=True)
+class _AllOptions:
+    """Everything that `recall train --help` shows."""
 
     sequence: tuple[str, ...]
     """Names of sequences, or tasks joined by commas. Several of one length train as one fleet."""
@@ -90,20 +129,6 @@ class _TrainOptions:
     world: Annotated[WorldSettings, arg(name="")] = field(default_factory=WorldSettings)
     learner: Annotated[LearnerSettings, arg(name="")] = field(default_factory=LearnerSettings)
     method_settings: Annotated[Any, arg(name="")] = field(default=None)
-
-
-def _look_ahead(arguments: Sequence[str]) -> Any:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for name in ("--method", "--preset", "--config"):
-        parser.add_argument(name)
-    try:
-        return parser.parse_known_args(list(arguments))[0]
-    except argparse.ArgumentError:  # the full parser gives a better message
-        return argparse.Namespace(method=None, preset=None, config=None)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _callback(quiet: bool, tensorboard: bool, wandb: str | None) -> Any:

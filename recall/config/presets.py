@@ -1,20 +1,10 @@
-"""Presets and the order in which settings apply: defaults < preset < file < explicit arguments.
+"""Presets: named sets of changes to the defaults."""
 
-A setting is given by its name (`steps_per_task`) or by any longer end of its dotted path
-(`popart.statistics_of`). The method's settings and all others are named in the same way.
-"""
-
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from recall.config.convert import find, flattened, from_plain, paths, replaced
-from recall.errors import BadValueError, UnknownNameError
-from recall.methods import Method, method_class
-from recall.settings import Settings
+from recall.errors import UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -86,73 +76,3 @@ def preset_named(name: str) -> Preset:
     if name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """The objects in which names of settings are looked up."""
-
-    method: Method
-    settings: Settings
-
-
-def choose(
-    method: str | Method,
-    settings: Settings,
-    preset: str,
-    *changes: Mapping[str, Any],
-) -> tuple[Method, Settings]:
-    """Return the method and settings after applying a preset and then `changes`, in order.
-
-    A method that is given as an object keeps its settings: the method settings of a preset apply
-    only to methods that are given by name.
-    """
-    applied = preset_named(preset)
-    layers = [applied.settings, *changes]
-    if isinstance(method, str):
-        layers = [applied.every_method, applied.methods.get(method, {}), *layers]
-        method = method_class(method)()
-    chosen = _Chosen(method, settings)
-    known = list(paths(chosen))
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        merged |= {find(name, known): value for name, value in flattened(layer).items()}
-    chosen = replaced(chosen, merged)
-    return chosen.method, chosen.settings
-
-
-# The default arguments of `train`. A settings file may contain these besides settings.
-ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
-
-
-def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
-    path = Path(path)
-    if not path.exists():
-        raise BadValueError(f"settings file {path} does not exist")
-    try:
-        if path.suffix == ".toml":
-            content: Any = tomllib.loads(path.read_text())
-        elif path.suffix == ".json":
-            content = json.loads(path.read_text())
-        else:
-            raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadValueError(f"settings file {path} cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise BadValueError(f"settings file {path} must contain named settings")
-    arguments = {
-        name: _argument(name, content.pop(name))
-        for name in ARGUMENTS
-        if name in content and not isinstance(content[name], dict)
-    }
-    return arguments, content
-
-
-def _argument(name: str, value: Any) -> Any:
-    """Convert one of ARGUMENTS to the type that `train` takes."""
-    if name == "seeds":
-        return from_plain(tuple[int, ...], value, name)
-    if name == "sequence" and isinstance(value, list):
-        return list(from_plain(tuple[str, ...], value, name))
-    return from_plain(str, value, name)

@@ -1,30 +1,23 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
-from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
 from recall.collect.task_schedule import TaskSchedule
-from recall.collect.transition import Columns
-from recall.config.convert import from_plain
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.learn.agent import Agent
 from recall.methods import Method, method_class
 from recall.settings import Settings
-from recall.worlds.episodes import Episodes
-from recall.worlds.registry import Task, check_same_shapes, make_simulator, task_label
+from recall.settings.checked import LARGEST_WHOLE, from_plain
+from recall.worlds.registry import Task, task_label
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
 Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
-
-_LARGEST_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -96,19 +89,16 @@ def make_spec(
     """Check the arguments and return the fleet of every seed on every sequence."""
     if isinstance(method, str):
         method = method_class(method)()
-    # Objects made in Python may hold anything, so they pass the same checks as files and options.
-    checked: Method = from_plain(type(method), dataclasses.asdict(method))
-    settings = from_plain(Settings, dataclasses.asdict(settings))
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
     _check_sequences(parsed)
     _check_seeds(seeds)
-    _check_settings(settings)
+    _check_length(parsed, settings)
     runs = tuple(
-        RunSpec(file_name(f"{checked.name}-{name}-seed{seed}"), seed, name, tasks)
+        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), seed, name, tasks)
         for name, tasks in parsed
         for seed in seeds
     )
-    return FleetSpec(checked, runs, settings)
+    return FleetSpec(method, runs, settings)
 
 
 def _listed(sequences: Sequences) -> list[Any]:
@@ -153,80 +143,17 @@ def _check_seeds(seeds: Many[int]) -> None:
     for seed in seeds:
         if not isinstance(seed, Integral):
             raise BadValueError(f"seed {seed!r} is not a whole number")
-        if not 0 <= seed <= _LARGEST_SEED:
-            raise BadValueError(f"seed {seed} is not between 0 and {_LARGEST_SEED}")
+        if not 0 <= seed <= LARGEST_WHOLE:
+            raise BadValueError(f"seed {seed} is not between 0 and {LARGEST_WHOLE}")
 
 
-def _check_settings(settings: Settings) -> None:
-    schedule = settings.schedule
-    for name, value in (
-        ("chunk_steps", schedule.chunk_steps),
-        ("evaluation_episodes", schedule.evaluation_episodes),
-        ("scoring_episodes", schedule.scoring_episodes),
-        ("workers", schedule.workers),
-        ("updates_per_burst", settings.learner.updates_per_burst),
-        ("update_after", schedule.update_after),
-        *(("hidden", width) for width in settings.learner.network.hidden or (0,)),
-    ):
-        if value is not None and value < 1:
-            raise BadValueError(f"{name} {value} must be at least 1")
-    _check_numbers(settings)
-    chunk = schedule.chunk_steps
-    for name in ("steps_per_task", "evaluate_every", "record_every", "replay_capacity"):
-        value = getattr(schedule, name)
-        if value < chunk or value % chunk:
-            raise BadValueError(
-                f"{name} {value} must be a multiple of the chunk of {chunk} steps; "
-                f"{max(chunk, round(value / chunk) * chunk)} is the nearest"
-            )
-
-
-def _check_numbers(settings: Settings) -> None:
-    """Check that each setting is above its lower bound and at most its upper bound; reject NaN."""
-    sac, popart = settings.learner.sac, settings.learner.popart
-    low, high = popart.sigma_bounds
-    for name, value, above, most in (
-        ("checkpoint_minutes", settings.schedule.checkpoint_minutes, 0.0, math.inf),
-        ("learning_rate", sac.learning_rate, 0.0, 1.0),
-        ("adam_epsilon", sac.adam_epsilon, 0.0, math.inf),
-        ("target_smoothing", sac.target_smoothing, 0.0, 1.0),
-        ("target_output_std", sac.target_output_std, 0.0, math.inf),
-        ("step_size", popart.step_size, 0.0, 1.0),
-        ("the smaller of sigma_bounds", low, 0.0, math.inf),
-        ("the larger of sigma_bounds", high, low, math.inf),
-    ):
-        if not above < value <= most:
-            limit = "" if most == math.inf else f" and at most {most:g}"
-            raise BadValueError(f"{name} {value} must be above {above:g}{limit}")
-    if not 0.0 <= sac.discount <= 1.0:
-        raise BadValueError(f"discount {sac.discount} must be between 0 and 1")
-    if sac.initial_log_alpha is not None and not math.isfinite(sac.initial_log_alpha):
-        raise BadValueError(f"initial_log_alpha {sac.initial_log_alpha} must be a number")
-    if settings.schedule.random_steps < 0:
-        raise BadValueError(f"random_steps {settings.schedule.random_steps} must not be negative")
-
-
-def task_sizes(spec: FleetSpec) -> tuple[Columns, int]:
-    """Return the tasks' observation and action sizes, and the largest simulator state's size."""
-    tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
-    simulators = [make_simulator(task, 1, spec.settings.world) for task in tasks]
-    try:
-        check_same_shapes(simulators)
-        first = simulators[0]
-        columns = Columns(first.observation_space.shape[0], first.action_space.shape[0])
-        return columns, max(Episodes(each, 1, [(0,)]).state_size for each in simulators)
-    finally:
-        for simulator in simulators:
-            simulator.close()
-
-
-@lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
-def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
-    """Return the fleet's agent and the size of the largest simulator state."""
-    columns, state_size = task_sizes(spec)
-    agent = Agent(spec.method, spec.settings.learner, columns, spec.tasks)
-    _ = agent.actor, agent.critic  # raises an error if the network shapes are invalid
-    return agent, state_size
+def _check_length(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings) -> None:
+    tasks, steps = len(parsed[0][1]), settings.schedule.steps_per_task
+    if tasks * steps > LARGEST_WHOLE:
+        raise BadValueError(
+            f"steps_per_task is {steps:,}, which is too many for {tasks} tasks: a run has at most "
+            f"{LARGEST_WHOLE:,} steps"
+        )
 
 
 def spec_from(

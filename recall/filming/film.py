@@ -10,7 +10,7 @@ from PIL import Image
 
 from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
-from recall.config.spec import FleetSpec, RunSpec, agent_of, spec_from
+from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import UnsafeFolderError, is_inside
 from recall.files.names import file_name
@@ -21,6 +21,7 @@ from recall.learn import fleet
 from recall.results.fleet_folder import FILMS
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
+from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 
 from recall.collect.transition import Columns
-from recall.errors import BadValueError
 from recall.learn import value_bounds
 from recall.learn.method import Method, Sharing
 from recall.learn.state import LearnerState, Trainable
@@ -20,8 +19,6 @@ from recall.settings import LearnerSettings
 
 def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
     """Return how many of a network's hidden layers all tasks share."""
-    if not 0 <= head_layers <= layers:
-        raise BadValueError(f"head_layers {head_layers} of a network with {layers} hidden layers")
     return {"shallow": layers, "deep": layers - head_layers, "separate": 0}[sharing]
 
 

@@ -7,7 +7,7 @@ outside) and are traced into the update.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
@@ -16,6 +16,7 @@ from recall.errors import BadValueError
 from recall.learn.state import Forward, Gradients, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
+from recall.settings.checked import Checked, Count, Positive, Range, Share
 
 if TYPE_CHECKING:
     from recall.learn.agent import Agent
@@ -25,7 +26,7 @@ Sharing = Literal["shallow", "deep", "separate"]
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(Checked):
     """A frozen container: settings first, then the functions that a method may override."""
 
     # How the registry and the reports present the method.
@@ -38,11 +39,11 @@ class Method:
     sampling: Sampling = "new"
     """Rows of a batch: of the current task ("new"), new and old rows ("balanced"), or uniformly
     from everything stored ("uniform")."""
-    batch_size: int = 128
+    batch_size: Count = 128
     """Rows of the current task; with uniform sampling, rows of all tasks."""
-    old_batch_size: int = 128
+    old_batch_size: Count = 128
     """Rows of old tasks, with balanced sampling."""
-    max_old_tasks: int = 4
+    max_old_tasks: Count = 4
     """Largest number of old tasks in one update; if there are more, they take turns. Beyond this
     number, further tasks cost little."""
     rehearse: bool = True
@@ -50,7 +51,7 @@ class Method:
     old_weight: Literal["equal", "per_task"] = "equal"
     """Weight of the old rows: "equal" counts new and old rows one half each, "per_task" counts the
     new rows and every old task 1 each (the authors' code)."""
-    memory_per_task: int | None = 0
+    memory_per_task: Annotated[int, Range(least=0)] | None = 0
     """Transitions kept of each old task; None keeps all."""
     actor_heads: Sharing = "shallow"
     """Actor heads: linear on a shared network ("shallow"), or a separate network per task."""
@@ -58,12 +59,12 @@ class Method:
     """Critic heads: linear, deep (only the first layers are shared), or separate networks."""
     normalise_targets: bool = False
     """Normalise the targets of each head with PopArt."""
-    clip_norm: float | None = None
+    clip_norm: Positive | None = None
     """Largest norm of a gradient, for actor and critics and for new and old rows separately, so
     that none of them scales down another; None does not clip."""
     clip_critics: bool = True
     """Clip the critics' gradients too."""
-    average_actor: float | None = None
+    average_actor: Share | None = None
     """Share of the actor that moves into its average at every update. The average is evaluated,
     scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
@@ -71,35 +72,21 @@ class Method:
     reset_optimiser: bool = True
     """Reset the optimisers when a task starts and before retraining: the moments of a task with
     large rewards would slow down one with small rewards for long."""
-    retraining_updates: int = 0
+    retraining_updates: Annotated[int, Range(least=0)] = 0
     """Updates without new data after every task but the last."""
 
     def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
-        if self.batch_size < 1 or self.old_batch_size < 1 or self.max_old_tasks < 1:
-            raise BadValueError(
-                f"batch sizes {self.batch_size} and {self.old_batch_size} in {self.max_old_tasks} "
-                "groups: each must be at least 1"
-            )
-        if self.memory_per_task is not None and self.memory_per_task < 0:
-            raise BadValueError(f"memory_per_task {self.memory_per_task} is negative")
+        """Refuse values that cannot be used together."""
+        super().__post_init__()
         if self.sampling != "new" and not self.stores_old_data():
             raise BadValueError(
-                f"memory_per_task 0 leaves nothing of old tasks for sampling {self.sampling!r}; "
-                "None keeps all, and sampling 'new' needs none"
+                f"memory_per_task is 0, but sampling {self.sampling!r} needs data of old tasks; "
+                "use memory_per_task=None to keep all, or sampling='new'"
             )
-        if self.retraining_updates < 0:
-            raise BadValueError(f"retraining_updates {self.retraining_updates} is negative")
-        if self.average_actor is not None and not 0 < self.average_actor <= 1:
-            raise BadValueError(
-                f"average_actor {self.average_actor} must be above 0 and at most 1, or None"
-            )
-        if self.clip_norm is not None and self.clip_norm <= 0:
-            raise BadValueError(f"clip_norm {self.clip_norm} must be positive, or None for none")
         if self.collects != "current" and self.memory_per_task is not None:
             raise BadValueError(
-                f"memory_per_task {self.memory_per_task} of tasks that are collected for again: "
-                "None keeps what replay holds of them"
+                f"memory_per_task is {self.memory_per_task}, but {self.name} continues to collect "
+                "from old tasks; use memory_per_task=None, and replay_capacity to limit their data"
             )
 
     @property

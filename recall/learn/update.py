@@ -104,7 +104,7 @@ def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
     )
     if not agent.settings.sac.bound_targets:
         return target
-    low, high = bounds_of(agent, run.networks.rewards["heads"], run.alphas)
+    low, high = bounds_of(agent, run.networks.rewards["heads"], run.alphas, value_bounds.TARGET_LAG)
     return jnp.clip(target, low[head], high[head])
 
 
@@ -187,7 +187,7 @@ def joint_loss(
     return total, (forward, metrics | metrics_pi | metrics_q)
 
 
-def bounds_of(agent: Agent, rewards: Any, alpha: Array) -> tuple[Array, Array]:
+def bounds_of(agent: Agent, rewards: Any, alpha: Array, lag: float) -> tuple[Array, Array]:
     """Return the lowest and highest value of each head, [heads] (recall.learn.value_bounds)."""
     return value_bounds.value_bounds(
         rewards,
@@ -195,6 +195,7 @@ def bounds_of(agent: Agent, rewards: Any, alpha: Array) -> tuple[Array, Array]:
         alpha,
         agent.columns.action_size,
         agent.target_entropy,
+        lag,
     )
 
 
@@ -269,7 +270,7 @@ def describe(agent: Agent, state: LearnerState) -> Metrics:
     """Return metrics of the state itself (as opposed to one update), [task] each."""
     scale = scale_of(agent, state.trainable)
     alpha = jnp.exp(state.trainable.log_alpha["heads"])
-    bounds = bounds_of(agent, state.trainable.rewards["heads"], alpha)
+    bounds = bounds_of(agent, state.trainable.rewards["heads"], alpha, value_bounds.CRITIC_LAG)
     low, high = (jnp.where(jnp.isfinite(bound), bound, jnp.nan) for bound in bounds)
     return {
         "alpha": alpha,

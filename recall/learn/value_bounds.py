@@ -6,8 +6,9 @@ With rewards between r_min and r_max no discounted return leaves
 
 (the smaller and the larger of one step and of infinitely many: an episode may end at any time).
 Soft values also hold alpha times an entropy of at most log 2 per action dimension; below zero
-they are allowed what the target entropy costs. Critics follow a falling alpha with a lag, so the
-entropy has e times the room: Adam needs a thousand updates to move alpha that far.
+they are allowed what the target entropy costs. Alpha may fall by a factor of e in a thousand
+updates of Adam, and values follow with a lag: targets have room for the alpha of a thousand
+updates ago, and critics, which follow their targets with a lag of their own, of two thousand.
 
 Nothing new is collected for an old task, and the minimum of two critics is biased downwards where
 data do not correct it. PopArt rescales whatever comes, so that bias can grow without limit
@@ -20,6 +21,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from recall.nets.arrays import Array
+
+TARGET_LAG = 1.0
+"""Thousands of updates by which targets may lag behind alpha."""
+CRITIC_LAG = 2.0
+"""Thousands of updates by which the critics' own values may lag behind alpha."""
 
 
 class RewardRange(NamedTuple):
@@ -48,6 +54,7 @@ def value_bounds(
     alpha: Array,
     action_size: int,
     target_entropy: float,
+    lag: float = TARGET_LAG,
 ) -> tuple[Array, Array]:
     """Return the lowest and highest value [heads] that these rewards allow.
 
@@ -60,6 +67,6 @@ def value_bounds(
     high = jnp.maximum(rewards.highest, rewards.highest * horizon)
     seen = rewards.lowest <= rewards.highest
     low, high = jnp.where(seen, low, -jnp.inf), jnp.where(seen, high, jnp.inf)
-    room = discount * horizon * math.e * alpha
+    room = discount * horizon * math.exp(lag) * alpha
     least, most = min(target_entropy, 0.0), action_size * math.log(2.0)
     return low + room * least, high + room * most

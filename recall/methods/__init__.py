@@ -38,10 +38,11 @@ METHODS: dict[str, type[Method]] = {
 
 
 def method_class(name: str) -> type[Method]:
-    """Return the class of the method called `name`."""
-    if name not in METHODS:
+    """Return the class of the method called `name`, spelt with underscores or dashes."""
+    spelt = name.replace("-", "_")
+    if spelt not in METHODS:
         raise UnknownNameError("method", name, METHODS)
-    return METHODS[name]
+    return METHODS[spelt]
 
 
 __all__ = [

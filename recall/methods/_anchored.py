@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import Rows, take_heads
 from recall.replay.batch import Batch
+from recall.settings.checked import Count, NotNegative
 
 # Number of rows whose Jacobians are held in memory at once; at the paper's sizes, one takes 6 MB.
 _ROWS_AT_ONCE = 8
@@ -67,27 +67,13 @@ def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
 class Anchored(Method):
     """Method with the quadratic penalty; subclasses define the importance of each parameter."""
 
-    weight: float = 1.0
+    weight: NotNegative = 1.0
     """Weight (lambda) of the penalty on the actor."""
-    critic_weight: float = 0.0
+    critic_weight: NotNegative = 0.0
     """Weight (lambda) of the penalty on the critics; 0 applies none."""
-    importance_batches: int = 10
+    importance_batches: Count = 10
     """Number of batches, at the end of a task, over which importance is averaged."""
-    importance_batch_size: int = 256
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.weight < 0 or self.critic_weight < 0:
-            raise BadValueError(
-                f"weight {self.weight} and critic_weight {self.critic_weight}: a negative one "
-                "would push parameters away from their anchor"
-            )
-        if self.importance_batches < 1 or self.importance_batch_size < 1:
-            raise BadValueError(
-                f"importance from {self.importance_batches} batches of "
-                f"{self.importance_batch_size}: each must be at least 1"
-            )
+    importance_batch_size: Count = 256
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance of the actor's shared parameters [size], a batch mean."""

@@ -20,6 +20,7 @@ from recall.learn.state import Forward
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
+from recall.settings.checked import NotNegative
 
 
 def mean_of_old(batch: Batch, values: Array) -> Array:
@@ -34,25 +35,23 @@ class Cloning(Method):
     """Method with batches of a new and an old half, and a cloning loss on the old half."""
 
     sampling: Sampling = "balanced"
-    weight: float = 1.0
+    weight: NotNegative = 1.0
     """Weight (lambda_pi) of the policy's cloning loss."""
-    critic_weight: float = 0.0
+    critic_weight: NotNegative = 0.0
     """Weight (lambda_Q) of the critics' cloning loss; 0 applies none."""
 
     def __post_init__(self) -> None:
         """Raise BadValueError for values that no run can use."""
         super().__post_init__()
-        if self.weight < 0 or self.critic_weight < 0:
-            raise BadValueError(
-                f"weight {self.weight} and critic_weight {self.critic_weight}: a negative one "
-                "would reward forgetting"
-            )
         if self.sampling != "balanced":
-            raise BadValueError(f"sampling {self.sampling!r}: what is cloned is the old half")
+            raise BadValueError(
+                f"sampling is {self.sampling!r}, but {self.name} needs 'balanced': it clones the "
+                "policies of the old rows in every batch"
+            )
         if self.critic_weight and self.normalise_targets:
             raise BadValueError(
-                f"critic_weight {self.critic_weight} with normalise_targets=True: the scale of old "
-                "values has moved since; clone values without PopArt"
+                f"critic_weight is {self.critic_weight} and normalise_targets is True, but stored "
+                "values cannot be cloned once PopArt has changed their scale; use critic_weight=0"
             )
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:

@@ -59,7 +59,8 @@ class AGem(Method):
         super().__post_init__()
         if self.sampling != "balanced":
             raise BadValueError(
-                f"agem with sampling {self.sampling!r}: its reference is the old half of 'balanced'"
+                f"sampling is {self.sampling!r}, but agem needs 'balanced': it projects gradients "
+                "against that of the old rows in every batch"
             )
 
     def edit_gradients(

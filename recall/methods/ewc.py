@@ -16,11 +16,11 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.methods._anchored import Anchored, mean_of_rows, trunk_slopes
 from recall.nets.arrays import Array, Params
 from recall.replay.batch import Batch
+from recall.settings.checked import NotNegative
 
 # Keeps the information of a collapsed policy finite: log std may fall to -20.
 _SMALLEST_VARIANCE = 1e-6
@@ -37,14 +37,8 @@ class Ewc(Anchored):
     colour: ClassVar[str] = "#0072b2"
 
     weight: float = 1e4
-    importance_floor: float = 1e-5
+    importance_floor: NotNegative = 1e-5
     """Lower bound of the Fisher information of each actor parameter, applied per state."""
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.importance_floor < 0:
-            raise BadValueError(f"importance_floor {self.importance_floor} is negative")
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the mean of F over the batch, with the floor applied per state."""

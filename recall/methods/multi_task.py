@@ -31,8 +31,8 @@ class MultiTask(Method):
         super().__post_init__()
         if self.sampling != "uniform":
             raise BadValueError(
-                f"multi_task with sampling {self.sampling!r}: no task is new or old, all are "
-                "drawn from by 'uniform'"
+                f"sampling is {self.sampling!r}, but multi_task needs 'uniform': it trains all "
+                "tasks at once, so none is new or old"
             )
 
     @property

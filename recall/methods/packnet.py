@@ -80,17 +80,23 @@ class PackNet(Method):
         super().__post_init__()
         if not self.reset_optimiser:
             raise BadValueError(
-                "packnet with reset_optimiser=False: old moments would move frozen weights"
+                "reset_optimiser is False, but packnet needs True: Adam's old moments would move "
+                "frozen weights"
             )
         if self.average_actor is not None:
             raise BadValueError(
-                f"packnet with average_actor {self.average_actor}: an average would go on moving "
-                "towards weights that are frozen"
+                f"average_actor is {self.average_actor}, but packnet needs None: an average would "
+                "keep moving after its weights are frozen"
             )
-        if self.sampling != "new" or self.actor_heads == "separate":
+        if self.sampling != "new":
             raise BadValueError(
-                f"packnet with sampling {self.sampling!r} and {self.actor_heads!r} actor heads: "
-                "it packs a shared trunk, one task at a time ('new' and 'shallow')"
+                f"sampling is {self.sampling!r}, but packnet needs 'new': it trains the weights of "
+                "one task at a time"
+            )
+        if self.actor_heads == "separate":
+            raise BadValueError(
+                "actor_heads is 'separate', but packnet needs 'shallow' or 'deep': it divides the "
+                "layers that tasks share"
             )
 
     def init(self, agent: Agent, state: LearnerState) -> Owners:

@@ -37,13 +37,13 @@ from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling, Sharing
 from recall.learn.state import Forward
 from recall.methods._cloning import mean_of_old
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
+from recall.settings.checked import NotNegative
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,10 @@ class Recall(Method):
     """Whether to distil old policies towards what they were at the end of their task."""
     distil_critics: bool = True
     """Whether to distil critics along with policies, instead of bootstrapping on old tasks."""
-    distillation_weight: float = 10.0
+    distillation_weight: NotNegative = 10.0
     """Weight of the distillation loss, the paper's lambda."""
     distillation_kl: Literal["mean", "sum"] = "mean"
     """Reduction of the KL over the action dimensions; lambda was tuned for the mean."""
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for a negative weight, which would undo distillation."""
-        super().__post_init__()
-        if not self.distillation_weight >= 0:
-            raise BadValueError(
-                f"distillation_weight {self.distillation_weight} must be at least 0"
-            )
 
     @property
     def distils_critics(self) -> bool:

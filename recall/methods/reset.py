@@ -31,6 +31,6 @@ class Reset(Method):
         super().__post_init__()
         if (self.actor_heads, self.critic_heads) != ("separate", "separate"):
             raise BadValueError(
-                f"reset with {self.actor_heads!r} actor and {self.critic_heads!r} critic heads: "
-                "fresh networks are 'separate' ones"
+                f"actor_heads is {self.actor_heads!r} and critic_heads is {self.critic_heads!r}, "
+                "but reset needs 'separate' for both: it gives every task new networks"
             )

@@ -11,17 +11,17 @@ old tasks determine precisely (small s') can hardly move; the others can.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
+from recall.settings.checked import NotNegative, Range
 
 SPREAD = "trunk_log_std"
 
@@ -51,23 +51,12 @@ class Vcl(Method):
     reference: ClassVar[str] = "Nguyen et al., Variational Continual Learning, 2018"
     colour: ClassVar[str] = "#cc79a7"
 
-    weight: float = 1.0
+    weight: NotNegative = 1.0
     """Weight (lambda) of the KL loss."""
-    initial_log_std: float = -3.0
+    initial_log_std: Annotated[float, Range(most=0)] = -3.0
     """Initial log standard deviation of every shared parameter's posterior."""
     first_task_kl: bool = False
     """Whether the first task has a standard normal prior; otherwise it has none."""
-
-    def __post_init__(self) -> None:
-        """Raise BadValueError for values that no run can use."""
-        super().__post_init__()
-        if self.weight < 0:
-            raise BadValueError(f"weight {self.weight} would reward leaving the prior")
-        if self.initial_log_std > 0:
-            raise BadValueError(
-                f"initial_log_std {self.initial_log_std}: weights with a spread above 1 drown "
-                "in their noise; -3 is usual"
-            )
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the log standard deviations; the network's initial parameters are the means."""

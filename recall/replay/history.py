@@ -12,6 +12,7 @@ from recall.nets.sharding import as_argument, over_devices, shard
 from recall.replay import buffer, fleet_buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
+from recall.replay.capacity import rows_held
 from recall.replay.log import TransitionLog
 
 Array = np.ndarray
@@ -34,9 +35,9 @@ class History:
         After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none.
         """
         self._task_schedule = task_schedule
-        self.capacity = min(capacity, task_schedule.steps_per_task)
-        kept = self.capacity if memory_per_task is None else memory_per_task
-        self._memory = min(kept, self.capacity)
+        self.capacity, self._memory = rows_held(
+            capacity, task_schedule.steps_per_task, memory_per_task
+        )
         self._tasks_kept = task_schedule.tasks - 1 if self._memory else 0
         # The log already has the transitions of tasks that are kept whole: only the columns
         # after them, the stored network outputs, are written when a task is archived.

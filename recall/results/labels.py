@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from recall.config.convert import flattened
+from recall.config.names import flattened
 from recall.methods import METHODS
 from recall.settings import Settings
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from recall.config.presets import choose
+from recall.config.resolve import choose
 from recall.config.spec import FleetSpec, make_spec
 from recall.errors import BadValueError, UnknownNameError
 from recall.methods import METHODS, Method
@@ -84,12 +84,13 @@ def _variants(study: Study, names: Sequence[str]) -> tuple[Variant, ...]:
         return study.variants
     found: dict[str, Variant] = {}
     for name in names:
-        mine = [each for each in study.variants if name in (each.title, each.method)]
-        if not mine and name not in METHODS:
+        method = name.replace("-", "_")
+        mine = [each for each in study.variants if each.title == name or each.method == method]
+        if not mine and method not in METHODS:
             titles = [variant.title for variant in study.variants]
             valid = dict.fromkeys((*titles, *METHODS))
             raise UnknownNameError(f"method of study {study.name}", name, valid)
-        for variant in mine or [Variant(name)]:
+        for variant in mine or [Variant(method)]:
             found[variant.title] = variant
     return tuple(found.values())
 

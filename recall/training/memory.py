@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall.collect.pool import default_workers
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.errors import RecallError
+from recall.training.agents import agent_of
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
 
 # Measured on Linux: the private memory of a worker with robot tasks is 37 MB, and that of a trainer

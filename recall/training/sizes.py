@@ -5,9 +5,11 @@ import math
 import jax
 import jax.numpy as jnp
 
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
+from recall.replay.capacity import rows_held
+from recall.training.agents import agent_of
 
 _FLOAT_BYTES = 4
 # The state itself, the new state that an update writes, and gradients.
@@ -24,9 +26,9 @@ _SPARE = 1.1
 def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
     """Return the bytes of D_new and D_old of one run, and of copying one into the other."""
     columns, schedule = agent.columns, spec.settings.schedule
-    capacity = min(schedule.replay_capacity, spec.steps_per_task)
-    wanted = spec.method.memory_per_task
-    memory = capacity if wanted is None else min(wanted, capacity)
+    capacity, memory = rows_held(
+        schedule.replay_capacity, spec.steps_per_task, spec.method.memory_per_task
+    )
     kept = spec.tasks - 1 if spec.method.stores_old_data() else 0
     copied = _COPIES * memory if kept else 0
     numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width

@@ -24,7 +24,7 @@ from recall.callbacks import Callback
 from recall.collect.chunks import Chunks, Ended
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
@@ -36,6 +36,7 @@ from recall.results.description import differences, identity, in_words, read_des
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
+from recall.training.agents import agent_of
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
 from recall.training.evaluation import best_heads, evaluate, score_heads

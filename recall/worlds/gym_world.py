@@ -36,8 +36,8 @@ class GymnasiumSimulator(Simulator):
         own = _flat_box(self._envs[0].action_space, self.task, "action")
         if not own.is_bounded():
             raise BadValueError(
-                f"actions of {self.task} range from {own.low} to {own.high}: bounds must be finite "
-                "for actions in [-1, 1] to stand for them"
+                f"actions of {self.task} range from {own.low} to {own.high}: their bounds must be "
+                "finite, because actions in [-1, 1] are scaled to them"
             )
         self.action_space = unit_box(own.shape[0])
         self._centre = (own.high.astype(np.float64) + own.low) / 2
@@ -61,7 +61,7 @@ class GymnasiumSimulator(Simulator):
         if (self._steps >= self._horizon_steps).any():
             slot = int(np.argmax(self._steps))
             raise BadValueError(
-                f"slot {slot} of {self.task} has had its {self._horizon_steps} steps: reset it"
+                f"slot {slot} of {self.task} took all its {self._horizon_steps} steps: reset it"
             )
         taken = np.clip(actions, -1.0, 1.0)
         results = [self._act(slot, taken[slot]) for slot in range(self.slots)]
@@ -102,7 +102,7 @@ class GymnasiumSimulator(Simulator):
             if not isinstance(self._source, str):
                 raise BadValueError(
                     f"{self.task} made an environment with render_mode "
-                    f"{self._envs[slot].render_mode!r}; pictures need 'rgb_array'"
+                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array'"
                 )
             state = self.get_state(slot)
             self._envs[slot].close()
@@ -149,7 +149,7 @@ def time_limit(task: Task) -> int:
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:
-        raise BadValueError(f"{task_label(task)} sets no time limit: name a horizon in steps")
+        raise BadValueError(f"{task_label(task)} has no time limit; give one, such as horizon=200")
     return steps
 
 
@@ -166,10 +166,10 @@ def _known_id(task: str) -> str:
 
 def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
     if not isinstance(space, Box):
-        raise BadValueError(f"{kind}s of {task} are {space}: only a Box can be a task's {kind}s")
+        raise BadValueError(f"{kind}s of {task} are {space}: only a Box is supported")
     if len(space.shape) != 1:
         raise BadValueError(
-            f"{kind}s of {task} have shape {space.shape}: only one dimension can be used"
+            f"{kind}s of {task} have shape {space.shape}: only one dimension is supported"
         )
     return space
 

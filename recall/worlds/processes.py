@@ -99,7 +99,7 @@ class ProcessSlots:
 
     def _alive(self) -> list[_Worker]:
         if not self._workers:
-            raise WorkerError("the worker processes have ended: make the environment anew")
+            raise WorkerError("the worker processes have ended; make a new environment")
         return self._workers
 
     def _send(self, worker: _Worker, order: tuple[Any, ...]) -> None:
@@ -128,7 +128,7 @@ class ProcessSlots:
         self.close()
         return WorkerError(
             f"the worker process of slots {worker.begin} to {worker.end - 1} died with exit code "
-            f"{code}; its episodes are lost and the environment is closed. Where it died at once: "
+            f"{code}; its episodes are lost and the environment is closed. If it died at once: "
             'a script that uses workers must do its work under `if __name__ == "__main__":`'
         )
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.settings import ObservationName, RewardName, WorldSettings
+from recall.settings import WorldSettings
 
 if TYPE_CHECKING:  # importing them would make listing names slow
     import gymnasium
@@ -66,7 +66,9 @@ def world_of(task: Task) -> str:
     if not isinstance(task, str):
         if callable(task):
             return GYMNASIUM
-        raise BadValueError(f"task {task!r} is neither a name nor a function making an environment")
+        raise BadValueError(
+            f"task {task!r} is neither a name nor a function that makes an environment"
+        )
     if task.startswith(GYMNASIUM_PREFIX):
         return GYMNASIUM
     for world in _WORLDS:
@@ -76,27 +78,11 @@ def world_of(task: Task) -> str:
     raise UnknownNameError("task", task, task_names(), hint)
 
 
-def check_settings(settings: WorldSettings) -> None:
-    """Raise an error for a reward, observation or horizon that no task can have."""
-    for kind, value, valid in (
-        ("reward", settings.reward, get_args(RewardName)),
-        ("observation", settings.observation, get_args(ObservationName)),
-    ):
-        if value not in valid:
-            raise UnknownNameError(kind, value, valid)
-    horizon = settings.horizon_steps
-    if horizon is not None and (
-        isinstance(horizon, bool) or int(horizon) != horizon or horizon < 1
-    ):
-        raise BadValueError(f"horizon {horizon!r} is not a positive number of steps")
-
-
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
     """Return a simulator with `slots` copies of a task.
 
     The module of its world is imported here, not earlier.
     """
-    check_settings(settings)
     if slots < 1:
         raise BadValueError(f"{slots} slots of {task_label(task)}: at least one is needed")
     world = world_of(task)
@@ -122,7 +108,6 @@ def default_horizon_steps(task: Task) -> int:
 
 def horizon_steps(task: Task, settings: WorldSettings) -> int:
     """Return the episode length of `task` under `settings`."""
-    check_settings(settings)
     return settings.horizon_steps or default_horizon_steps(task)
 
 

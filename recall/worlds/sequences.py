@@ -70,7 +70,9 @@ def parse_sequence(name: str) -> Sequence:
         return Sequence(name, _named()[name])
     tasks = tuple(part.strip() for part in name.split(","))
     if "" in tasks:
-        raise BadValueError(f"sequence {name!r} has an empty place where a task should stand")
+        raise BadValueError(
+            f"sequence {name!r} has an empty task name between two commas or at an end"
+        )
     if len(tasks) == 1 and not _is_task(tasks[0]):
         raise UnknownNameError("sequence", name, (*sequence_names(), *task_names()), _HINT)
     for task in tasks:

@@ -55,7 +55,7 @@ class Simulator(ABC):
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return an RGB image of the slot, [height, width, 3] uint8."""
-        raise NotImplementedError(f"{self.task} has no pictures")
+        raise NotImplementedError(f"{self.task} cannot be rendered: its world draws no images")
 
     def close(self) -> None:  # noqa: B027  (most worlds hold no resources)
         """Release resources outside of Python's memory."""

@@ -13,7 +13,7 @@ from recall.errors import BadValueError
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode
 from recall.worlds.processes import ProcessSlots
-from recall.worlds.registry import Task, check_settings, task_label, world_of
+from recall.worlds.registry import Task, task_label, world_of
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
@@ -70,7 +70,9 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         """
         self._check_open()
         if options and "reset_mask" in options:
-            raise BadValueError("reset_mask: slots begin their next episode by themselves")
+            raise BadValueError(
+                "reset_mask is not supported: each slot starts its next episode itself"
+            )
         streams = self._streams(seed)
         self._slots.reset(streams, options)
         self._started = True
@@ -104,7 +106,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _check_open(self) -> None:
         if self.closed:
-            raise ClosedEnvironmentError("the environment is closed: make it anew")
+            raise ClosedEnvironmentError("the environment is closed; make a new one")
 
     def _streams(self, seed: int | Sequence[int] | None) -> list[Stream] | None:
         if seed is None:
@@ -193,9 +195,10 @@ def make_vec(
             raise BadValueError(f"{kind} {number!r} is not a positive whole number")
     tasks = [task] if isinstance(task, str) or callable(task) else list(task)
     if not 1 <= len(tasks) <= num_envs:
-        raise BadValueError(f"{len(tasks)} tasks for {num_envs} slots: every task needs a slot")
+        raise BadValueError(
+            f"{len(tasks)} tasks for {num_envs} slots: give at least one task, and a slot for each"
+        )
     settings = WorldSettings(reward, observation, horizon)
-    check_settings(settings)
     check_render_mode(render_mode)
     for each in tasks:
         world_of(each)  # raises for an unknown name here rather than in a worker

@@ -18,10 +18,10 @@ from recall.collect.pool import (
     WorkerDiedError,
     runs_of_workers,
 )
-from recall.config.spec import agent_of
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
+from recall.training.agents import agent_of
 from tests.training.own_tasks import Broken, Dying, Raising
 from tests.training.small_runs import is_alive, left_by, run, small_spec, start
 

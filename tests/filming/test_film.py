@@ -11,8 +11,8 @@ from PIL import Image
 
 import recall
 from recall.cli import main
-from recall.config.presets import choose
-from recall.config.spec import agent_of, make_spec
+from recall.config.resolve import choose
+from recall.config.spec import make_spec
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.encode import writable
@@ -22,6 +22,7 @@ from recall.learn import fleet
 from recall.results.policies import FINAL, write_policies
 from recall.results.store import Store
 from recall.settings import Settings
+from recall.training.agents import agent_of
 from recall.worlds.pointworld import expert_action, make_simulator
 from recall.worlds.pointworld.picture import draw_point
 

@@ -36,6 +36,8 @@ def test_a_temperature_makes_room_for_the_entropy_of_every_further_step():
     # 0.9 / (1 - 0.9) times e alpha times the entropy: the target's, and a uniform action's.
     expected = 9 * np.e * 0.5 * np.array([-4.0, 4 * np.log(2)])
     np.testing.assert_allclose([low[0], high[0]], expected, rtol=1e-5)
+    later = value_bounds(rewards, 0.9, jnp.array([0.5 / np.e]), 4, -4.0, lag=2.0)
+    np.testing.assert_allclose([bound[0] for bound in later], expected, rtol=1e-5)
 
 
 def test_sums_that_never_end_have_no_bound():

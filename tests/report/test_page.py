@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from recall.commands.train import parse_train
-from recall.config.presets import choose
+from recall.commands.train import parse_train, spec_of
+from recall.config.resolve import choose
 from recall.config.spec import make_spec
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
@@ -282,7 +282,7 @@ def test_a_method_that_did_not_run_everything_is_not_compared(board):
     ("method", "changes"),
     [
         ("recall", {}),
-        ("recall", {"distillation_weight": 0.5, "best_return": False, "hidden": (64, 32),
+        ("recall", {"distillation_weight": 0.5, "best_return": False, "hidden": (64, 32, 32),
                     "bias_corrected": False, "horizon_steps": 100, "steps_per_task": 200_000,
                     "workers": 3}),
         ("ewc", {"evaluate_every": 10_000, "precision": "bfloat16", "learning_rate": 3e-4}),
@@ -294,12 +294,7 @@ def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
     described = json.loads(json.dumps(wanted.describe()))
     recall, train, *arguments = shlex.split(train_command(described))
     assert (recall, train) == ("recall", "train")
-    parsed = parse_train(arguments)
-    again = make_spec(
-        parsed.method_settings, list(parsed.sequence), parsed.seeds,
-        Settings(parsed.world, parsed.learner, parsed.schedule),
-    ).describe()  # fmt: skip
-    again = json.loads(json.dumps(again))
+    again = json.loads(json.dumps(spec_of(*parse_train(arguments)).describe()))
     again["settings"]["schedule"]["workers"] = described["settings"]["schedule"]["workers"]
     assert again == described
 

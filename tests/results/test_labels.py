@@ -30,8 +30,8 @@ def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
 
 
 def test_what_all_runs_of_a_method_share_is_no_variant(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", hidden=(64, 64))
-    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64))
+    write_fleet(tmp_path / "a", "recall", "cw3-1", hidden=(64, 64, 64))
+    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64, 64))
     assert labels(tmp_path) == ["RECALL"]
     assert "learner.network.hidden" not in gather(tmp_path).runs[0].changes
 
@@ -45,10 +45,10 @@ def test_how_often_is_looked_is_no_variant(tmp_path):
 def test_runs_of_other_families_make_no_variants(tmp_path):
     write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
     write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
-    write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32))
+    write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32, 32))
     assert labels(tmp_path) == ["Fine-tuning"]
-    write_fleet(tmp_path / "d", "fine_tuning", "cw3-2", hidden=(32, 32))
-    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32"]
+    write_fleet(tmp_path / "d", "fine_tuning", "cw3-2", hidden=(32, 32, 32))
+    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32x32"]
 
 
 @pytest.mark.parametrize(

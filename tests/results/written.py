@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.config.presets import choose
+from recall.config.resolve import choose
 from recall.config.spec import make_spec
 from recall.results.store import Store
 from recall.settings import Settings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall.config.presets import choose
+from recall.config.resolve import choose
 from recall.config.spec import make_spec
 from recall.methods import METHODS
 from recall.results.store import Results

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 
-from recall.config.spec import agent_of
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import write_json
 from recall.launch.resources import Place, Room
@@ -22,6 +21,7 @@ from recall.studies.plan import plan, split
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study_folder import write_study
+from recall.training.agents import agent_of
 from recall.training.sizes import replay_bytes, run_bytes
 from tests.studies.small_studies import SEQUENCE, SMALL
 

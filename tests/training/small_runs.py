@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.callbacks import Callback
-from recall.config.presets import choose
+from recall.config.resolve import choose
 from recall.config.spec import FleetSpec, Sequences, make_spec, spec_from
 from recall.results.store import Store, read_description
 from recall.settings import Settings

@@ -109,7 +109,7 @@ def test_bad_names_are_refused():
         recall.make("point-rich", render_mode="human")
     with pytest.raises(UnknownNameError, match="unknown task 'point-rch'"):
         recall.make("point-rch")
-    with pytest.raises(BadValueError, match="horizon -1"):
+    with pytest.raises(BadValueError, match="horizon_steps is -1"):
         recall.make("point-rich", horizon=-1)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import WorldSettings
+from recall.worlds.env import make
 from recall.worlds.registry import (
     check_same_shapes,
     default_horizon_steps,
@@ -43,18 +44,18 @@ def test_unknown_task_is_named_with_the_nearest_and_all_valid_ones():
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("bad", "words"),
     [
-        (WorldSettings(reward="v3"), ("reward 'v3'", "v1, v2")),
-        (WorldSettings(observation="clasic"), ("observation 'clasic'", "mean 'classic'", "full")),
-        (WorldSettings(horizon_steps=0), ("horizon 0",)),
-        (WorldSettings(horizon_steps=2.5), ("horizon 2.5",)),
+        ({"reward": "v3"}, ("reward 'v3'", "v1, v2")),
+        ({"observation": "clasic"}, ("observation 'clasic'", "mean 'classic'", "full")),
+        ({"horizon": 0}, ("horizon_steps is 0", "at least 1")),
+        ({"horizon": 2.5}, ("horizon_steps is 2.5", "whole number")),
     ],
 )
 @pytest.mark.parametrize("task", ["window-close", "point-rich", "gym:Pendulum-v1"])
-def test_bad_settings_are_refused_in_every_world(task, settings, words):
+def test_bad_settings_are_refused_in_every_world(task, bad, words):
     with pytest.raises((UnknownNameError, BadValueError)) as caught:
-        make_simulator(task, 1, settings)
+        make(task, **bad)
     assert all(word in str(caught.value) for word in words)
 
 
@@ -74,7 +75,7 @@ def test_horizons():
     assert default_horizon_steps("gym:Pendulum-v1") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
     assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
-    with pytest.raises(BadValueError, match="counter sets no time limit"):
+    with pytest.raises(BadValueError, match="counter has no time limit"):
         default_horizon_steps(counter)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.files.reading import read_json
+from recall.replay.capacity import rows_held
 from recall.report import paper
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.bootstrap import Estimate
@@ -121,9 +122,7 @@ def stored(run: RunResult) -> tuple[int | None, int | None]:
     capacity = run.settings.get("schedule.replay_capacity")
     if capacity is None or "method.memory_per_task" not in run.settings:
         return None, None
-    new = min(capacity, run.steps_per_task)
-    memory = run.settings["method.memory_per_task"]
-    each = new if memory is None else min(memory, new)
+    new, each = rows_held(capacity, run.steps_per_task, run.settings["method.memory_per_task"])
     return new, (len(run.tasks) - 1) * each
 
 

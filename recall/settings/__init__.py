@@ -1,46 +1,60 @@
-"""Settings and their defaults. The command line is derived from these classes."""
+"""Settings, their defaults and their bounds. The command line is derived from these classes."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from recall.errors import BadValueError
+from recall.settings.checked import Checked, Count, Positive, Range, Share
 
 RewardName = Literal["v1", "v2"]
 ObservationName = Literal["classic", "full"]
 
 
 @dataclass(frozen=True)
-class WorldSettings:
+class WorldSettings(Checked):
     """Observations, rewards and episode length of the tasks."""
 
     reward: RewardName = "v1"
     """Continual World's reward per step: v1, the classic one, is -1 to 2200; v2 is 0 to 10."""
     observation: ObservationName = "classic"
     """Continual World's observation: classic has 12 numbers, full has Meta-World's 39."""
-    horizon_steps: int | None = None
+    horizon_steps: Count | None = None
     """Steps per episode; None uses the world's default (200 in Continual World)."""
 
 
 @dataclass(frozen=True)
-class NetworkSettings:
+class NetworkSettings(Checked):
     """Shapes of actor and critics. The method chooses which layers the tasks share."""
 
-    hidden: tuple[int, ...] = (256, 256, 256, 256)
+    hidden: tuple[Count, ...] = (256, 256, 256, 256)
     """Width of each hidden layer."""
     activation: Literal["relu", "leaky_relu"] = "leaky_relu"
     """Activation of every hidden layer but the first, which has LayerNorm and tanh. Leaky ReLU has
     a slope of 0.2 below zero. With plain ReLU, networks die on the robots (docs/learning.md)."""
     critic_norm: Literal["first", "every"] = "first"
     """Hidden layers of the critics that have LayerNorm: only the first, or every one."""
-    head_layers: int = 3
+    head_layers: Annotated[int, Range(least=0)] = 3
     """Number of hidden layers of a deep head."""
+
+    def __post_init__(self) -> None:
+        """Refuse networks without layers, and heads with more layers than the network."""
+        super().__post_init__()
+        if not self.hidden:
+            raise BadValueError("hidden is empty; expected the width of at least one hidden layer")
+        if self.head_layers > len(self.hidden):
+            raise BadValueError(
+                f"head_layers is {self.head_layers}, but the network has {len(self.hidden)} hidden "
+                f"layers (hidden={self.hidden}); use at most {len(self.hidden)} head_layers"
+            )
 
 
 @dataclass(frozen=True)
-class PopArtSettings:
+class PopArtSettings(Checked):
     """Statistics of normalised targets (PopArt)."""
 
-    step_size: float = 3e-4
+    step_size: Share = 3e-4
     """Step size of the statistics, the paper's beta."""
-    sigma_bounds: tuple[float, float] = (1e-4, 1e6)
+    sigma_bounds: tuple[Positive, Positive] = (1e-4, 1e6)
     """Smallest and largest scale (sigma) of the targets."""
     bias_corrected: bool = True
     """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
@@ -51,22 +65,31 @@ class PopArtSettings:
     copy_statistics: bool = False
     """Whether a best-return start also copies the old head's statistics and temperature."""
 
+    def __post_init__(self) -> None:
+        """Refuse bounds in the wrong order."""
+        super().__post_init__()
+        smallest, largest = self.sigma_bounds
+        if not smallest < largest:
+            raise BadValueError(
+                f"sigma_bounds is {self.sigma_bounds}; expected the smaller bound first"
+            )
+
 
 @dataclass(frozen=True)
-class SacSettings:
+class SacSettings(Checked):
     """Soft actor-critic, the underlying algorithm."""
 
-    learning_rate: float = 1e-3
-    discount: float = 0.99
-    target_smoothing: float = 0.005
+    learning_rate: Share = 1e-3
+    discount: Annotated[float, Range(least=0, most=1)] = 0.99
+    target_smoothing: Share = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
-    target_output_std: float = 0.089
+    target_output_std: Positive = 0.089
     """Standard deviation of the Gaussian whose entropy is the target entropy of the temperature."""
     initial_log_alpha: float | None = None
     """Initial log temperature of each task. None uses 1 with raw targets, as the reference code
     does, and -5 with normalised targets: from 1, the policy copied at the start of a task would
     be lost while the temperature falls (docs/learning.md)."""
-    adam_epsilon: float = 1e-7
+    adam_epsilon: Positive = 1e-7
     """Constant added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True
     """Clip every task's targets to the range of values that its rewards allow."""
@@ -76,46 +99,60 @@ class SacSettings:
 
 
 @dataclass(frozen=True)
-class LearnerSettings:
+class LearnerSettings(Checked):
     """Settings of the learner that do not belong to the method."""
 
     network: NetworkSettings = NetworkSettings()
     sac: SacSettings = SacSettings()
     popart: PopArtSettings = PopArtSettings()
-    updates_per_burst: int = 50
+    updates_per_burst: Count = 50
     """Number of updates between two appended chunks."""
 
 
 @dataclass(frozen=True)
-class ScheduleSettings:
+class ScheduleSettings(Checked):
     """Lengths, intervals and parallelism of training, evaluation and collection."""
 
-    steps_per_task: int = 1_000_000
-    chunk_steps: int = 50
+    steps_per_task: Count = 1_000_000
+    chunk_steps: Count = 50
     """Number of steps that every run collects between two bursts of updates."""
-    update_after: int = 1_000
+    update_after: Count = 1_000
     """Step of a task at which updates start."""
-    random_steps: int = 10_000
+    random_steps: Annotated[int, Range(least=0)] = 10_000
     """Number of uniformly random actions at the start of the first task, and, for methods without a
     best-return start, of every task."""
-    evaluate_every: int = 20_000
-    evaluation_episodes: int = 10
+    evaluate_every: Count = 20_000
+    evaluation_episodes: Count = 10
     """Stochastic episodes per task and evaluation; equally many deterministic ones are added."""
-    scoring_episodes: int = 10
+    scoring_episodes: Count = 10
     """Number of episodes that decide which old head has the best return on a new task."""
-    record_every: int = 1_000
+    record_every: Count = 1_000
     """Number of steps between two training records."""
-    replay_capacity: int = 1_000_000
+    replay_capacity: Count = 1_000_000
     """Number of transitions of the current task that replay holds."""
     overlap: bool = True
     """Collect the next chunk while learning from the last one; False alternates the two."""
-    workers: int | None = None
+    workers: Count | None = None
     """Number of collecting processes; None uses one per core."""
-    checkpoint_minutes: float = 10.0
+    checkpoint_minutes: Positive = 10.0
+    """Minutes between two checkpoints."""
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that are not whole chunks."""
+        super().__post_init__()
+        chunk = self.chunk_steps
+        for name in ("steps_per_task", "evaluate_every", "record_every", "replay_capacity"):
+            value = getattr(self, name)
+            if value % chunk:
+                nearest = max(chunk, round(value / chunk) * chunk)
+                raise BadValueError(
+                    f"{name} is {value}; expected a multiple of chunk_steps, which is {chunk}; "
+                    f"{nearest} is the nearest"
+                )
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Checked):
     """Settings that determine a fleet's results, besides its method, sequences and seeds."""
 
     world: WorldSettings = WorldSettings()

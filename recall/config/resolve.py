@@ -1,0 +1,120 @@
+"""The one place where settings are merged: defaults < preset < file < explicit arguments.
+
+`recall train` and `recall.train` call `resolve` once and pass on the spec that it returns. The
+values check themselves as the settings are created (recall.settings.checked).
+"""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recall.config.names import by_path, paths, replaced
+from recall.config.presets import preset_named
+from recall.config.spec import FleetSpec, Sequences, make_spec
+from recall.errors import BadValueError
+from recall.methods import Method, method_class
+from recall.settings import Settings
+from recall.settings.checked import from_plain
+
+# The default arguments of `train`. A settings file may contain these besides settings.
+ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
+
+
+def resolve(
+    method: str | Method | None = None,
+    sequence: Sequences | None = None,
+    seeds: Iterable[int] | None = None,
+    preset: str | None = None,
+    settings: Settings | None = None,
+    config: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> FleetSpec:
+    """Return the checked spec of a fleet.
+
+    Settings start from `settings` and are changed by the preset, the file `config` and `changes`,
+    in this order. Arguments that are None are taken from the file, or else from ARGUMENTS.
+    """
+    in_file, from_file = read_config(config) if config is not None else ({}, {})
+    by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
+    given: dict[str, Any] = ARGUMENTS | in_file
+    given |= {name: value for name, value in by_hand.items() if value is not None}
+    chosen, complete = choose(
+        given["method"], settings or Settings(), given["preset"], from_file, changes or {}
+    )
+    return make_spec(chosen, given["sequence"], _seeds(given["seeds"]), complete)
+
+
+def _seeds(seeds: Any) -> list[Any]:
+    try:
+        return list(seeds)
+    except TypeError:
+        raise BadValueError(
+            f"seeds {seeds!r}: give a list or a range of seeds, such as range(5) or [3]"
+        ) from None
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The objects in which names of settings are looked up."""
+
+    method: Method
+    settings: Settings
+
+
+def choose(
+    method: str | Method,
+    settings: Settings,
+    preset: str,
+    *changes: Mapping[str, Any],
+) -> tuple[Method, Settings]:
+    """Return the method and settings after applying a preset and then `changes`, in order.
+
+    A method that is given as an object keeps its settings: the method settings of a preset apply
+    only to methods that are given by name.
+    """
+    applied = preset_named(preset)
+    layers = [applied.settings, *changes]
+    if isinstance(method, str):
+        method = method_class(method)()
+        layers = [applied.every_method, applied.methods.get(method.name, {}), *layers]
+    chosen = _Chosen(method, settings)
+    known = list(paths(chosen))
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged |= by_path(layer, known)
+    chosen = replaced(chosen, merged)
+    return chosen.method, chosen.settings
+
+
+def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
+    path = Path(path)
+    if not path.exists():
+        raise BadValueError(f"settings file {path} does not exist")
+    readers = {".toml": tomllib.loads, ".json": json.loads}
+    if path.suffix not in readers:
+        raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
+    try:
+        content: Any = readers[path.suffix](path.read_text())
+    except (OSError, ValueError) as error:
+        raise BadValueError(f"settings file {path} cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise BadValueError(f"settings file {path} must contain named settings")
+    arguments = {
+        name: _argument(name, content.pop(name))
+        for name in ARGUMENTS
+        if name in content and not isinstance(content[name], dict)
+    }
+    return arguments, content
+
+
+def _argument(name: str, value: Any) -> Any:
+    """Convert one of ARGUMENTS to the type that `train` takes."""
+    if name == "seeds":
+        return from_plain(tuple[int, ...], value, name)
+    if name == "sequence" and isinstance(value, list):
+        return list(from_plain(tuple[str, ...], value, name))
+    return from_plain(str, value, name)

@@ -1,0 +1,202 @@
+"""Settings that check themselves: values are converted to their declared types when they are set.
+
+A type may carry bounds, `Annotated[float, Range(above=0)]`. Whatever creates the object, a file, an
+option or Python code, passes the same checks.
+"""
+
+import dataclasses
+import functools
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from recall.errors import BadValueError, UnknownNameError
+
+# Learners count in 32-bit integers and compute in 32-bit floats.
+LARGEST_WHOLE = 2**31 - 1
+_LARGEST, _SMALLEST = 3.4e38, 1.2e-38
+_EXPECTED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+class Words(tuple[str, ...]):
+    """The words that follow an option on the command line, not yet converted to a type."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(" ".join(self))
+
+
+@dataclass(frozen=True)
+class Range:
+    """The bounds of a number, for use in `Annotated`."""
+
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        above = self.above is None or value > self.above
+        least = self.least is None or value >= self.least
+        return above and least and (self.most is None or value <= self.most)
+
+    def __str__(self) -> str:
+        texts = {"above": self.above, "of at least": self.least, "at most": self.most}
+        bounds = [f"{word} {bound:g}" for word, bound in texts.items() if bound is not None]
+        return " and ".join(bounds)
+
+
+Count = typing.Annotated[int, Range(least=1)]
+NotNegative = typing.Annotated[float, Range(least=0)]
+Positive = typing.Annotated[float, Range(above=0)]
+Share = typing.Annotated[float, Range(above=0, most=1)]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Base class of frozen settings, whose fields are converted and checked on creation."""
+
+    def __post_init__(self) -> None:
+        """Convert every field to its type, or raise an error that names it."""
+        own: Any = type(self)
+        for name, kinds in _fields(own).items():
+            value = getattr(self, name)
+            for kind in kinds:
+                value = from_plain(kind, value, name)
+            object.__setattr__(self, name, value)
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, list[Any]]:
+    """Return the types of every field; the bounds of a base class hold in its subclasses too."""
+    found: dict[str, list[Any]] = {}
+    for each in (base for base in kind.__mro__ if dataclasses.is_dataclass(base)):
+        hints = typing.get_type_hints(each, include_extras=True)
+        for field in dataclasses.fields(each):
+            if hints[field.name] not in found.setdefault(field.name, []):
+                found[field.name].append(hints[field.name])
+    return found
+
+
+def from_plain(kind: Any, value: Any, name: str = "") -> Any:
+    """Convert `value` to the type `kind`: a mapping to a dataclass, a list to a tuple, etc."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _dataclass(kind, value, name)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return _bounded(arguments[0], arguments[1:], value, name)
+    if origin is typing.Literal:
+        return _literal(arguments, value, name)
+    if origin in (typing.Union, types.UnionType):
+        return _optional(arguments, value, name)
+    if origin is tuple:
+        return _tuple(arguments, value, name)
+    return _simple(kind, value, name)
+
+
+def _dataclass(kind: type, value: Any, name: str) -> Any:
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadValueError(f"{name or kind.__name__} is {value!r}; expected named settings")
+    names = [field.name for field in dataclasses.fields(kind)]
+    for key in value:
+        if key not in names:
+            raise UnknownNameError("setting", key, names)
+    return kind(**value)
+
+
+def _bounded(kind: Any, notes: tuple[Any, ...], value: Any, name: str) -> Any:
+    converted = from_plain(kind, value, name)
+    for bounds in notes:
+        if isinstance(bounds, Range) and converted not in bounds:
+            raise BadValueError(f"{name} is {converted!r}; expected {_EXPECTED[kind]} {bounds}")
+    return converted
+
+
+def _literal(choices: tuple[Any, ...], value: Any, name: str) -> Any:
+    word = _only(value, name) if isinstance(value, Words) else value
+    spelt = word.replace("-", "_") if isinstance(word, str) else word
+    for choice in choices:
+        if choice in (word, spelt):
+            return choice
+    raise UnknownNameError(name, word, [str(choice) for choice in choices])
+
+
+def _optional(arguments: tuple[Any, ...], value: Any, name: str) -> Any:
+    if value is None or (isinstance(value, Words) and value in (("None",), ("none",))):
+        return None
+    (kind,) = (argument for argument in arguments if argument is not type(None))
+    return from_plain(kind, value, name)
+
+
+def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise BadValueError(f"{name} is {value!r}; expected a list")
+    kinds = (arguments[0],) * len(value) if arguments[-1] is ... else arguments
+    if len(kinds) != len(value):
+        raise BadValueError(f"{name} is {value!r}; expected {len(kinds)} values")
+    items = [Words((word,)) for word in value] if isinstance(value, Words) else value
+    return tuple(from_plain(kind, item, name) for kind, item in zip(kinds, items, strict=True))
+
+
+def _simple(kind: Any, value: Any, name: str) -> Any:
+    if isinstance(value, Words):
+        if kind is bool and not value:  # an option without words, such as --overlap
+            return True
+        value = _from_word(kind, _only(value, name))
+    if kind in (int, float) and isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        return _number(kind, value, name)
+    if kind is Any or (kind not in (int, float) and isinstance(value, kind)):
+        return value
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    expected = _EXPECTED.get(kind, getattr(kind, "__name__", kind))
+    raise BadValueError(f"{name} is {value!r}; expected {expected}")
+
+
+def _only(words: Words, name: str) -> str:
+    if len(words) != 1:
+        raise BadValueError(f"{name} is {words!r}; expected one value")
+    return words[0]
+
+
+def _from_word(kind: Any, word: str) -> Any:
+    """Convert a word to a number or a truth value, if it reads like one."""
+    if kind is bool:
+        return {"true": True, "false": False}.get(word.lower(), word)
+    if kind in (int, float):
+        try:
+            return Decimal(word)  # exact for large whole numbers, also if written as 1e6
+        except InvalidOperation:
+            return word
+    return word
+
+
+def _number(kind: type, value: Any, name: str) -> int | float:
+    what = f"{name} is {_shown(value)}"
+    if value != value or abs(value) == math.inf:
+        raise BadValueError(f"{what}; expected {_EXPECTED[kind]}")
+    if kind is float:
+        if value and not _SMALLEST <= abs(value) <= _LARGEST:
+            size = "large" if abs(value) > 1 else "small"
+            raise BadValueError(f"{what}, which is too {size} for a 32-bit number")
+        return float(value)
+    if abs(value) > LARGEST_WHOLE:
+        raise BadValueError(f"{what}; expected a whole number of at most {LARGEST_WHOLE:,}")
+    if value != int(value):
+        raise BadValueError(f"{what}; expected a whole number")
+    return int(value)
+
+
+def _shown(value: Any) -> str:
+    """Return a number as text that fits a message."""
+    if isinstance(value, int) and abs(value) > 10**30:
+        return f"about 2**{value.bit_length()}"  # Python refuses to print very long numbers
+    return str(value)

@@ -1,0 +1,15 @@
+"""The agent of a fleet, from its spec and the sizes of its tasks."""
+
+from functools import lru_cache
+
+from recall.collect.task_sizes import task_sizes
+from recall.config.spec import FleetSpec
+from recall.learn.agent import Agent
+
+
+@lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
+def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
+    """Return the fleet's agent and the size of the largest simulator state."""
+    tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
+    columns, state_size = task_sizes(tuple(tasks), spec.settings.world)
+    return Agent(spec.method, spec.settings.learner, columns, spec.tasks), state_size

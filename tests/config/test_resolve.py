@@ -1,0 +1,126 @@
+"""Presets, files and arguments become the spec of a fleet, in one place."""
+
+import pytest
+
+from recall.config.presets import PRESETS
+from recall.config.resolve import choose, read_config, resolve
+from recall.config.spec import make_spec
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.methods import METHODS, Recall
+from recall.settings import Settings
+
+
+def test_several_sequences_make_one_fleet():
+    sequences = ["point-rich,point-poor", "point-poor,point-rich"]
+    spec = make_spec("recall", sequences, (0, 1), Settings())
+    assert [run.sequence for run in spec.runs] == ["point-rich,point-poor"] * 2 + [
+        "point-poor,point-rich"
+    ] * 2
+    assert len({run.name for run in spec.runs}) == 4
+
+
+@pytest.mark.parametrize(
+    ("sequence", "seeds", "message"),
+    [
+        (["point-rich", "point-rich,point-poor"], (0,), "must have the same length"),
+        (["point-rich", "point-rich"], (0,), "point-rich is given twice"),
+        ([], (0,), "at least one sequence"),
+        ("point-rich", (), "give at least one seed, and each only once"),
+        ("point-rich", (1, 1), "give at least one seed, and each only once"),
+        ("point-rich", (-1,), "seed -1 is not between"),
+        ("point-rich", (2**31,), "seed 2147483648 is not between"),
+        ("point-rich", ("0",), "seed '0' is not a whole number"),
+        ([lambda: None, lambda: 1], (0,), "two different tasks are called '<lambda>'"),
+    ],
+)
+def test_fleets_that_make_no_sense_are_refused(sequence, seeds, message):
+    with pytest.raises(RecallError, match=message):
+        make_spec("recall", sequence, seeds, Settings())
+
+
+def test_long_and_odd_sequences_still_name_files():
+    spec = make_spec("recall", ",".join(["handle-press-side"] * 30), (0, 1), Settings())
+    names = [run.name for run in spec.runs]
+    assert len(set(names)) == 2
+    assert max(map(len, names)) <= 80
+    (run,) = make_spec("recall", "gym:Pendulum-v1", (0,), Settings()).runs
+    assert run.name == "recall-gym-Pendulum-v1-seed0"
+
+
+def test_unknown_methods_and_presets_are_told_with_the_nearest():
+    with pytest.raises(UnknownNameError, match="did you mean 'fine_tuning'"):
+        choose("finetuning", Settings(), "default")
+    with pytest.raises(UnknownNameError, match="did you mean 'authors'"):
+        choose("recall", Settings(), "author")
+
+
+def test_later_choices_win(tmp_path):
+    config = tmp_path / "settings.toml"
+    config.write_text(
+        'sequence = ["cw3-1"]\nsteps_per_task = 1e5\n[popart]\nstatistics_of = "normalised"\n'
+        "[method]\nbatch_size = 32\n"
+    )
+    arguments, changes = read_config(config)
+    assert arguments == {"sequence": ["cw3-1"]}
+    method, settings = choose("recall", Settings(), "quick", changes, {"batch_size": 33})
+    assert settings.schedule.steps_per_task == 100_000
+    assert settings.schedule.random_steps == PRESETS["quick"].settings["random_steps"]
+    assert settings.learner.popart.statistics_of == "normalised"
+    assert method.batch_size == 33
+    assert method.old_batch_size == 64
+    config.write_text("seeds = 5")
+    with pytest.raises(BadValueError, match="seeds is 5; expected a list"):
+        read_config(config)
+    config.rename(tmp_path / "settings.yaml")
+    with pytest.raises(BadValueError, match=r"only \.json and \.toml files are supported"):
+        read_config(tmp_path / "settings.yaml")
+
+
+def test_settings_that_only_go_together_may_come_in_any_order():
+    values, normalised = {"critic_weight": 0.0}, {"normalise_targets": True}
+    for layers in ([normalised | values], [values | normalised], [normalised, values]):
+        method, _ = choose("clear", Settings(), "quick", *layers)
+        assert method == METHODS["clear"](
+            batch_size=64, old_batch_size=64, critic_weight=0.0, normalise_targets=True
+        )
+    with pytest.raises(BadValueError, match="cannot be cloned once PopArt has changed their scale"):
+        choose("clear", Settings(), "quick", normalised)
+
+
+def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
+    method, settings = choose(Recall(batch_size=99), Settings(), "quick")
+    assert method.batch_size == 99
+    assert settings.schedule.steps_per_task == PRESETS["quick"].settings["steps_per_task"]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_preset_fits_every_method(preset, method):
+    chosen, settings = choose(method, Settings(), preset)
+    make_spec(chosen, "point-rich", (0,), settings)
+    if preset == "default":
+        assert (chosen, settings) == (METHODS[method](), Settings())
+
+
+def test_a_run_that_would_be_too_long_is_refused():
+    with pytest.raises(BadValueError, match="is too many for 3 tasks: a run has at most"):
+        resolve(changes={"steps_per_task": 1e9})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.toml", "steps_per_task = ", "a.toml cannot be read"),
+        ("a.json", "[1, 2]", "a.json must contain named settings"),
+        ("a.json", "1" * 5000, "a.json cannot be read"),
+        ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
+        ("a.toml", "steps_per_task = 1.5", "steps_per_task is 1.5; expected a whole number"),
+        ("a.toml", "learning_rate = inf", "learning_rate is inf; expected a number"),
+        ("a.toml", "method = 5", "method is 5; expected a text"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_line(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadValueError, match=message) as caught:
+        resolve(config=tmp_path / name)
+    assert len(str(caught.value).splitlines()) == 1

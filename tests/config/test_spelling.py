@@ -1,0 +1,135 @@
+"""A setting has the same names in files, in Python and on the command line."""
+
+import json
+
+import pytest
+
+from recall.commands.options import read_options
+from recall.commands.train import parse_train, spec_of
+from recall.config.names import paths
+from recall.config.resolve import resolve
+from recall.errors import BadValueError, RecallError
+from recall.methods import METHODS, Recall
+from recall.settings import Settings
+
+WANTED = {"hidden": [64, 32], "head_layers": 2, "discount": 0.5, "batch_size": 7, "overlap": False}
+SPELLINGS = [
+    WANTED,
+    {"network.hidden": [64, 32], "learner.network.head_layers": 2, "sac.discount": 0.5,
+     "method.batch_size": 7, "schedule.overlap": False},
+    {"hidden": [64, 32], "network.head-layers": 2, "sac.discount": 0.5, "batch-size": 7,
+     "overlap": False},
+    {"network": {"hidden": [64, 32], "head-layers": 2}, "learner": {"sac": {"discount": 0.5}},
+     "method": {"batch_size": 7}, "schedule": {"overlap": False}},
+]  # fmt: skip
+
+
+def as_toml(tree, above=""):
+    plain = [f"{key} = {json.dumps(v)}" for key, v in tree.items() if not isinstance(v, dict)]
+    tables = [
+        f"[{above}{key}]\n{as_toml(item, f'{above}{key}.')}"
+        for key, item in tree.items()
+        if isinstance(item, dict)
+    ]
+    return "\n".join(plain + tables)
+
+
+def as_options(tree, above=""):
+    words = []
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            words += as_options(value, f"{above}{key}.")
+        else:
+            values = value if isinstance(value, list) else [value]
+            words += [f"--{above}{key}", *map(str, values)]
+    return words
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=["short", "dotted", "dashed", "nested"])
+@pytest.mark.parametrize("by", ["python", "toml", "json", "options"])
+def test_every_spelling_works_everywhere(by, spelling, tmp_path):
+    if by == "python":
+        arguments = {name: spelling[name] for name in spelling if name != "method"}
+        method = spelling.get("method", {})
+        spec = resolve(changes=arguments | {f"method.{name}": method[name] for name in method})
+    elif by == "options":
+        spec = spec_of(*parse_train(as_options(spelling)))
+    else:
+        file = tmp_path / f"settings.{by}"
+        file.write_text(json.dumps(spelling) if by == "json" else as_toml(spelling))
+        spec = resolve(config=file)
+    assert spec.settings.learner.network.hidden == (64, 32)
+    assert spec.settings.learner.network.head_layers == 2
+    assert spec.settings.learner.sac.discount == 0.5
+    assert spec.settings.schedule.overlap is False
+    assert spec.method == Recall(batch_size=7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_setting_of_every_method_is_found_by_each_of_its_names(method):
+    for path in (*paths(Settings()), *(f"method.{name}" for name in paths(METHODS[method]()))):
+        parts = path.split(".")
+        for start in range(len(parts)):
+            name = ".".join(parts[start:]).replace("_", "-")
+            with pytest.raises(RecallError, match=f"{parts[-1]}.*nonsense"):
+                resolve(method, changes={name: ["nonsense"]})
+
+
+def test_methods_may_be_spelt_with_dashes(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text('method = "perfect-memory"')
+    by_option, _ = parse_train(["--method", "perfect-memory", "--preset", "quick"])
+    quick = resolve("perfect_memory", preset="quick")
+    assert quick.method.batch_size == 128  # the preset's own number for this method
+    assert spec_of(by_option, {}) == resolve("perfect-memory", preset="quick") == quick
+    assert resolve(config=file) == resolve("perfect_memory")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden": (8, 8, 8), "network.hidden": (9, 9, 9)},
+         r"hidden is \(8, 8, 8\) and network.hidden is \(9, 9, 9\), but both name the same"),
+        ({"sac": {"discount": 0.5}, "discount": 0.6}, "sac.discount is 0.5 and discount is 0.6"),
+        ({"batch-size": 5, "batch_size": 6}, "batch-size is 5 and batch_size is 6"),
+        ({"network": 5}, "network is a group of settings; set those in it, such as network.hidden"),
+        ({"steps_per_tusk": 100}, "did you mean 'steps_per_task'.*`recall train --help` shows all"),
+        ({"popart.folow": "raw"}, "unknown setting 'popart.folow'"),
+        ({"sac.hidden": (8,)}, "unknown setting 'sac.hidden'"),
+    ],
+)  # fmt: skip
+def test_names_that_contradict_or_mean_nothing_are_refused(changes, message):
+    with pytest.raises(RecallError, match=message) as caught:
+        resolve(changes=changes)
+    assert len(str(caught.value)) < 300
+
+
+def test_the_same_value_under_two_names_is_no_contradiction():
+    spec = resolve(changes={"discount": 0.5, "sac": {"discount": 0.5}})
+    assert spec.settings.learner.sac.discount == 0.5
+
+
+def test_options_are_words_by_name():
+    given = read_options(
+        ["--network.hidden", "64", "-64", "--steps_per-task=1e6", "--quiet", "--popart.no-x", "-h"]
+    )
+    assert given == {
+        "network.hidden": ("64", "-64"),
+        "steps_per_task": ("1e6",),
+        "quiet": (),
+        "popart.x": ("false",),
+        "help": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--hidden 8 --hidden 9", "option --hidden is given twice, with '8' and '9'"),
+        ("--overlap --no-overlap", "option --overlap is given twice, with '' and 'false'"),
+        ("cw3-1 --quiet", "unexpected argument 'cw3-1'"),
+    ],
+)
+def test_options_that_contradict_or_have_no_name_are_refused(words, message):
+    with pytest.raises(BadValueError, match=message):
+        read_options(words.split())

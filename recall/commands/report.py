@@ -41,13 +41,15 @@ def report(
     """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
+    from recall.files.atomic import writing_to
     from recall.report.build import make_report
     from recall.results.scores import Measure
 
     console = Console()
     field = "success" if success == "any" else "last_success"
     measure = Measure(window, mode, field)
-    made = make_report(folders, out, reference, measure, figures, console, detailed)
+    with writing_to(out):
+        made = make_report(folders, out, reference, measure, figures, console, detailed)
     runs, problems = len(made.collection.runs), len(made.problems)
     console.print(
         f"{runs} runs, {len(made.tables)} tables and {len(made.figures)} figures in {made.folder}"

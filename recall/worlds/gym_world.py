@@ -117,7 +117,7 @@ class GymnasiumSimulator(Simulator):
 
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
-            return self._source()
+            return _made(self._source)
         name = _known_id(self._source)
         options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
         env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
@@ -137,6 +137,17 @@ class GymnasiumSimulator(Simulator):
         return self._envs[slot].step(own)
 
 
+def _made(function: Any) -> _Env:
+    """Return the environment that a user's function makes; refuse anything else that it returns."""
+    env = function()
+    if not isinstance(env, gymnasium.Env):
+        raise BadValueError(
+            f"{task_label(function)} returned {env!r}: a task's function must return a Gymnasium "
+            "environment"
+        )
+    return env
+
+
 def time_limit(task: Task) -> int:
     """Return the environment's own limit of steps per episode.
 
@@ -145,7 +156,7 @@ def time_limit(task: Task) -> int:
     if isinstance(task, str):
         steps = gymnasium.spec(_known_id(task)).max_episode_steps
     else:
-        env = task()
+        env = _made(task)
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:

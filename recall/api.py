@@ -23,7 +23,8 @@ from recall.results.store import Results, Store, read, read_description
 from recall.settings import Settings
 from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
-from recall.training.compilation_cache import keep_programs
+from recall.training.compilation_cache import kept_programs
+from recall.training.compiling import reported_compiling
 from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.memory import check_memory
 from recall.training.provenance import surroundings
@@ -142,8 +143,11 @@ def _run(
         )
 
     try:
-        with stopping(tell, callback.close) as stop:
-            keep_programs(folder)
+        with (
+            stopping(tell, callback.close) as stop,
+            kept_programs(folder, spec),
+            reported_compiling(callback),
+        ):
             trainer = Trainer(
                 spec, folder, store, callback, should_stop=lambda: stop.signal_number is not None
             )

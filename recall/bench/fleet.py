@@ -1,4 +1,4 @@
-"""Measure a fleet end to end, in transitions per second, and its learner and workers alone."""
+"""Measure a fleet end to end, with evaluations, and its learner and workers alone."""
 
 import tempfile
 import time
@@ -7,48 +7,77 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from recall.bench.worker import measure_worker
 from recall.callbacks import Callback
 from recall.collect.pool import ChunkRequest
-from recall.config.spec import make_spec
+from recall.config.spec import FleetSpec, make_spec
 from recall.errors import BadValueError
+from recall.learn import fleet
 from recall.nets.sharding import shard
 from recall.replay.buffer import Replay
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.training.trainer import Trainer
+from recall.worlds.continual_world import TASKS
 
-SEQUENCE = ("window-close", "faucet-close", "handle-press-side")
+# The last task of every sequence is the same, so that rows can be compared.
+LAST = "handle-press-side"
+CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
 _WARM_CHUNKS = 4
+_MOST_TASKS = 2 * len(TASKS)
+
+
+def sequence_of(tasks: int) -> str:
+    """Return a sequence of this length that ends with the measured task."""
+    names = [task for task in TASKS if task != LAST] + [LAST]
+    return ",".join((names * 2)[-tasks:])
+
+
+def spec_of(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> FleetSpec:
+    """Return a fleet that is long enough to measure `chunks` chunks of its last task.
+
+    Over fewer chunks than lie between two evaluations by default, one evaluation with fewer
+    episodes is measured, so that the share of evaluations stays about the same.
+    """
+    default = ScheduleSettings()
+    share = min(1.0, chunks / CHUNKS)
+    steps = default.chunk_steps * (chunks + 2 * _WARM_CHUNKS)
+    schedule = ScheduleSettings(
+        steps_per_task=steps,
+        update_after=default.chunk_steps,
+        random_steps=default.chunk_steps,
+        scoring_episodes=1,
+        evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
+        replay_capacity=steps,
+    )
+    settings = Settings(
+        learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
+    )
+    return make_spec(method, sequence_of(tasks), range(runs), settings)
 
 
 def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> dict[str, Any]:
     """Measure one fleet at the last of `tasks` tasks, with old tasks in its replay.
 
-    Measures `chunks` chunks with everything together, then the learner alone, then the workers
-    alone.
+    Measures `chunks` chunks with everything together, evaluations included, then the learner
+    alone, then the workers alone, then a step of one worker by part.
     """
-    schedule = ScheduleSettings(
-        steps_per_task=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
-        update_after=50,
-        random_steps=50,
-        scoring_episodes=1,
-        replay_capacity=50 * 4 * (chunks + 2 * _WARM_CHUNKS),
-    )
-    settings = Settings(
-        learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
-    )
-    spec = make_spec(method, ",".join(SEQUENCE[-tasks:]), range(runs), settings)
+    spec = spec_of(runs, method, precision, chunks, tasks)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
         trainer = Trainer(spec, Path(folder), store, Callback())
         try:
             _go_to_last_task(trainer)
-            return {"runs": runs, "method": method, "tasks": tasks, **_rates(trainer, chunks)}
+            rates = _rates(trainer, chunks)
+            shape = fleet.policy_shape(trainer.agent)
         finally:
             trainer.close()
+    parts = measure_worker(LAST, spec.settings.world, shape)
+    return {"runs": runs, "method": method, "tasks": tasks, **rates, **parts}
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
@@ -65,15 +94,14 @@ def _go_to_last_task(trainer: Trainer) -> None:
 
 def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     schedule = trainer.schedule
-    transitions = chunks * schedule.chunk_steps * len(trainer.names)
+    runs = len(trainer.names)
     for _ in range(_WARM_CHUNKS):
         trainer.advance()
+    # The workers that evaluate start, and load their tasks, before the time is taken.
+    trainer.evaluate()
+    trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
-    start = time.perf_counter()
-    for _ in range(chunks):
-        trainer.advance()
-    jax.block_until_ready(trainer.state)
-    together = time.perf_counter() - start
+    together, waited = _train(trainer, chunks)
 
     trainer.chunks.settle()
     start = time.perf_counter()
@@ -88,60 +116,96 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.pool.order_chunk(requests)
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
+    steps = chunks * schedule.chunk_steps
     return {
-        "transitions_per_s": transitions / together,
-        "learner_alone_per_s": transitions / learning,
-        "workers_alone_per_s": transitions / collecting,
+        "steps_per_s": steps / together,
+        "transitions_per_s": runs * steps / together,
+        "learner_alone_per_s": runs * steps / learning,
+        "workers_alone_per_s": runs * steps / collecting,
         "share_of_learner": learning / together,
         "learner_waits": max(0.0, 1.0 - learning / together),
         "workers_wait": max(0.0, 1.0 - collecting / together),
+        "waits_for_evaluation": waited / together,
+        "evaluation_share": _evaluation_steps(trainer, chunks) / steps,
     }
 
 
+def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:
+    """Train, with evaluations as far apart as by default; return the seconds, and those waited.
+
+    Every evaluation starts at the beginning of its interval and is waited for at the end, where
+    the next one would be due.
+    """
+    waited = 0.0
+    start = time.perf_counter()
+    for chunk in range(chunks):
+        if chunk % CHUNKS == 0:
+            waited += _wait(trainer)
+            trainer.evaluate()
+        trainer.advance()
+        trainer.evaluation.report_finished()
+    jax.block_until_ready(trainer.state)
+    waited += _wait(trainer)
+    return time.perf_counter() - start, waited
+
+
+def _wait(trainer: Trainer) -> float:
+    start = time.perf_counter()
+    trainer.evaluation.finish()
+    return time.perf_counter() - start
+
+
+def _evaluation_steps(trainer: Trainer, chunks: int) -> float:
+    """Return the number of steps that each run plays in the measured evaluations."""
+    horizon = trainer.spec.settings.world.horizon_steps or 200
+    episodes = 2 * trainer.schedule.evaluation_episodes * trainer.spec.tasks
+    return -(-chunks // CHUNKS) * episodes * horizon
+
+
 def bench_fleet(
-    runs: Sequence[int] = (5, 40),
+    runs: Sequence[int] = (1, 8, 24, 40),
     method: str = "recall",
     precision: Any = "default",
-    chunks: int = 60,
-    tasks: int = 3,
+    chunks: int = CHUNKS,
+    tasks: Sequence[int] = (3, 20),
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Measure fleets of these sizes on the last of up to three Continual World tasks."""
-    if not 1 <= tasks <= len(SEQUENCE):
-        raise BadValueError(f"tasks {tasks}: a number from 1 to {len(SEQUENCE)}")
+    """Measure fleets of these sizes on the last of so many Continual World tasks."""
+    for count in tasks:
+        if not 1 <= count <= _MOST_TASKS:
+            raise BadValueError(f"tasks {count}: a number from 1 to {_MOST_TASKS}")
     if min((*runs, chunks)) < 1:
         raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
-    for count in runs:
-        progress(f"{method}, {count} runs")
-        rows.append(measure(count, method, precision, chunks, tasks))
+    for length in tasks:
+        for count in runs:
+            progress(f"{method}, {count} runs, {length} tasks")
+            rows.append(measure(count, method, precision, chunks, length))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
+
+
+_COLUMNS = {
+    "runs": ("runs", "{}"),
+    "tasks": ("tasks", "{}"),
+    "steps/s\na run": ("steps_per_s", "{:,.0f}"),
+    "of all": ("transitions_per_s", "{:,.0f}"),
+    "learner\nalone": ("learner_alone_per_s", "{:,.0f}"),
+    "workers\nalone": ("workers_alone_per_s", "{:,.0f}"),
+    "it\nwaits": ("learner_waits", "{:.0%}"),
+    "for\neval.": ("waits_for_evaluation", "{:.0%}"),
+    "step,\nus": ("step_us", "{:.0f}"),
+    "phys-\nics": ("physics_us", "{:.0f}"),
+    "actor": ("actor_us", "{:.0f}"),
+    "rest": ("rest_us", "{:.0f}"),
+}
 
 
 def print_table(result: dict[str, Any]) -> None:
     """Print the result as a table."""
-    table = Table(title=f"transitions/s on {result['device']}, {result['precision']} products")
-    headings = (
-        "runs",
-        "tasks",
-        "together",
-        "learner alone",
-        "workers alone",
-        "share of learner",
-        "learner waits",
-        "workers wait",
-    )
-    for heading in headings:
+    title = f"steps/s on {result['device']}, {result['precision']} products, evaluations included"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))  # fits 80 columns
+    for heading in _COLUMNS:
         table.add_column(heading, justify="right")
     for row in result["rows"]:
-        table.add_row(
-            str(row["runs"]),
-            str(row["tasks"]),
-            f"{row['transitions_per_s']:,.0f}",
-            f"{row['learner_alone_per_s']:,.0f}",
-            f"{row['workers_alone_per_s']:,.0f}",
-            f"{row['share_of_learner']:.0%}",
-            f"{row['learner_waits']:.0%}",
-            f"{row['workers_wait']:.0%}",
-        )
+        table.add_row(*(form.format(row[name]) for name, form in _COLUMNS.values()))
     Console().print(table)

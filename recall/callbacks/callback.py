@@ -21,14 +21,23 @@ class Callback:
     def on_activity(self, what: str) -> None:
         """Called when something slow other than training begins; it lasts until the next step."""
 
+    def on_compiled(self, seconds: float) -> None:
+        """Called after a program was compiled, or loaded from the cache of compiled programs."""
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Called when an evaluation of the policies at this step begins, beside training."""
+
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
-        """Called after all tasks were evaluated."""
+        """Called when all tasks were evaluated with the policies at step `total_steps`.
+
+        Training has gone on meanwhile; evaluations arrive in the order of their steps.
+        """
 
     def on_training(self, records: Sequence[Record]) -> None:
         """Called after training records were written."""
 
     def on_task_end(self, task: int) -> None:
-        """Called at the end of a stage."""
+        """Called at the end of a stage. Its last evaluation may still be running."""
 
     def on_checkpoint(self) -> None:
         """Called when a checkpoint is complete and everything that it refers to is on disk."""
@@ -63,6 +72,14 @@ class CallbackList(Callback):
     def on_activity(self, what: str) -> None:  # noqa: D102
         for callback in self.callbacks:
             callback.on_activity(what)
+
+    def on_compiled(self, seconds: float) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_compiled(seconds)
+
+    def on_evaluation_start(self, total_steps: int) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_evaluation_start(total_steps)
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:  # noqa: D102
         for callback in self.callbacks:

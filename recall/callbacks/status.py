@@ -24,6 +24,8 @@ class Status:
         self.labels = [_label(spec, position) for position in range(spec.tasks)]
         self.success = np.full((len(self.runs), spec.tasks), np.nan)
         self.total_steps = total_steps
+        self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
+        self.evaluating_step: int | None = None  # of the evaluation that runs beside training
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), total_steps)])
 
     def step(self, total_steps: int) -> None:
@@ -37,8 +39,21 @@ class Status:
         while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
             self._seen.popleft()
 
+    def compiled(self, seconds: float) -> None:
+        """Count the time of a compilation."""
+        self._compiled[self.stage] += seconds
+
+    def evaluation(self) -> str:
+        """Return which step is being evaluated and how far training is ahead of it, as text."""
+        if self.evaluating_step is None:
+            return ""
+        behind = self.total_steps - self.evaluating_step
+        where = f"evaluating step {self.evaluating_step:,}"
+        return f"{where}, {behind:,} steps behind" if behind else where
+
     def evaluated(self, records: Sequence[Record]) -> None:
         """Store the successes of an evaluation."""
+        self.evaluating_step = None
         for record in records:
             if record["mode"] == "stochastic":
                 self.success[record["run"], record["position"]] = record["success"]
@@ -87,11 +102,16 @@ class Status:
         return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
 
     def time_left(self, steps: int) -> str:
-        """Return the time that `steps` more steps will take, or "" while it cannot be estimated."""
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
+
+        Every later stage is expected to compile for as long as the current one did.
+        """
         rate = self.steps_per_second
         if not rate or not self._learns:
             return ""
-        return f"{datetime.timedelta(seconds=round(steps / rate))} left"
+        stages = (self.total_steps + steps - 1) // self.spec.task_schedule.steps_per_stage
+        compiling = (stages - self.stage) * self._compiled[self.stage]
+        return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
 
     def means(self) -> list[str]:
         """Return the fleet's mean success in every task, as text."""

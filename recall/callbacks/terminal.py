@@ -50,6 +50,16 @@ class LiveView(Callback):
         """Show the activity in the title."""
         self._activity = what
 
+    def on_compiled(self, seconds: float) -> None:
+        """Count the time in the time left."""
+        if self._status is not None:
+            self._status.compiled(seconds)
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Show in the title which step is being evaluated."""
+        if self._status is not None:
+            self._status.evaluating_step = total_steps
+
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
         """Update the table of successes."""
         if self._status is not None:
@@ -82,8 +92,8 @@ class LiveView(Callback):
         assert status is not None
         spec = status.spec
         runs = "1 run" if len(status.runs) == 1 else f"{len(status.runs)} runs"
-        parts = [runs, self._activity, status.speed()]
-        title = Text.assemble((spec.method.label, "bold"), *(f"  {part}" for part in parts))
+        parts = [runs, self._activity, status.speed(), status.evaluation()]
+        title = Text.assemble((spec.method.label, "bold"), *(f"  {part}" for part in parts if part))
         return Group(title, self._bars(status), *self._table(status))
 
     def _bars(self, status: Status) -> Table:

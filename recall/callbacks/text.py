@@ -20,6 +20,7 @@ class Lines(Callback):
         self._file = file or sys.stderr
         self._status: Status | None = None
         self._told_at = 0.0
+        self._compiling_told_in = -1  # the stage
 
     def _tell(self, line: str) -> None:
         print(line, file=self._file, flush=True)
@@ -50,8 +51,26 @@ class Lines(Callback):
             status.stage_name(),
             status.speed(),
             status.time_left(status.spec.total_steps - status.total_steps),
+            status.evaluation(),
         ]
         return " | ".join(part for part in parts if part)
+
+    def on_activity(self, what: str) -> None:
+        """Print once in every stage that it compiles."""
+        status = self._status
+        if status is not None and what == "compiling" and status.stage != self._compiling_told_in:
+            self._compiling_told_in = status.stage
+            self._tell(f"step {status.total_steps:,} of {status.spec.total_steps:,} | compiling")
+
+    def on_compiled(self, seconds: float) -> None:
+        """Count the time in the time left."""
+        if self._status is not None:
+            self._status.compiled(seconds)
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Remember which step is being evaluated."""
+        assert self._status is not None
+        self._status.evaluating_step = total_steps
 
     def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
         """Print the progress and the success of every task."""
@@ -59,7 +78,7 @@ class Lines(Callback):
         self._status.evaluated(records)
         pairs = zip(self._status.labels, self._status.means(), strict=True)
         success = ", ".join(f"{label} {mean}" for label, mean in pairs)
-        self._tell(f"{self._place()} | success {success}")
+        self._tell(f"{self._place()} | success at step {total_steps:,}: {success}")
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Print which run failed."""

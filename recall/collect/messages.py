@@ -65,6 +65,7 @@ class Episode(NamedTuple):
     position: int
     deterministic: bool
     stream: tuple[int, ...]
+    place: int = 0  # of its policy among the shared evaluation policies
 
 
 @dataclass(frozen=True)

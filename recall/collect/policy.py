@@ -56,7 +56,12 @@ class NumpyPolicy:
 
     def __init__(self, shape: PolicyShape, vector: Array):
         self._shape = shape
-        self._negative_slope = np.float32(0.2 if shape.activation == "leaky_relu" else 0.0)
+        # Scalars as arrays and sizes as float32: NumPy converts other numbers at every call.
+        slope = 0.2 if shape.activation == "leaky_relu" else 0.0
+        self._negative_slope = np.array(slope, np.float32) if slope else None
+        self._zero = np.zeros((), np.float32)
+        self._first_size = np.float32(shape.hidden[0])
+        self._log_std_bounds = [np.array(x, np.float32) for x in (_LOG_STD_MIN, _LOG_STD_MAX)]
         self.load(vector)
 
     def load(self, vector: Array) -> None:
@@ -83,21 +88,26 @@ class NumpyPolicy:
         norm_bias, norm_scale = self._norm
         out_bias, out_kernel = self._out
         # In place and with few calls: for one row, the calls cost as much as the products.
-        x = np.dot(observation.astype(np.float32), first_kernel)
+        x = np.dot(observation.astype(np.float32, copy=False), first_kernel)
         x += first_bias
-        x -= np.add.reduce(x) / np.float32(x.size)
+        x -= np.add.reduce(x) / self._first_size
         x *= np.float32(1.0 / math.sqrt(np.dot(x, x) / x.size + _NORM_EPSILON))
         x *= norm_scale
         x += norm_bias
         np.tanh(x, out=x)
+        slope = self._negative_slope
         for bias, kernel in others:
             x = np.dot(x, kernel)
             x += bias
-            np.maximum(x, self._negative_slope * x if self._negative_slope else 0.0, out=x)
+            np.maximum(x, self._zero if slope is None else x * slope, out=x)
         out = np.dot(x, out_kernel)
         out += out_bias
         act = self._shape.action_size
-        return out[:act], np.minimum(np.maximum(out[act:], _LOG_STD_MIN), _LOG_STD_MAX)
+        log_std = out[act:]
+        low, high = self._log_std_bounds
+        np.maximum(log_std, low, out=log_std)
+        np.minimum(log_std, high, out=log_std)
+        return out[:act], log_std
 
     def act(self, observation: Array, noise: Array | None) -> Array:
         """Return an action in (-1, 1); without noise, it is the tanh of the mean."""

@@ -1,47 +1,23 @@
-"""Pool of workers: the memory they share with the parent, and the orders sent to them.
+"""Pool of workers that collect chunks, and play the episodes for which collecting waits.
 
-A worker that dies is restarted, put back to the state at the start of the chunk, and given the same
-order. Its random numbers are the same, so it collects the same transitions. The parent reads the
-shared rows only after every worker has answered. The shared memory is an unlinked file, so the
-kernel frees it however the process ends, even if it is killed.
+After a worker died, its successor is put back to the state at the start of the chunk and collects
+the same transitions. The parent reads the shared rows only after every worker has answered.
 """
 
-import mmap
 import os
-import tempfile
-import time
 from collections.abc import Callable, Sequence
-from multiprocessing.connection import wait
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from recall.collect.messages import (
-    Begin,
-    Chunk,
-    Episode,
-    EpisodeResult,
-    Part,
-    Play,
-    RunTasks,
-    Setup,
-)
+from recall.collect.crew import Abandoned, Answers, Crew, never
+from recall.collect.messages import Begin, Chunk, Episode, EpisodeResult, Part, RunTasks, Setup
 from recall.collect.policy import PolicyShape
 from recall.collect.transition import Columns
-from recall.collect.worker import map_arrays
 from recall.collect.worker_process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
 from recall.worlds.simulator import Array
-
-_RESTARTS_PER_ORDER = 3
-_POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 1.0  # time that workers have to exit by themselves
-
-
-class Abandoned(Exception):  # noqa: N818  (not an error)
-    """Signal that episodes were interrupted because the pool's owner wants to stop."""
 
 
 class ChunkRequest(NamedTuple):
@@ -50,11 +26,6 @@ class ChunkRequest(NamedTuple):
     position: int
     first_step: int  # number of earlier steps of each run on this task
     policies: Array | None  # [run, size]; None means uniformly random actions
-
-
-def never() -> bool:
-    """Return False: the default for callers that never stop early."""
-    return False
 
 
 class Pool:
@@ -82,26 +53,17 @@ class Pool:
         count = len(runs)
         shapes = {
             "policy": ((count, most_at_once, policy.size), "float32"),
-            "eval_policy": ((count, policy.size), "float32"),
+            "eval_policy": ((1, count, policy.size), "float32"),
             "rows": ((count, most_at_once, chunk_steps, self.columns.width), "float32"),
             "state": ((count, most_played, state_size), "float64"),
             "next_state": ((count, most_played, state_size), "float64"),
         }
-        offsets, total = {}, 0
-        for name, (shape, dtype) in shapes.items():
-            offsets[name] = (total, shape, dtype)
-            total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
-        self._setup = Setup(tuple(runs), world, policy, chunk_steps, state_size, offsets)
-        self._memory_file = tempfile.TemporaryFile(dir=_memory_folder())  # noqa: SIM115
-        self._memory_file.truncate(total)
-        memory = mmap.mmap(self._memory_file.fileno(), total)
-        self.shared = map_arrays(memory, offsets)
+        setup = Setup(tuple(runs), world, policy, chunk_steps, state_size, offsets={})
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
-        self.restarts = 0
-        self._processes = [WorkerProcess(part) for part in runs_of_workers(count, max(workers, 1))]
-        for process in self._processes:
-            process.launch(self._setup, self._memory_file.fileno())
+        parts = runs_of_workers(count, max(workers, 1))
+        self._crew = Crew(setup, shapes, parts, put_back=self._put_back)
+        self.shared = self._crew.shared
 
     def begin(self, positions: Sequence[int], fresh: Sequence[int]) -> None:
         """Build the environments of the tasks at `positions` in every run, and close all others.
@@ -111,7 +73,7 @@ class Pool:
         self._positions = ()
         for process in self._with_runs():
             process.send(Begin(tuple(positions), tuple(fresh), process.runs))
-        self._answers(self._with_runs())
+        Answers(self._crew, self._with_runs()).wait()
         self._positions = tuple(positions)
         self._commit()
 
@@ -131,7 +93,7 @@ class Pool:
 
         Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
         """
-        answers = self._answers(self._with_runs())
+        answers = Answers(self._crew, self._with_runs()).wait()
         self._commit()
         ended = [item for answer in answers for item in answer]
         ended.sort(key=lambda item: item[:2])
@@ -147,72 +109,35 @@ class Pool:
 
     def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
         """Play episodes with flat `policies` [run, size], spread over all workers."""
-        self.shared["eval_policy"][:] = policies
-        parts = np.array_split(np.arange(len(episodes)), len(self._processes))
-        busy = []
-        for process, part in zip(self._processes, parts, strict=True):
-            if len(part):
-                process.send(Play(tuple(episodes[int(index)] for index in part)))
-                busy.append(process)
-        answers = self._answers(busy, self._should_stop)
+        self.shared["eval_policy"][0] = policies
+        parts = np.array_split(np.arange(len(episodes)), len(self._crew.processes))
+        batches = [[episodes[int(index)] for index in part] for part in parts]
+        answers = self._crew.play(batches).wait(self._should_stop)
         return [result for answer in answers for result in answer]
 
     def process_ids(self) -> list[int]:
         """Return the process ids of the workers."""
-        return [process.process.pid for process in self._processes]
+        return [process.process.pid for process in self._crew.processes]
+
+    @property
+    def restarts(self) -> int:
+        """Number of workers that died and were restarted."""
+        return self._crew.restarts
 
     def close(self) -> None:
         """End all workers."""
-        for process in self._processes:
-            process.hang_up()
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        for process in self._processes:
-            process.end(max(0.0, deadline - time.monotonic()))
-        self._processes = []
-        self._memory_file.close()
+        self._crew.close()
 
     def _with_runs(self) -> list[WorkerProcess]:
-        return [process for process in self._processes if process.runs]
+        return [process for process in self._crew.processes if process.runs]
 
     def _commit(self) -> None:
         self.shared["state"][:] = self.shared["next_state"]
 
-    def _answers(
-        self, busy: list[WorkerProcess], should_stop: Callable[[], bool] = never
-    ) -> list[Any]:
-        """Return the answers of all busy workers, in order.
-
-        Workers that die are restarted and given their order again.
-        """
-        answers: dict[int, Any] = {}
-        restarts = [0] * len(busy)
-        while len(answers) < len(busy):
-            waiting = {busy[i].connection: i for i in range(len(busy)) if i not in answers}
-            for connection in wait(list(waiting), timeout=_POLL_SECONDS):
-                index = waiting[connection]  # type: ignore[index]
-                try:
-                    answers[index] = busy[index].receive()
-                except WorkerDiedError as error:
-                    restarts[index] += 1
-                    if restarts[index] > _RESTARTS_PER_ORDER:
-                        raise
-                    self._restart(busy[index], error)
-            if should_stop():
-                raise Abandoned
-        return [answers[index] for index in range(len(busy))]
-
-    def _restart(self, process: WorkerProcess, error: WorkerDiedError) -> None:
-        """Start a new process in place of a dead one, in the same state and with the same order.
-
-        If it dies during this, that is noticed when its answer is awaited.
-        """
-        self.restarts += 1
-        order = process.order
-        process.end(0.0)
-        process.launch(self._setup, self._memory_file.fileno())
+    def _put_back(self, process: WorkerProcess) -> Begin | None:
         if process.runs and self._positions:
-            process.send(Begin(self._positions, (), process.runs), followed=True)
-        process.send(order)
+            return Begin(self._positions, (), process.runs)
+        return None
 
 
 def default_workers() -> int:
@@ -231,9 +156,4 @@ def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
     return parts + [()] * (workers - busy)
 
 
-def _memory_folder() -> str | None:
-    """Return a memory-backed folder if the system has one, else None."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-__all__ = ["Abandoned", "ChunkRequest", "Pool", "TaskFailedError", "WorkerDiedError"]
+__all__ = ["Abandoned", "ChunkRequest", "Pool", "TaskFailedError", "WorkerDiedError", "never"]

@@ -1,11 +1,12 @@
 """Worker process, which owns the environments of some runs and rolls out whole chunks by itself.
 
-It is started as `python -m recall.collect.worker SOCKET MEMORY` with two inherited file
+It is started as `python -m recall.collect.worker SOCKET MEMORY NICENESS` with two inherited file
 descriptors: a socket to the pool and the shared memory. It exits when the socket closes, so it
 never outlives the pool, however the pool died.
 """
 
 import mmap
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from recall.collect.messages import (
     Setup,
 )
 from recall.collect.policy import NumpyPolicy
+from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import default_horizon_steps, make_simulator
@@ -61,9 +63,9 @@ class Worker:
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
         self.policies = [
-            [NumpyPolicy(setup.policy, row) for row in rows] for rows in self.shared["policy"]
+            [NumpyPolicy(setup.policy, row) for row in rows]
+            for rows in self.shared.get("policy", ())  # workers that only play episodes have none
         ]  # [run][part]
-        self.eval_policies = [NumpyPolicy(setup.policy, row) for row in self.shared["eval_policy"]]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
         # By position: its index in the shared states, and groups of runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
@@ -137,25 +139,10 @@ class Worker:
         self, number: int, part: Part, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
-        outcomes: list[Outcome] = []
-        steps = self.setup.chunk_steps
         draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
-        policies = [self.policies[run][number] for run in runs]
-        # Written through views, step by step: with few runs, calls cost more than copies.
-        rows = np.empty((len(runs), steps, self.columns.width), np.float32)
-        before, action, reward, terminated, after = self.columns.split(rows)
-        for step in range(steps):
-            before[:, step] = episodes.observation
-            actions = action[:, step]
-            if part.uniform:
-                actions[:] = draws[:, step]
-            else:
-                _act(policies, episodes.observation, draws[:, step], actions)
-            played = episodes.advance(actions)
-            reward[:, step] = played.reward
-            terminated[:, step] = played.terminated
-            after[:, step] = played.next_observation
-            outcomes += played.outcomes
+        policies = None if part.uniform else [self.policies[run][number] for run in runs]
+        rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
+        outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
         for slot, run in enumerate(runs):
             self.shared["rows"][run, number] = rows[slot]
         return outcomes
@@ -193,6 +180,12 @@ class Worker:
             np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
             for episode in chosen
         ]
+        vectors = self.shared["eval_policy"]  # [place, run, size]
+        policies = {
+            key: NumpyPolicy(self.setup.policy, vectors[key])
+            for key in {(episode.place, episode.run) for episode in chosen}
+        }
+        acting = [policies[episode.place, episode.run] for episode in chosen]
         actions = np.empty((len(chosen), act), np.float32)
         results: dict[int, EpisodeResult] = {}
         for step in range(horizon):
@@ -200,8 +193,8 @@ class Worker:
                 raise EOFError
             for i, episode in enumerate(chosen):
                 drawn = None if episode.deterministic else noise[i][step]
-                actions[i] = self.eval_policies[episode.run].act(observation[i], drawn)
-            played = episodes.advance(_finite(actions))
+                actions[i] = acting[i].act(observation[i], drawn)
+            played = episodes.advance(finite(actions))
             observation = played.observation
             for outcome in played.outcomes:
                 results.setdefault(
@@ -213,27 +206,9 @@ class Worker:
         return [results[slot] for slot in range(len(chosen))]
 
 
-def _act(policies: list[NumpyPolicy], observation: Array, draws: Array, actions: Array) -> None:
-    """Write the policies' actions to `actions` [run, act]."""
-    # One matrix-vector pass per run: the rounding of a batched product may depend on its size.
-    for i, policy in enumerate(policies):
-        actions[i] = policy.act(observation[i], draws[i])
-    _finite(actions)
-
-
-def _finite(actions: Array) -> Array:
-    """Replace non-finite actions in place and return them.
-
-    A run with non-finite numbers keeps stepping here; its failure is reported later.
-    """
-    # Checked first, because replacing takes several times as long.
-    if not np.isfinite(actions).all():
-        np.nan_to_num(actions, copy=False, posinf=1.0, neginf=-1.0)
-    return actions
-
-
-def main(socket: int, memory: int) -> None:
+def main(socket: int, memory: int, niceness: int) -> None:
     """Serve orders until the pool closes the socket."""
+    os.nice(niceness)
     connection = Connection(socket)
     try:
         sys.path[:] = cloudpickle.loads(connection.recv_bytes())
@@ -256,4 +231,4 @@ def main(socket: int, memory: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(*map(int, sys.argv[1:]))

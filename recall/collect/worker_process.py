@@ -28,8 +28,9 @@ class TaskFailedError(RecallError):
 class WorkerProcess:
     """Worker process with its socket, its runs and its current order."""
 
-    def __init__(self, runs: tuple[int, ...]):
+    def __init__(self, runs: tuple[int, ...], niceness: int = 0):
         self.runs = runs
+        self._niceness = niceness
         self.order: Any = None
         self._answers_to_skip = 0
 
@@ -37,7 +38,10 @@ class WorkerProcess:
         """Start the process; `memory` is the file descriptor of the shared memory."""
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "recall.collect.worker", str(theirs.fileno()), str(memory)],
+            [
+                *(sys.executable, "-m", "recall.collect.worker"),
+                *map(str, (theirs.fileno(), memory, self._niceness)),
+            ],
             pass_fds=(theirs.fileno(), memory),
             env=os.environ | _ONE_THREAD,
             stdin=subprocess.DEVNULL,

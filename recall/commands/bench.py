@@ -52,28 +52,47 @@ def bench_learner(
 
 
 def bench_fleet(
-    runs: Counts = ("5", "40"),
+    runs: Counts = ("1", "8", "24", "40"),
     method: str = "recall",
     precision: Precision = "default",
-    chunks: Annotated[int, arg(help="Number of chunks of 50 steps to measure.")] = 60,
-    tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
+    chunks: Annotated[
+        int | None,
+        arg(
+            help="Number of chunks of 50 steps to measure; with fewer than there are between two "
+            "evaluations (the default), an evaluation has fewer episodes."
+        ),
+    ] = None,
+    tasks: Annotated[
+        tuple[str, ...],
+        arg(
+            metavar="INT [INT ...]",
+            help="Lengths of sequences, of which the last task is measured.",
+        ),
+    ] = ("3", "20"),
     as_json: AsJson = False,
 ) -> None:
-    """Measure collecting and learning together, and the speed that each reaches alone."""
+    """Measure whole fleets with their evaluations, and the learner and the workers alone."""
     from recall.bench import fleet
 
-    result = fleet.bench_fleet(_numbers(runs), method, precision, chunks, tasks, progress=_tell)
+    result = fleet.bench_fleet(
+        _numbers(runs),
+        method,
+        precision,
+        fleet.CHUNKS if chunks is None else chunks,
+        _numbers(tasks, "tasks"),
+        progress=_tell,
+    )
     (print_json if as_json else fleet.print_table)(result)
 
 
-def _numbers(words: tuple[str, ...]) -> list[int]:
-    """Parse numbers of runs that are separated by spaces or commas: `1 5 40` or `1,5,40`."""
+def _numbers(words: tuple[str, ...], what: str = "runs") -> list[int]:
+    """Parse numbers that are separated by spaces or commas: `1 5 40` or `1,5,40`."""
     numbers = [number for word in words for number in word.split(",")]
     for number in numbers:
         if not number.isdecimal():
-            raise BadValueError(f"runs {number!r} is not a number of runs")
+            raise BadValueError(f"{what} {number!r} is not a number of {what}")
     if not numbers:
-        raise BadValueError("--runs needs at least one number of runs, such as 1 or 1,5,40")
+        raise BadValueError(f"--{what} needs at least one number of {what}, such as 1 or 1,5,20")
     return [int(number) for number in numbers]
 
 

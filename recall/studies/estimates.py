@@ -75,14 +75,16 @@ def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
     name = spec.method.name
     notes: list[str] = []
     if speeds.fleet:
-        row = _nearest(speeds.fleet, name, runs, lambda row: -row["transitions_per_s"], notes)
+        row = _nearest(speeds.fleet, name, spec, lambda row: -row["transitions_per_s"], notes)
         rate = row["transitions_per_s"]
         # Worst case: a smaller fleet takes as long per step as the measured one, and a larger fleet
         # collects no more transitions per second.
         seconds = fleet.transitions / (rate * min(1.0, runs / row["runs"]))
-        seconds += evaluation_steps(spec) / row["workers_alone_per_s"]
+        # Evaluations up to the measured share are included in the rate.
+        included = row.get("evaluation_share", 0.0) * fleet.transitions
+        seconds += max(0.0, evaluation_steps(spec) - included) / row["workers_alone_per_s"]
     elif speeds.learner:
-        row = _nearest(speeds.learner, name, runs, lambda row: row["ms_per_update"], notes)
+        row = _nearest(speeds.learner, name, spec, lambda row: row["ms_per_update"], notes)
         per_update = row["ms_per_update"] / 1e3 * max(1.0, runs / row["runs"])
         seconds = updates(spec) * per_update
         notes.append(
@@ -96,18 +98,24 @@ def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
 def _nearest(
     rows: Iterable[dict[str, Any]],
     method: str,
-    runs: int,
+    spec: FleetSpec,
     slowness: Callable[[dict[str, Any]], float],
     notes: list[str],
 ) -> dict[str, Any]:
-    """Return the method's row with the nearest number of runs; else the slowest method's row."""
+    """Return the method's row with the nearest numbers of runs and tasks.
+
+    If the method was not measured, the slowest one's rows stand in for it.
+    """
     rows = list(rows)
     mine = [row for row in rows if row["method"] == method]
     if not mine:
         stand_in = max(rows, key=slowness)["method"]
         mine = [row for row in rows if row["method"] == stand_in]
         notes.append(f"{method} was not measured: the speed of {stand_in} is used for it")
-    return min(mine, key=lambda row: abs(row["runs"] - runs))
+    runs, tasks = len(spec.runs), spec.tasks
+    return min(
+        mine, key=lambda row: (abs(row["runs"] - runs), abs(row.get("tasks", tasks) - tasks))
+    )
 
 
 def updates(spec: FleetSpec) -> int:

@@ -68,10 +68,11 @@ class Checkpoints:
             raise NotWrittenError(f"a checkpoint was not written: {_reason(error)}") from error
 
     def restore(
-        self, like: Any, check: Callable[[Metadata], None]
+        self, like: Callable[[Metadata], Any], check: Callable[[Metadata], None]
     ) -> tuple[Any, Metadata, list[str]] | None:
-        """Return the newest intact checkpoint: arrays shaped as `like`, metadata and complaints.
+        """Return the newest intact checkpoint: arrays, metadata and complaints.
 
+        `like` returns arrays of the shapes that belong to the metadata of a checkpoint.
         Returns None if no checkpoint was ever written. `check` may raise if data that the metadata
         refer to are missing or damaged. Newer checkpoints that cannot be used are deleted, so that
         they do not displace usable ones.
@@ -95,21 +96,20 @@ class Checkpoints:
             )
         return None
 
-    def _read(self, number: int, like: Any) -> tuple[Any, Metadata]:
-        shapes = jax.tree.map(lambda leaf: _storable(np.zeros(leaf.shape, leaf.dtype)), like)
-        found: Any = self._manager.restore(
-            number,
-            args=self._args.Composite(
-                arrays=self._args.StandardRestore(shapes), metadata=self._args.JsonRestore()
-            ),
-        )
+    def _read(self, number: int, like: Callable[[Metadata], Any]) -> tuple[Any, Metadata]:
+        item: Any = self._args.Composite(metadata=self._args.JsonRestore())
+        found: Any = self._manager.restore(number, args=item)
         metadata = dict(found.metadata)
+        wanted = like(metadata)
+        shapes = jax.tree.map(lambda leaf: _storable(np.zeros(leaf.shape, leaf.dtype)), wanted)
+        item = self._args.Composite(arrays=self._args.StandardRestore(shapes))
+        found = self._manager.restore(number, args=item)
         if _digest(found.arrays, metadata) != metadata["digest"]:
             raise ValueError("its checksum does not match its content")
         leaves, structure = jax.tree.flatten(found.arrays)
         whole = [
-            leaf if wanted.size else np.zeros(wanted.shape, wanted.dtype)
-            for leaf, wanted in zip(leaves, jax.tree.leaves(like), strict=True)
+            leaf if full.size else np.zeros(full.shape, full.dtype)
+            for leaf, full in zip(leaves, jax.tree.leaves(wanted), strict=True)
         ]
         return jax.tree.unflatten(structure, whole), metadata
 

@@ -1,6 +1,6 @@
 """Evaluation of every task's head on its task, and scoring of old heads on a new task."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from recall.worlds.registry import task_label
 
 Array = np.ndarray
 PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
+MODES = ("stochastic", "deterministic")
 
 
 def evaluate(
@@ -29,25 +30,47 @@ def evaluate(
     """
     for position in range(len(runs[0].tasks)) if positions is None else positions:
         chosen = [
-            (index, run)
+            index
             for index, run in enumerate(runs)
             if tasks is None or task_label(run.tasks[position]) in tasks
         ]
-        played = [
-            Episode(index, position, mode == "deterministic", stream)
-            for index, run in chosen
-            for mode in ("stochastic", "deterministic")
-            for stream in streams(run.seed, EVALUATION, position, step, mode, episodes)
-        ]
-        results = iter(pool.play(policies_of(position), played))
-        for index, run in chosen:
-            for mode in ("stochastic", "deterministic"):
+        played = planned(runs, chosen, [position], step, episodes)
+        results = pool.play(policies_of(position), [each._replace(place=0) for each in played])
+        yield from recorded(runs, chosen, [position], step, episodes, results)
+
+
+def planned(
+    runs: Sequence[Any], chosen: Sequence[int], positions: Sequence[int], step: int, episodes: int
+) -> list[Episode]:
+    """Return the episodes of an evaluation, each with the policy at the place of its position."""
+    return [
+        Episode(index, position, mode == "deterministic", stream, position)
+        for position in positions
+        for index in chosen
+        for mode in MODES
+        for stream in streams(runs[index].seed, EVALUATION, position, step, mode, episodes)
+    ]
+
+
+def recorded(
+    runs: Sequence[Any],
+    chosen: Sequence[int],
+    positions: Sequence[int],
+    step: int,
+    episodes: int,
+    results: Iterable[EpisodeResult],
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of an evaluation from the results of its `planned` episodes."""
+    results = iter(results)
+    for position in positions:
+        for index in chosen:
+            for mode in MODES:
                 ended = [next(results) for _ in range(episodes)]
                 yield {
                     "run": index,
                     "step": step,
                     "position": position,
-                    "task": task_label(run.tasks[position]),
+                    "task": task_label(runs[index].tasks[position]),
                     "mode": mode,
                     "episodes": episodes,
                     **summary(ended),
@@ -58,7 +81,7 @@ def streams(
     seed: int, domain: int, position: int, step: int, mode: str, episodes: int
 ) -> list[tuple[int, ...]]:
     """Return the random streams of one task's episodes in one evaluation."""
-    kind = ("stochastic", "deterministic").index(mode)
+    kind = MODES.index(mode)
     return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
 
 

@@ -20,17 +20,24 @@ from recall.files.reading import read_json
 PROGRAMS = "programs"
 _SIGNATURES = "signatures.json"
 _KEY_BYTES = 32
+_signed_at: dict[Path, int] = {}  # modification times of folders whose programs are all signed
 
 
 def sign_programs(folder: Path) -> None:
-    """Sign the programs in a fleet's folder that are not signed yet, if there are any."""
+    """Sign the programs in a fleet's folder that are not signed yet, if there are any.
+
+    This is called after every chunk, so a folder that has not changed is not read again.
+    """
     programs = folder / PROGRAMS
+    if not programs.is_dir() or _signed_at.get(programs) == programs.stat().st_mtime_ns:
+        return
     known = _signatures(programs)
     new = [path for path in _files(programs) if path.name not in known]
     key = _key() if new else None
     if key is not None:
         known |= {path.name: _signature(key, path) for path in new}
         write_json(programs / _SIGNATURES, known)
+    _signed_at[programs] = programs.stat().st_mtime_ns
 
 
 def remove_foreign_programs(folder: Path) -> int:

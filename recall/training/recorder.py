@@ -11,7 +11,6 @@ import numpy as np
 
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.results import health
@@ -32,11 +31,10 @@ class Recorder:
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
 
-    def evaluation(self, progress: Progress, step: int, records: Sequence[dict[str, Any]]) -> None:
+    def evaluation(self, step: int, records: Sequence[dict[str, Any]]) -> None:
         """Record an evaluation of every task."""
-        alive = [record for record in records if self._names[record["run"]] not in progress.failed]
-        self._store.append("evaluations", alive)
-        self._callback.on_evaluation(step, alive)
+        self._store.append("evaluations", records)
+        self._callback.on_evaluation(step, records)
 
     def training(
         self, progress: Progress, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
@@ -74,12 +72,9 @@ class Recorder:
                 self._fail(progress, self._names[run], first, reason)
 
     def check_losses(self, progress: Progress, step: int, state: LearnerState) -> None:
-        """Report runs whose losses became non-finite; raise an error if no run is left."""
+        """Report runs whose losses became non-finite."""
         for name, update in fleet.failures(state, self._names).items():
             self._fail(progress, name, step, f"a loss was not finite in update {update}")
-        if len(progress.failed) == len(self._names):
-            self._store.finish({"finished": False, "failed": progress.failed})
-            raise RecallError(f"every run failed, at these steps: {progress.failed}")
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:
         if name not in progress.failed:

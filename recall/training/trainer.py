@@ -37,9 +37,10 @@ from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
 from recall.training.agents import agent_of
+from recall.training.background import BackgroundEvaluation
 from recall.training.behaviour import Behaviour, Policies, are_ready
 from recall.training.checkpoint import Checkpoints
-from recall.training.evaluation import best_heads, evaluate, score_heads
+from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
@@ -92,6 +93,9 @@ class Trainer:
             most_played=self.task_schedule.most_played,
         )
         self.chunks = Chunks(self.pool)
+        self.evaluation = BackgroundEvaluation(
+            spec, fleet.policy_shape(self.agent), self.recorder.evaluation
+        )
         self.behaviour = Behaviour(spec, self.agent)
         self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
@@ -122,11 +126,15 @@ class Trainer:
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
         self.callback.on_start(self.spec, self.folder, self.total_steps)
+        if self.evaluation.pending is not None:
+            self.callback.on_evaluation_start(self.evaluation.pending.step)
         while self.progress.stage < self.task_schedule.stages:
             if self.progress.steps == 0:
                 self.start_stage()
             self._train_stage()
             self._end_stage()
+        if not self._finish_evaluation():
+            self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
         write_policies(self.folder, self.names, FINAL, final)
         self.store.finish({"finished": True, "failed": self.progress.failed})
@@ -155,8 +163,9 @@ class Trainer:
             at_end = self.progress.steps == self.task_schedule.steps_per_stage
             if at_end:
                 self._end_task()
-            if self._evaluation_is_due():
-                self._evaluate()
+            self.evaluation.report_finished()
+            if self._evaluation_is_due() and self._finish_evaluation():
+                self.evaluate()
             if jax.default_backend() == "cpu":
                 # On a CPU a burst may take seconds. No second one is queued behind it, so that a
                 # signal waits for one burst at most. An accelerator needs its next burst queued.
@@ -190,7 +199,7 @@ class Trainer:
             self._order(early or self._policies())
         self._early = self._policies(ahead=self.schedule.chunk_steps) if early else None
         if self.progress.steps % self.schedule.record_every == 0:
-            self.recorder.check_losses(self.progress, self.total_steps, self.state)
+            self._check_losses()
             self.recorder.training(self.progress, self.total_steps, metrics, self.progress.episodes)
             self.progress.episodes = []
 
@@ -273,21 +282,33 @@ class Trainer:
         at_end = self.progress.steps == self.task_schedule.steps_per_stage
         return at_end or self.progress.steps % self.schedule.evaluate_every == 0
 
-    def _evaluate(self) -> None:
-        self.chunks.settle()
+    def _finish_evaluation(self) -> bool:
+        """Wait until the pending evaluation is reported; return False if asked to stop."""
+        pending = self.evaluation.pending
+        if pending is not None:
+            self.callback.on_activity(f"waiting for the evaluation at step {pending.step:,}")
+        return self.evaluation.finish(self.should_stop)
+
+    def evaluate(self) -> None:
+        """Start to evaluate the policies as they are now, and measure the networks."""
         step = self.total_steps
-        self.recorder.check_losses(self.progress, step, self.state)
-        self.callback.on_activity("evaluating")
-        episodes = self.schedule.evaluation_episodes
-        try:
-            played = list(evaluate(self.pool, self.spec.runs, self.policies, step, episodes))
-        except Abandoned:  # repeated after resuming, with the same outcome
-            return
+        self._check_losses()
+        self.callback.on_evaluation_start(step)
+        self.evaluation.start(step, self.policies, self.progress.failed)
         self.progress.evaluated = step
-        self.recorder.evaluation(self.progress, step, played)
         replay, view = self.history.replay, self.view()
         plastic = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
         self.recorder.training(self.progress, step, plastic)
+
+    def _check_losses(self) -> None:
+        """Report runs whose losses became non-finite; raise an error if no run is left."""
+        self.recorder.check_losses(self.progress, self.total_steps, self.state)
+        if len(self.progress.failed) < len(self.names):
+            return
+        if not self._finish_evaluation():
+            self._leave()
+        self.store.finish({"finished": False, "failed": self.progress.failed})
+        raise RecallError(f"every run failed, at these steps: {self.progress.failed}")
 
     # Checkpoints.
 
@@ -311,16 +332,18 @@ class Trainer:
         """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
         self.chunks.settle()
         arrays, ended = self.chunks.saved()
+        snapshot, pending = self.evaluation.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
             "ended": ended,
+            "evaluation": pending,
             "records": self.store.sync(),
             "replay": self.history.sync(self.progress.stage),
             "policies": self._written,
             "fleet": self._started_as,
         }
         sign_programs(self.folder)
-        self.checkpoints.save({"learner": self.state, "chunks": arrays}, metadata)
+        self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
         self._saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
@@ -332,10 +355,7 @@ class Trainer:
 
         Returns a list of what is wrong with newer checkpoints.
         """
-        arrays, _ = self.chunks.saved()
-        found = self.checkpoints.restore(
-            {"learner": self.state, "chunks": arrays}, self._check_metadata
-        )
+        found = self.checkpoints.restore(self._arrays_like, self._check_metadata)
         if found is None:
             self.store.cut({})
             self.history.restore(0, {})
@@ -349,9 +369,16 @@ class Trainer:
         self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
         self._written = read_stamps(metadata["policies"])
         self.chunks.restore(arrays["chunks"], metadata["ended"])
+        self.evaluation.restore(arrays, metadata.get("evaluation"))
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
         return complaints
+
+    def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """Return arrays shaped like those of the checkpoint with this metadata."""
+        chunks, _ = self.chunks.saved()
+        snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
+        return {"learner": self.state, "chunks": chunks} | snapshot
 
     def _check_metadata(self, metadata: dict[str, Any]) -> None:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
@@ -364,6 +391,7 @@ class Trainer:
     def close(self) -> None:
         """Stop the workers and close the files."""
         self.pool.close()
+        self.evaluation.close()
         self.history.close()
         self.store.close()
         self.checkpoints.close()

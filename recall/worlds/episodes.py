@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recall.errors import BadValueError
-from recall.worlds.simulator import Array, Simulator
+from recall.worlds.simulator import Array, Rolled, Simulator, Step
 
 
 class Outcome(NamedTuple):
@@ -87,7 +87,10 @@ class Episodes:
 
     def advance(self, actions: Array) -> EpisodeStep:
         """Step every slot as `step` does, but without checking the actions."""
-        result = self.simulator.step(actions)
+        return self.count(self.simulator.step(actions))
+
+    def count(self, result: Step) -> EpisodeStep:
+        """Count a step that the simulator has made, and start the next episodes."""
         self._steps += 1
         self._return += result.reward
         self._success |= result.success
@@ -108,6 +111,27 @@ class Episodes:
             success=result.success,
             outcomes=outcomes,
         )
+
+    def steps_left(self) -> int:
+        """Return the number of steps until the first slot reaches the horizon."""
+        return self.horizon_steps - int(self._steps.max())
+
+    def count_rolled(self, rolled: Rolled) -> list[Outcome]:
+        """Count the steps of a roll of at most `steps_left`; return the episodes that ended."""
+        steps = len(rolled.reward)
+        if not steps:
+            return []
+        self._steps += steps
+        # One after the other, as `count` adds them.
+        self._return[:] = np.add.accumulate(np.vstack([self._return, rolled.reward]))[-1]
+        self._success |= rolled.success.any(axis=0)
+        self.observation[:] = rolled.observation[-1]
+        outcomes = []
+        none = np.zeros(len(self._steps), bool)
+        for slot in (self._steps >= self.horizon_steps).nonzero()[0].tolist():
+            outcomes.append(self._outcome(slot, rolled.success[-1], none))
+            self.start(slot)
+        return outcomes
 
     def _outcome(self, slot: int, success: Array, diverged: Array) -> Outcome:
         self.diverged_episodes += int(diverged[slot])

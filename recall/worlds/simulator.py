@@ -21,6 +21,43 @@ class Step(NamedTuple):
     diverged: Array  # [slots] bool: the physics diverged; the slot must be reset
 
 
+class Rolled(NamedTuple):
+    """Results of several steps of all slots, none of which ended an episode by itself."""
+
+    observation: Array  # [steps, slots, obs] float64
+    reward: Array  # [steps, slots] float64
+    success: Array  # [steps, slots] bool
+
+
+class Roll(ABC):
+    """Steps whose observations are returned at once and whose other results at the end.
+
+    It is the fast way to collect: `open`, then `move` up to `steps` times, then `close`. Results
+    are those of `Simulator.step`, bit for bit. No slot is reset while a roll is open.
+    """
+
+    steps: int
+
+    @abstractmethod
+    def open(self) -> None:
+        """Begin with the first step."""
+
+    @abstractmethod
+    def move(self, actions: Array) -> Array | None:
+        """Step every slot with `actions` in [-1, 1]; return the observations [slots, obs].
+
+        Returns None if a slot diverged; then `close` must be called, and after it `step_diverged`.
+        """
+
+    @abstractmethod
+    def close(self) -> Rolled:
+        """Return the results of all steps since `open` in which no slot diverged."""
+
+    @abstractmethod
+    def step_diverged(self) -> Step:
+        """Return the result of the step in which a slot diverged."""
+
+
 class Simulator(ABC):
     """`slots` independent copies of one task.
 
@@ -52,6 +89,10 @@ class Simulator(ABC):
     @abstractmethod
     def set_state(self, slot: int, state: Array) -> None:
         """Continue, bit for bit, from a state that `get_state` returned in any process."""
+
+    def roll(self, steps: int) -> Roll | None:
+        """Return a roll of up to `steps` steps, or None if this simulator has no faster way."""
+        return None
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return an RGB image of the slot, [height, width, 3] uint8."""

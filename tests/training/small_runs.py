@@ -86,6 +86,10 @@ class CrashAt(Callback):
         self._tick()
 
     def on_activity(self, what: str) -> None:
+        if not what.startswith("waiting"):  # whether it waits is a matter of speed
+            self._tick()
+
+    def on_evaluation_start(self, total_steps: int) -> None:
         self._tick()
 
     def on_evaluation(self, total_steps: int, records: Any) -> None:

@@ -86,6 +86,9 @@ class StopAt(Callback):
     def on_activity(self, what):
         self.trainer.should_stop = lambda: self.activity in what
 
+    def on_evaluation_start(self, total_steps):
+        self.on_activity("evaluating")
+
     def on_evaluation(self, total_steps, records):
         self.finished.append(total_steps)
 
@@ -97,7 +100,10 @@ def test_episodes_are_left_in_the_middle_and_played_again(tmp_path, uninterrupte
     with pytest.raises(Interrupted, match=f"stopped at step {step} of 600; everything is saved"):
         run(callback.trainer)
     assert step not in callback.finished or activity == "scoring"
-    run(go_on(tmp_path)[0])
+    trainer, _ = go_on(tmp_path)
+    assert trainer.evaluation.pending is not None
+    assert trainer.evaluation.pending.step == step
+    run(trainer)
     assert left_by(tmp_path) == uninterrupted
 
 

@@ -17,9 +17,10 @@ _COMMON = {
     "right_finger": site("rightEndEffector"),
     "left_finger": site("leftEndEffector"),
 }
+Bound = list[tuple[Array, Array, Array]]  # arguments of `take` for one slot
 FRAME = 18  # numbers per frame of the `full` observation
-_HAND_LOW = np.array([-0.525, 0.348, -0.0525])
-_HAND_HIGH = np.array([0.525, 1.025, 0.7])
+HAND_LOW = np.array([-0.525, 0.348, -0.0525])
+HAND_HIGH = np.array([0.525, 1.025, 0.7])
 # Wide enough for goals after a reset, which Meta-World does not clip.
 _GOAL_LOW = np.array([-1.0, 0.0, -0.5])
 _GOAL_HIGH = np.array([1.0, 1.5, 1.0])
@@ -55,13 +56,13 @@ class Readings:
         self._ones = np.ones(width)
         for name, (begin, end) in places.items():
             setattr(self.scene, name, self.values[:, begin:end])
-        self._offset = None if task.object_offset is None else np.array(task.object_offset)
+        self.offset = None if task.object_offset is None else np.array(task.object_offset)
         scene = self.scene
         scene.fingers = np.zeros((slots, 3))
         scene.hand = np.zeros((slots, 3))
-        scene.object = scene.raw_object if self._offset is None else np.zeros_like(scene.raw_object)
+        scene.object = scene.raw_object if self.offset is None else np.zeros_like(scene.raw_object)
 
-    def bind(self, slot: int, data: mujoco.MjData) -> list[tuple[Array, Array, Array]]:
+    def bind(self, slot: int, data: mujoco.MjData) -> Bound:
         """Return the arguments of `take` for a slot: (field, indices in it, part of the row)."""
         return [
             (getattr(data, field).reshape(-1), index, self.values[slot, begin:end])
@@ -79,13 +80,13 @@ class Readings:
         fingers = scene.fingers[rows]
         np.add(scene.right_finger[rows], scene.left_finger[rows], out=fingers)
         fingers *= 0.5
-        np.maximum(scene.raw_hand[rows], _HAND_LOW, out=scene.hand[rows])
-        np.minimum(scene.hand[rows], _HAND_HIGH, out=scene.hand[rows])
-        if self._offset is not None:
-            np.add(scene.raw_object[rows], self._offset, out=scene.object[rows])
+        np.maximum(scene.raw_hand[rows], HAND_LOW, out=scene.hand[rows])
+        np.minimum(scene.hand[rows], HAND_HIGH, out=scene.hand[rows])
+        if self.offset is not None:
+            np.add(scene.raw_object[rows], self.offset, out=scene.object[rows])
 
 
-def take(bound: list[tuple[Array, Array, Array]]) -> None:
+def take(bound: Bound) -> None:
     """Fill one slot's row from its physics."""
     for field, index, row in bound:
         field.take(index, out=row, mode="clip")
@@ -161,8 +162,8 @@ class FullObserver:
         self._scene, self._start, self._frames = scene, start, frames
         unbounded = np.full(14, np.inf)
         self.space = Box(
-            np.concatenate([*2 * (_HAND_LOW, [0.0], -unbounded), _GOAL_LOW]),
-            np.concatenate([*2 * (_HAND_HIGH, [1.0], unbounded), _GOAL_HIGH]),
+            np.concatenate([*2 * (HAND_LOW, [0.0], -unbounded), _GOAL_LOW]),
+            np.concatenate([*2 * (HAND_HIGH, [1.0], unbounded), _GOAL_HIGH]),
             dtype=np.float64,
         )
         self.previous = np.zeros_like(frames.values)
@@ -182,7 +183,7 @@ class FullObserver:
         shown = np.concatenate([frames, self.previous, self._start.target], axis=1)
         self.previous[:] = frames
         shown[:, 0:3] = self._scene.hand
-        np.clip(shown[:, 18:21], _HAND_LOW, _HAND_HIGH, out=shown[:, 18:21])
+        np.clip(shown[:, 18:21], HAND_LOW, HAND_HIGH, out=shown[:, 18:21])
         np.clip(shown[:, 36:39], self._goal_low, self._goal_high, out=shown[:, 36:39])
         return shown
 
@@ -202,8 +203,8 @@ class ClassicObserver:
         goal_low = _GOAL_LOW if self._shows_goal else np.full(3, -np.inf)
         goal_high = _GOAL_HIGH if self._shows_goal else np.full(3, np.inf)
         self.space = Box(
-            np.concatenate([_HAND_LOW, -unbounded, goal_low]),
-            np.concatenate([_HAND_HIGH, unbounded, goal_high]),
+            np.concatenate([HAND_LOW, -unbounded, goal_low]),
+            np.concatenate([HAND_HIGH, unbounded, goal_high]),
             dtype=np.float64,
         )
 
@@ -218,7 +219,13 @@ class ClassicObserver:
         """Return the observations of every slot after a step."""
         shown = np.concatenate([self._scene.hand, *self._parts], axis=1)
         if self._shows_goal:
-            goal = shown[:, 9:12]
-            np.maximum(self._start.target, self._goal_low, out=goal)
-            np.minimum(goal, self._goal_high, out=goal)
+            shown[:, 9:12] = self.goal()
         return shown
+
+    def goal(self) -> Array | None:
+        """Return the goal as it is observed after a step, or None if it is not observed."""
+        if not self._shows_goal:
+            return None
+        goal: Array = np.maximum(self._start.target, self._goal_low)
+        np.minimum(goal, self._goal_high, out=goal)
+        return goal

@@ -1,6 +1,7 @@
 """Simulator of the Sawyer arm at one task, with Meta-World's physics bit for bit."""
 
 import copy
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +11,17 @@ import numpy as np
 from recall.errors import BadValueError
 from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics, settle, settled
 from recall.worlds.continual_world.observations import (
+    Bound,
     ClassicObserver,
     Frames,
     FullObserver,
     Readings,
     take,
 )
-from recall.worlds.continual_world.tasks.task import Start, Task
-from recall.worlds.simulator import Array, Simulator, Step, unit_box
+from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
+from recall.worlds.continual_world.roll import SawyerRoll
+from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
 if TYPE_CHECKING:
     from recall.worlds.continual_world.camera import Camera
@@ -26,7 +30,6 @@ _METRES_PER_ACTION = 1.0 / 100
 _SKIP_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
 _RESET_TOLERANCE = 1e-6
 _BOTH_FINGERS = np.array([1.0, -1.0])
-_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # sizes of Start's fields
 
 
 class SawyerSimulator(Simulator):
@@ -49,16 +52,18 @@ class SawyerSimulator(Simulator):
         self._vector = np.zeros((slots, len(task.reset_low)))
         self._mocap = np.zeros((slots, 3))
         self._hand_low, self._hand_high = np.array(task.hand_low), np.array(task.hand_high)
-        self._time = np.zeros(slots)
+        self._clocks = [0.0] * slots  # simulation times after the last step, and before it
+        self._clocks_before = self._clocks
         # True where positions, contacts and velocities in the data are up to date with its state.
         self._is_current = [False] * slots
 
         has_frames = observation == "full" or reward == "v2"
+        self._rolls: dict[int, SawyerRoll] = {}
         self._readings = Readings(task, self._model, slots, rotations=has_frames)
-        self._bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
+        self.bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
         self._inputs = [(data, data.mocap_pos[0], data.ctrl) for data in self._data]
-        self._start_values = np.zeros((slots, sum(_START_SIZES)))
-        self._start = _start_views(self._start_values)
+        self.start_values = np.zeros((slots, START_SIZE))
+        self._start = start_views(self.start_values)
         scene = self._readings.scene
         scene.latched = np.zeros(slots, bool)
         self._frames = Frames(task, scene, slots) if has_frames else None
@@ -71,7 +76,7 @@ class SawyerSimulator(Simulator):
         self.observation_space = self._observer.space
         self._observation = np.zeros((slots, *self.observation_space.shape))
         self._camera: Camera | None = None
-        self._reward = task.reward_v1 if reward == "v1" else task.reward_v2
+        self.reward = task.reward_v1 if reward == "v1" else task.reward_v2
         self._physics_size = mujoco.mj_stateSize(self._model, STATE)
         self.state_size = self._physics_size + sum(part.shape[1] for part in self._memory())
 
@@ -80,7 +85,7 @@ class SawyerSimulator(Simulator):
         latched = self._readings.scene.latched[:, None]
         return (
             self._vector,
-            self._start_values,
+            self.start_values,
             self._observer.previous,
             self._observation,
             latched,
@@ -96,16 +101,16 @@ class SawyerSimulator(Simulator):
         self._vector[slot] = vector
         self._put_fixture(slot)
         self._settle(slot)
-        take(self._bound[slot])
+        take(self.bound[slot])
         self._readings.derive(slice(slot, slot + 1))
-        table = _SlotTable(self._model, data, scene.fingers[slot].copy())
+        table = SlotTable(self._model, data, scene.fingers[slot].copy())
         start = task.place(table, vector.copy())
-        self._start_values[slot] = _flat(start)
+        self.start_values[slot] = flat(start)
         self._is_current[slot] = table.is_current
         self._mocap[slot] = data.mocap_pos[0]
-        self._time[slot] = data.time
+        self._clocks[slot] = data.time
         scene.latched[slot] = False
-        take(self._bound[slot])
+        take(self.bound[slot])
         self._derive(slice(slot, slot + 1))
         self._observation[slot] = self._observer.first(slot)
         return self._observation[slot].copy()
@@ -159,8 +164,17 @@ class SawyerSimulator(Simulator):
         moved = self._mocap + actions[:, :3] * _METRES_PER_ACTION
         self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
         controls = actions[:, 3:] * _BOTH_FINGERS
-        time = np.array([self._step_slot(slot, controls[slot]) for slot in range(self.slots)])
-        diverged = self._diverged(time)
+        self._step_slots(controls, self.bound)
+        return self._result(controls[:, 0])
+
+    def _step_slots(self, controls: Array, bound: list[Bound]) -> None:
+        self._clocks_before = self._clocks
+        step = self._step_slot
+        self._clocks = [step(i, control, bound[i]) for i, control in enumerate(controls)]
+
+    def _result(self, grip: Array) -> Step:
+        """Return the result of a step from the readings after its physics."""
+        diverged = self._diverged()
         any_diverged = bool(np.count_nonzero(diverged))
         if any_diverged:
             self._put_aside(diverged)
@@ -169,7 +183,7 @@ class SawyerSimulator(Simulator):
         if self._task.latch is not None:
             scene.latched |= self._task.latch(scene, start)
         observation = self._observer.next()
-        reward = self._reward(scene, start, controls[:, 0])
+        reward = self.reward(scene, start, grip)
         success = self._task.success(scene, start)
         if any_diverged:
             observation[diverged] = self._observation[diverged]
@@ -179,8 +193,8 @@ class SawyerSimulator(Simulator):
         never = np.zeros(self.slots, bool)
         return Step(observation, reward, never, never.copy(), success, diverged)
 
-    def _step_slot(self, slot: int, control: Array) -> float:
-        """Run five substeps of one slot, fill its row, and return its simulation time."""
+    def _step_slot(self, slot: int, control: Array, bound: Bound) -> float:
+        """Run five substeps of one slot, take its readings, and return its simulation time."""
         model = self._model
         data, mocap, ctrl = self._inputs[slot]
         if self._fixture is not None:
@@ -202,15 +216,62 @@ class SawyerSimulator(Simulator):
         # contacts drift away from Meta-World's.
         mujoco.mj_forward(model, data)
         self._is_current[slot] = True
-        take(self._bound[slot])
+        take(bound)
         clock: float = data.time
         return clock
 
-    def _diverged(self, time: Array) -> Array:
+    # Rolls.
+
+    def roll(self, steps: int) -> Roll | None:
+        """Return a roll of up to `steps` steps; there is none with the `full` observation."""
+        if not isinstance(self._observer, ClassicObserver):
+            return None
+        if steps not in self._rolls:
+            has_frames = self._frames is not None
+            self._rolls[steps] = SawyerRoll(
+                self, self._task, self._model, self._data, steps, has_frames
+            )
+        return self._rolls[steps]
+
+    def move(self, actions: Array, bound: list[Bound], grip: Array) -> bool:
+        """Step the physics with actions that are within their bounds, and take the readings.
+
+        Returns False if a slot's clock did not go on, which is a sign of divergence.
+        """
+        np.add(self._mocap, actions[:, :3] * _METRES_PER_ACTION, out=self._mocap)
+        np.maximum(self._mocap, self._hand_low, out=self._mocap)
+        np.minimum(self._mocap, self._hand_high, out=self._mocap)
+        controls = actions[:, 3:] * _BOTH_FINGERS
+        grip[:] = controls[:, 0]
+        self._step_slots(controls, bound)
+        return all(map(operator.gt, self._clocks, self._clocks_before))
+
+    def shown_goal(self) -> Array | None:
+        """Return the goals [slots, 3] as they are observed, or None if they are not."""
+        assert isinstance(self._observer, ClassicObserver)
+        return self._observer.goal()
+
+    @property
+    def latched(self) -> Array:
+        """Return what each slot has latched, [slots]."""
+        latched: Array = self._readings.scene.latched
+        return latched
+
+    def settle_up(self, observation: Array, latched: Array) -> None:
+        """Bring the state that lies outside of the physics up to date after a roll."""
+        self._observation[:] = observation
+        self._readings.scene.latched[:] = latched
+
+    def step_from(self, readings: Array, grip: Array) -> Step:
+        """Return the result of a step whose physics is done, from its readings."""
+        self._readings.values[:] = readings
+        return self._result(grip)
+
+    def _diverged(self) -> Array:
         """Return the slots whose physics diverged: MuJoCo then resets its time or leaves NaN."""
+        goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
         # A sum is finite only if all of its terms are.
-        goes_on = (time > self._time) & np.isfinite(self._readings.sums())
-        self._time = time
+        goes_on &= np.isfinite(self._readings.sums())
         diverged: Array = ~goes_on
         return diverged
 
@@ -218,7 +279,7 @@ class SawyerSimulator(Simulator):
         """Settle diverged slots, so that they can be computed with; `step` masks their results."""
         for slot in np.flatnonzero(diverged).tolist():
             self._settle(slot)
-            take(self._bound[slot])
+            take(self.bound[slot])
             self._is_current[slot] = False
 
     def _derive(self, rows: slice) -> None:
@@ -246,7 +307,7 @@ class SawyerSimulator(Simulator):
             at += part.shape[1]
         self._put_fixture(slot)
         self._mocap[slot] = data.mocap_pos[0]
-        self._time[slot] = data.time
+        self._clocks[slot] = data.time
         self._is_current[slot] = False
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
@@ -264,50 +325,3 @@ class SawyerSimulator(Simulator):
         if self._camera is not None:
             self._camera.close()
             self._camera = None
-
-
-class _SlotTable:
-    """One slot, as the `Table` that a task's `place` arranges."""
-
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
-        self.fingers = fingers
-        self.is_current = False
-        self._model, self._data = model, data
-
-    def body(self, name: str) -> Array:
-        return self._data.body(name).xpos.copy()
-
-    def site(self, name: str) -> Array:
-        return self._data.site(name).xpos.copy()
-
-    def geom(self, name: str) -> Array:
-        return self._data.geom(name).xpos.copy()
-
-    def site_offset(self, name: str) -> Array:
-        return self._model.site(name).pos.copy()
-
-    def set_joints(self, first: int, values: Array | float, still: slice) -> None:
-        values = np.atleast_1d(values)
-        self._data.qpos[first : first + values.size] = values
-        self._data.qvel[still] = 0.0
-        self.is_current = False
-
-    def forward(self) -> None:
-        mujoco.mj_forward(self._model, self._data)
-        self.is_current = True
-
-
-def _start_views(values: Array) -> Start:
-    """Return Start's fields as views of its flat form, [slots, 3] or [slots]."""
-    ends = np.cumsum(_START_SIZES)
-    parts = [
-        values[:, end - size : end] if size > 1 else values[:, end - 1]
-        for end, size in zip(ends, _START_SIZES, strict=True)
-    ]
-    return Start(*parts)
-
-
-def _flat(start: Start) -> Array:
-    return np.concatenate(
-        [np.broadcast_to(value, size) for value, size in zip(start, _START_SIZES, strict=True)]
-    )

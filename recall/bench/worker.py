@@ -1,0 +1,78 @@
+"""Measure one worker's collecting step: processor time in all, of the physics and of the actor."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from recall.collect.policy import NumpyPolicy, PolicyShape
+from recall.collect.rolling import Actor, roll
+from recall.collect.transition import Columns
+from recall.settings import WorldSettings
+from recall.worlds.continual_world.sawyer import SawyerSimulator
+from recall.worlds.episodes import Episodes
+from recall.worlds.registry import horizon_steps, make_simulator
+from recall.worlds.simulator import Array
+
+_CHUNK_STEPS = 50
+_CHUNKS = 40
+
+
+def measure_worker(task: str, world: WorldSettings, policy: PolicyShape) -> dict[str, float]:
+    """Return the microseconds of a step in this process, by part.
+
+    The parts are measured apart, on the observations and actions of the whole: the physics by
+    repeating the actions, the actor by acting on the observations. The rest is what remains.
+    """
+    columns = Columns(policy.observation_size, policy.action_size)
+    rng = np.random.default_rng(0)
+    vector = rng.normal(scale=0.05, size=policy.size).astype(np.float32)
+    actor = NumpyPolicy(policy, vector)
+    rows = np.zeros((_CHUNKS, 1, _CHUNK_STEPS, columns.width), np.float32)
+    draws = rng.standard_normal((_CHUNKS, 1, _CHUNK_STEPS, policy.action_size))
+    episodes = _episodes(task, world)
+
+    def collect(chunk: int) -> None:
+        roll(episodes, Actor([actor], draws[chunk]), rows[chunk], columns)
+
+    def act(chunk: int) -> None:
+        for row, noise in zip(rows[chunk, 0], draws[chunk, 0], strict=True):
+            actor.act(row[: policy.observation_size], noise)
+
+    whole = _microseconds(collect)
+    parts = {"physics_us": _physics(task, world, rows, columns), "actor_us": _microseconds(act)}
+    return {"step_us": whole, **parts, "rest_us": whole - sum(parts.values())}
+
+
+def _episodes(task: str, world: WorldSettings) -> Episodes:
+    simulator = make_simulator(task, 1, world)
+    episodes = Episodes(simulator, horizon_steps(task, world), [(0,)])
+    episodes.start_all()
+    return episodes
+
+
+def _physics(task: str, world: WorldSettings, rows: Array, columns: Columns) -> float:
+    """Return the microseconds of a step's physics with the rows' actions."""
+    episodes = _episodes(task, world)
+    simulator = episodes.simulator
+    assert isinstance(simulator, SawyerSimulator)
+    actions = columns.split(rows)[1].swapaxes(1, 2)  # [chunk, step, slot, act]
+    grip = np.zeros(1)
+
+    def step(chunk: int) -> None:
+        if chunk * _CHUNK_STEPS % episodes.horizon_steps == 0:
+            episodes.start(0)
+        for action in actions[chunk]:
+            simulator.move(action, simulator.bound, grip)
+
+    return _microseconds(step)
+
+
+def _microseconds(collect: Callable[[int], None]) -> float:
+    """Return a step's median processor time over the chunks; most chunks hold no reset."""
+    took = []
+    for chunk in range(_CHUNKS):
+        start = time.process_time_ns()
+        collect(chunk)
+        took.append((time.process_time_ns() - start) / _CHUNK_STEPS / 1e3)
+    return float(np.median(took[4:]))

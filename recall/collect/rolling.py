@@ -1,0 +1,111 @@
+"""The steps of a chunk in runs that share a simulator: act, step, and write the transitions."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from recall.collect.policy import NumpyPolicy
+from recall.collect.transition import Columns
+from recall.worlds.episodes import Episodes, Outcome
+from recall.worlds.simulator import Array, Roll
+
+
+class Rows(NamedTuple):
+    """Transitions [run, step, columns] that are being written, as views of their fields."""
+
+    observation: Array
+    action: Array
+    reward: Array
+    terminated: Array
+    next_observation: Array
+
+
+class Actor:
+    """Acts for every run, with its policy or, without policies, with the drawn numbers."""
+
+    def __init__(self, policies: Sequence[NumpyPolicy] | None, draws: Array):
+        """Take the policies of the runs, and `draws` [run, step, act]."""
+        self._policies, self._draws = policies, draws
+
+    def act(self, step: int, observation: Array, actions: Array) -> None:
+        """Write the actions of one step to `actions` [run, act]; observations are float32."""
+        if self._policies is None:
+            actions[:] = self._draws[:, step]
+            return
+        # One matrix-vector pass per run: the rounding of a batched product may depend on its size.
+        for run, policy in enumerate(self._policies):
+            actions[run] = policy.act(observation[run], self._draws[run, step])
+        finite(actions)
+
+
+def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
+    """Fill `rows` [run, step, columns] with transitions; return the episodes that ended."""
+    views = Rows(*columns.split(rows))
+    views.terminated[:] = 0.0
+    steps, done = rows.shape[1], 0
+    outcomes: list[Outcome] = []
+    quick = episodes.simulator.roll(steps)
+    while done < steps:
+        if quick is None:
+            outcomes += _step(episodes, actor, views, done)
+            done += 1
+        else:
+            end = min(steps, done + episodes.steps_left())
+            done, ended = _roll(episodes, quick, actor, views, done, end)
+            outcomes += ended
+    return outcomes
+
+
+def _step(episodes: Episodes, actor: Actor, rows: Rows, step: int) -> list[Outcome]:
+    """Collect one step."""
+    rows.observation[:, step] = episodes.observation
+    actions = rows.action[:, step]
+    actor.act(step, rows.observation[:, step], actions)
+    played = episodes.advance(actions)
+    rows.reward[:, step] = played.reward
+    rows.terminated[:, step] = played.terminated
+    rows.next_observation[:, step] = played.next_observation
+    return played.outcomes
+
+
+def _roll(
+    episodes: Episodes, quick: Roll, actor: Actor, rows: Rows, step: int, end: int
+) -> tuple[int, list[Outcome]]:
+    """Collect the steps up to `end`, or fewer if a slot diverges; return the next step."""
+    first = step
+    quick.open()
+    observation: Array | None = episodes.observation
+    while step < end:
+        rows.observation[:, step] = observation
+        actions = rows.action[:, step]
+        actor.act(step, rows.observation[:, step], actions)
+        observation = quick.move(actions)
+        if observation is None:
+            break
+        step += 1
+    rolled = quick.close()
+    rows.reward[:, first:step] = rolled.reward.T
+    rows.next_observation[:, first:step] = rolled.observation.swapaxes(0, 1)
+    outcomes = episodes.count_rolled(rolled)
+    if step < end:
+        result = quick.step_diverged()
+        played = episodes.count(result)
+        rows.reward[:, step] = played.reward
+        rows.next_observation[:, step] = played.next_observation
+        outcomes += played.outcomes
+        step += 1
+    return step, outcomes
+
+
+def finite(actions: Array) -> Array:
+    """Replace non-finite actions in place and return them.
+
+    A run with non-finite numbers keeps stepping here; its failure is reported later.
+    """
+    # Checked first, because replacing takes several times as long. A sum is finite only if all
+    # of its terms are.
+    if not math.isfinite(np.add.reduce(actions, None)):
+        np.nan_to_num(actions, copy=False, posinf=1.0, neginf=-1.0)
+    return actions

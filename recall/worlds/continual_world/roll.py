@@ -1,0 +1,142 @@
+"""Steps of the Sawyer simulator whose rewards are computed together, after the last one.
+
+An action needs only the last observation. With few slots, NumPy's calls cost as much as the
+physics, so everything else waits until the roll ends and is then computed for all of its steps at
+once, by the same functions and to the same bits.
+"""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recall.worlds.continual_world.observations import (
+    HAND_HIGH,
+    HAND_LOW,
+    Bound,
+    Frames,
+    Readings,
+)
+from recall.worlds.continual_world.placing import start_views
+from recall.worlds.continual_world.tasks.task import Scene, Start, Task
+from recall.worlds.simulator import Array, Roll, Rolled, Step
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from recall.worlds.continual_world.sawyer import SawyerSimulator
+
+
+class _StepViews(NamedTuple):
+    """Parts of a roll's arrays that belong to one step, with one row for each slot."""
+
+    bound: list[Bound]  # where each slot's readings go
+    values: Array  # all readings, flat
+    raw_hand: Array
+    hand: Array  # part of the observation
+    parts: list[tuple[Array, Array | None, Array]]  # source, offset, part of the observation
+    grip: Array
+    observation: Array
+
+
+class SawyerRoll(Roll):
+    """Up to `steps` steps of every slot, with the `classic` observation."""
+
+    def __init__(
+        self,
+        simulator: "SawyerSimulator",
+        task: Task,
+        model: "mujoco.MjModel",
+        data: list["mujoco.MjData"],
+        steps: int,
+        has_frames: bool,
+    ):
+        slots = simulator.slots
+        self._simulator, self._task, self.steps = simulator, task, steps
+        # A row for each step and slot, as if they were all slots of one simulator.
+        self._readings = Readings(task, model, steps * slots, rotations=has_frames)
+        self._scene = self._readings.scene
+        self._scene.latched = np.zeros(steps * slots, bool)
+        self._frames = Frames(task, self._scene, steps * slots) if has_frames else None
+        self._start = np.zeros((steps * slots, simulator.start_values.shape[1]))
+        self._grip = np.zeros((steps, slots))
+        self._observation = np.zeros((steps, slots, *simulator.observation_space.shape))
+        self._ones = np.ones(self._readings.values[:slots].size)
+        self._views = [self._views_of(step, slots, data) for step in range(steps)]
+        self._done = 0
+
+    def _views_of(self, step: int, slots: int, data: list["mujoco.MjData"]) -> _StepViews:
+        rows = slice(step * slots, (step + 1) * slots)
+        shown = self._observation[step]
+        names = self._task.classic or ("object", "second", "goal")
+        parts = []
+        for place, name in enumerate(names):
+            # The object with its offset is derived after the roll, but observed at once.
+            offset = self._readings.offset if name == "object" else None
+            source = getattr(self._scene, "raw_object" if name == "object" else name, None)
+            if source is not None:
+                parts.append((source[rows], offset, shown[:, 3 * place + 3 : 3 * place + 6]))
+        return _StepViews(
+            [self._readings.bind(rows.start + slot, each) for slot, each in enumerate(data)],
+            self._readings.values[rows].reshape(-1),
+            self._scene.raw_hand[rows],
+            shown[:, :3],
+            parts,
+            self._grip[step],
+            shown,
+        )
+
+    def open(self) -> None:
+        """Begin: the goals that are observed stay the same, because no slot is reset."""
+        self._done = 0
+        if (goal := self._simulator.shown_goal()) is not None:
+            self._observation[:, :, 9:12] = goal
+
+    def move(self, actions: Array) -> Array | None:
+        """Step every slot; return the observations, or None if a slot's physics diverged."""
+        bound, values, raw_hand, hand, parts, grip, observation = self._views[self._done]
+        is_well = self._simulator.move(actions, bound, grip)
+        if not (is_well and math.isfinite(np.dot(values, self._ones))):
+            return None
+        np.maximum(raw_hand, HAND_LOW, out=hand)
+        np.minimum(hand, HAND_HIGH, out=hand)
+        for source, offset, part in parts:
+            if offset is None:
+                part[:] = source
+            else:
+                np.add(source, offset, out=part)
+        self._done += 1
+        return observation
+
+    def close(self) -> Rolled:
+        """Return the results of all steps that went well."""
+        steps, simulator = self._done, self._simulator
+        slots = simulator.slots
+        rows = steps * slots
+        if not steps:
+            return Rolled(self._observation[:0], self._grip[:0], np.zeros((0, slots), bool))
+        self._readings.derive(slice(rows))
+        if self._frames is not None:
+            self._frames.update(slice(rows))
+        scene = Scene(**{name: part[:rows] for name, part in vars(self._scene).items()})
+        self._start[:rows].reshape(steps, slots, -1)[:] = simulator.start_values
+        start = start_views(self._start[:rows])
+        if self._task.latch is not None:
+            self._latch(scene, start, steps)
+        reward = simulator.reward(scene, start, self._grip[:steps].reshape(-1))
+        success = self._task.success(scene, start)
+        observation = self._observation[:steps].copy()
+        simulator.settle_up(observation[-1], scene.latched[rows - slots :])
+        return Rolled(observation, reward.reshape(steps, slots), success.reshape(steps, slots))
+
+    def _latch(self, scene: Scene, start: Start, steps: int) -> None:
+        assert self._task.latch is not None
+        flags = self._task.latch(scene, start).reshape(steps, -1)
+        flags[0] |= self._simulator.latched
+        scene.latched[:] = np.logical_or.accumulate(flags, axis=0).reshape(-1)
+
+    def step_diverged(self) -> Step:
+        """Return the step after which `move` returned None, in which a slot may have diverged."""
+        views = self._views[self._done]
+        readings = views.values.reshape(self._simulator.slots, -1)
+        return self._simulator.step_from(readings, views.grip)

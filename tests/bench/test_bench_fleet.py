@@ -1,0 +1,53 @@
+"""The parts of a worker's step, and the fleets that the bench measures."""
+
+import pytest
+
+from recall.bench.fleet import CHUNKS, bench_fleet, print_table, sequence_of, spec_of
+from recall.bench.worker import measure_worker
+from recall.collect.policy import PolicyShape
+from recall.errors import BadValueError
+from recall.settings import WorldSettings
+from recall.worlds.sequences import parse_sequence
+
+
+def test_the_parts_of_a_step_add_up():
+    shape = PolicyShape(12, 4, (16, 16), "leaky_relu")
+    parts = measure_worker("handle-press-side", WorldSettings(), shape)
+    assert parts["step_us"] > parts["physics_us"] > parts["actor_us"] > 0.0
+    assert parts["step_us"] == pytest.approx(
+        parts["physics_us"] + parts["actor_us"] + parts["rest_us"]
+    )
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 20])
+def test_every_fleet_ends_with_the_same_task(tasks):
+    names = parse_sequence(sequence_of(tasks)).tasks
+    assert len(names) == tasks
+    assert names[-1] == "handle-press-side"
+    assert len(set(names)) == min(tasks, 10)
+
+
+@pytest.mark.parametrize(("chunks", "episodes"), [(CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)])
+def test_evaluations_have_their_default_share(chunks, episodes):
+    schedule = spec_of(2, "recall", "default", chunks, 3).settings.schedule
+    assert CHUNKS * schedule.chunk_steps == 20_000
+    assert schedule.evaluation_episodes == episodes
+    assert schedule.steps_per_task > chunks * schedule.chunk_steps
+
+
+def test_the_table_fits_a_terminal(capsys):
+    rates = ["steps_per_s", "transitions_per_s", "learner_alone_per_s", "workers_alone_per_s"]
+    times = ["step_us", "physics_us", "actor_us", "rest_us"]
+    row = dict.fromkeys(rates, 24_717.0) | dict.fromkeys(times, 150.0)
+    row |= {"runs": 40, "tasks": 20, "learner_waits": 0.05, "waits_for_evaluation": 0.01}
+    print_table({"device": "NVIDIA H200", "precision": "bfloat16", "rows": [row]})
+    lines = capsys.readouterr().out.splitlines()
+    assert "24,717" in lines[-2]
+    assert not any("…" in line for line in lines)
+
+
+def test_impossible_fleets_are_refused():
+    with pytest.raises(BadValueError, match="tasks 21: a number from 1 to 20"):
+        bench_fleet((1,), tasks=(3, 21))
+    with pytest.raises(BadValueError, match="must all be at least 1"):
+        bench_fleet((0,))

@@ -1,0 +1,129 @@
+"""Evaluations run beside training, and it does not matter when they are finished."""
+
+import os
+import signal
+
+import pytest
+
+from recall.callbacks import Callback
+from recall.callbacks.status import Status
+from recall.collect.messages import Episode
+from recall.collect.players import deal
+from tests.training.small_runs import CrashError, go_on, left_by, run, small_spec, start
+
+
+class Late(Callback):
+    """Halts the workers that evaluate until training is `steps` further, or waits for them."""
+
+    def __init__(self, steps, crash_after=None):
+        self.steps, self.crash_after, self.trainer = steps, crash_after, None
+        self.started_at, self.reported, self.waited = 0, [], 0
+
+    def _signal(self, number):
+        for worker in self.trainer.evaluation.process_ids():
+            os.kill(worker, number)
+
+    def on_evaluation_start(self, total_steps):
+        self.started_at = total_steps
+        if total_steps > 150:  # the workers exist from the first evaluation on
+            self._signal(signal.SIGSTOP)
+
+    def on_steps(self, total_steps):
+        behind = total_steps - self.started_at
+        if self.started_at > 150 and behind == self.crash_after:
+            raise CrashError
+        if self.started_at > 150 and behind == self.steps:
+            self._signal(signal.SIGCONT)
+
+    def on_activity(self, what):
+        if what.startswith("waiting"):
+            self.waited += 1
+            self._signal(signal.SIGCONT)
+
+    def on_evaluation(self, total_steps, records):
+        self.reported.append((total_steps, self.trainer.total_steps - total_steps))
+
+
+def watched(callback, folder, **changes):
+    callback.trainer = start(small_spec(**changes), folder, callback)
+    return callback
+
+
+def test_late_evaluations_change_nothing(tmp_path, uninterrupted):
+    callback = watched(Late(steps=50), tmp_path)
+    run(callback.trainer)
+    assert [step for step, _ in callback.reported] == [150, 300, 450, 600]
+    behind = dict(callback.reported)
+    assert behind[300] >= 50
+    assert behind[450] >= 50
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_training_waits_rather_than_leave_two_evaluations_behind(tmp_path, uninterrupted):
+    callback = watched(Late(steps=10_000), tmp_path)
+    run(callback.trainer)
+    assert dict(callback.reported)[300] == 150, "the next evaluation was due"
+    assert callback.waited >= 3
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_a_checkpoint_holds_an_evaluation_that_is_not_finished(tmp_path, uninterrupted):
+    callback = watched(Late(10_000, crash_after=100), tmp_path, checkpoint_minutes=1e-9)
+    with pytest.raises(CrashError):
+        run(callback.trainer)
+    assert [step for step, _ in callback.reported] == [150]
+    trainer, complaints = go_on(tmp_path)
+    assert complaints == []
+    assert trainer.progress.steps > 0, "training is in the second task already"
+    assert trainer.evaluation.pending.step == 300
+    run(trainer)
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_the_workers_that_evaluate_give_way_to_others(tmp_path):
+    trainer = start(small_spec(), tmp_path)
+    try:
+        trainer.evaluation.start(0, trainer.policies, ())
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        assert trainer.evaluation.finish()
+        for process in trainer.evaluation.process_ids():
+            assert os.getpriority(os.PRIO_PROCESS, process) == min(own + 10, 19)
+        for process in trainer.pool.process_ids():
+            assert os.getpriority(os.PRIO_PROCESS, process) == own
+    finally:
+        trainer.close()
+
+
+def test_views_say_how_far_an_evaluation_is_behind():
+    status = Status(small_spec(), 300)
+    assert status.evaluation() == ""
+    status.evaluating_step = 300
+    assert status.evaluation() == "evaluating step 300"
+    status.step(450)
+    assert status.evaluation() == "evaluating step 300, 150 steps behind"
+    status.evaluated([])
+    assert status.evaluation() == ""
+
+
+@pytest.mark.parametrize(
+    ("runs", "tasks", "workers", "shares"),
+    [
+        (2, 2, 2, [8, 8]),  # two batches each
+        (1, 3, 2, [8, 4]),
+        (1, 1, 3, [2, 1, 1]),  # too few batches: the episodes of one are divided
+        (1, 2, 3, [4, 2, 2]),
+    ],
+)
+def test_the_episodes_of_a_run_and_task_stay_together(runs, tasks, workers, shares):
+    episodes = [
+        Episode(run, task, False, (run, task, number))
+        for number in range(4)
+        for task in range(tasks)
+        for run in range(runs)
+    ]
+    dealt = deal(episodes, workers)
+    assert [len(part) for part in dealt] == shares
+    assert sorted(index for part in dealt for index in part) == list(range(len(episodes)))
+    if runs * tasks >= workers:
+        found = [{(episodes[i].run, episodes[i].position) for i in part} for part in dealt]
+        assert sum(map(len, found)) == runs * tasks

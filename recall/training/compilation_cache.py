@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from recall.config.spec import FleetSpec, agent_of
+from recall.config.spec import FleetSpec
 from recall.training import shared_programs
+from recall.training.agents import agent_of
 from recall.training.own_programs import PROGRAMS, remove_foreign_programs
 
 

@@ -8,7 +8,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo methods test soak check format format-check lint types layers clean
+.PHONY: help install demo robots methods test soak check format format-check lint types layers clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -23,6 +23,9 @@ install: $(INSTALLED)  ## make the environment in .venv
 
 demo: $(INSTALLED)  ## see the package at work, in about three minutes
 	$(BIN)/python -m recall demo
+
+robots: $(INSTALLED)  ## learn two robot tasks and film them, in about 15 minutes on two cores
+	$(BIN)/python -m recall demo --robots
 
 methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour
 	$(BIN)/python -m recall demo --methods --normalise-targets

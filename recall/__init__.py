@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from recall.api import resume as resume
     from recall.api import train as train
     from recall.filming.film import film as film
+    from recall.plugins import load_plugin as load_plugin
+    from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
     from recall.worlds.env import make as make
+    from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.vector import make_vec as make_vec
 
     __version__: str
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "make": "recall.worlds.env",
     "make_vec": "recall.worlds.vector",
+    "make_sb3_vec": "recall.worlds.sb3_vec_env",
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
+    "load_plugin": "recall.plugins",
+    "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",
     "make_report": "recall.report.build",
 }

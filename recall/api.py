@@ -17,9 +17,11 @@ from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
+from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary
 from recall.results.policies import read_policies
 from recall.results.store import Results, Store, read, read_description
+from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
 from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
@@ -29,6 +31,7 @@ from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.memory import check_memory
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
+from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
 from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task, task_label
@@ -106,7 +109,12 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
 def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
     description = spec.describe()
     check_free(folder, description)
-    store = Store.create(folder, description | surroundings())
+    silent = tasks_without_success(spec)
+    described = description | surroundings() | ({WITHOUT_SUCCESS: silent} if silent else {})
+    store = Store.create(folder, described)
+    callback = default_callbacks() if callback is None else callback
+    if silent:
+        callback.on_message(warning(silent))
     return _run(spec, folder, store, callback, resumed=False)
 
 
@@ -201,7 +209,7 @@ def evaluate(
     tasks: Sequence[str] | None = None,
     functions: Mapping[str, Task] | None = None,
     workers: int | None = None,
-) -> list[dict[str, Any]]:
+) -> list[EvaluationRecord]:
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
     For an unfinished fleet, the tasks that are finished are evaluated. The episodes are those of

@@ -10,8 +10,9 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from tyro.extras import SubcommandApp
 
 import recall
-from recall.commands import bench, demo, film, listing, report, study, train
-from recall.errors import RecallError
+from recall.commands import bench, demo, export, film, listing, report, study, train
+from recall.errors import BadValueError, RecallError
+from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
 
 _BAD_INPUT = 2
@@ -34,7 +35,8 @@ _NOT_OURS = (
 
 DESCRIPTION = (
     "Continual reinforcement learning that keeps old skills and still learns new ones. "
-    "`recall --version` prints the version."
+    "`recall --version` prints the version. Every command also accepts --plugin MODULE_OR_FILE, "
+    "which makes methods, worlds or figures of your own known; it may be given more than once."
 )
 
 
@@ -46,6 +48,7 @@ def _commands() -> SubcommandApp:
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
     app.command(name="film")(film.film)
+    app.command(name="export")(export.export)
     app.command(name="study")(study.study)
     lists = SubcommandApp()
     lists.command(name="tasks")(listing.list_tasks)
@@ -66,7 +69,27 @@ def _train_is_parsed_apart() -> None:
     """Stand in for `train`, which is parsed apart because its options depend on the method."""
 
 
+def _without_plugins(arguments: Sequence[str]) -> list[str]:
+    """Load every `--plugin MODULE_OR_FILE` and return the other arguments.
+
+    Plug-ins come first, because options and the values they accept depend on them.
+    """
+    rest: list[str] = []
+    pending = iter(arguments)
+    for argument in pending:
+        name, is_joined, value = argument.partition("=")
+        if name != "--plugin":
+            rest.append(argument)
+            continue
+        source = value if is_joined else next(pending, "")
+        if not source or source.startswith("--"):
+            raise BadValueError("--plugin: give a module or a .py file after it")
+        load_plugin(source)
+    return rest
+
+
 def _run(arguments: Sequence[str]) -> None:
+    arguments = _without_plugins(arguments)
     if arguments and arguments[0] == "train":
         train.train_command(arguments[1:])
         return

@@ -22,7 +22,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Path:
     """The folder of a small fleet that was never interrupted."""
-    from tests.training.small_runs import run, small_spec, start
+    from tests.factories.fleets import run, small_spec, start
 
     folder = tmp_path_factory.mktemp("finished")
     run(start(small_spec(), folder))
@@ -32,6 +32,6 @@ def finished(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def uninterrupted(finished) -> dict[str, bytes]:
     """What it left."""
-    from tests.training.small_runs import left_by
+    from tests.factories.fleets import left_by
 
     return left_by(finished)

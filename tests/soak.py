@@ -24,7 +24,8 @@ from pathlib import Path
 
 import tests.conftest  # noqa: F401  (compiles quickly, and once for all processes)
 from recall.methods import METHODS
-from tests.training.small_runs import CHANGES, SEQUENCE, children_of, is_alive, left_by
+from tests.factories.fleets import CHANGES, SEQUENCE, left_by
+from tests.factories.processes import children_of, is_alive
 
 # Of ten disturbances, how many are of which kind.
 KINDS = {

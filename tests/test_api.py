@@ -12,8 +12,8 @@ from recall.api import Stopped
 from recall.callbacks import Callback
 from recall.errors import BadValueError, UnknownNameError
 from recall.results.fleet_folder import FolderInUseError
-from tests.training.own_tasks import Point
-from tests.training.small_runs import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
+from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
+from tests.factories.own_tasks import Point
 
 
 def train(out, callback=None, **keywords):

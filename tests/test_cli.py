@@ -69,7 +69,7 @@ def test_lists_are_plain_lines_when_piped():
     assert "cw3-1\tpush,window-close,hammer" in lines
 
 
-def test_lists_as_json():
+def test_lists_can_be_printed_as_json():
     tasks = json.loads(run(RECALL, "list", "tasks", "--json").stdout)
     assert {"task": "push", "world": "continual_world", "horizon_steps": 200} in tasks
     sequences = json.loads(run(RECALL, "list", "sequences", "--json").stdout)

@@ -22,6 +22,7 @@ SLOW = (
     "recall resume",
     "recall evaluate",
     "recall film",
+    "recall export",
 )
 
 

@@ -188,7 +188,6 @@ _COLUMNS = {
     "runs": ("runs", "{}"),
     "tasks": ("tasks", "{}"),
     "steps/s\na run": ("steps_per_s", "{:,.0f}"),
-    "of all": ("transitions_per_s", "{:,.0f}"),
     "learner\nalone": ("learner_alone_per_s", "{:,.0f}"),
     "workers\nalone": ("workers_alone_per_s", "{:,.0f}"),
     "it\nwaits": ("learner_waits", "{:.0%}"),
@@ -203,7 +202,7 @@ _COLUMNS = {
 def print_table(result: dict[str, Any]) -> None:
     """Print the result as a table."""
     title = f"steps/s on {result['device']}, {result['precision']} products, evaluations included"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))  # fits 80 columns
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0)  # fits 80 columns
     for heading in _COLUMNS:
         table.add_column(heading, justify="right")
     for row in result["rows"]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 
 Record = dict[str, Any]
 
@@ -27,7 +28,7 @@ class Callback:
     def on_evaluation_start(self, total_steps: int) -> None:
         """Called when an evaluation of the policies at this step begins, beside training."""
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Called when all tasks were evaluated with the policies at step `total_steps`.
 
         Training has gone on meanwhile; evaluations arrive in the order of their steps.
@@ -81,7 +82,7 @@ class CallbackList(Callback):
         for callback in self.callbacks:
             callback.on_evaluation_start(total_steps)
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:  # noqa: D102
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:  # noqa: D102
         for callback in self.callbacks:
             callback.on_evaluation(total_steps, records)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recall.callbacks.callback import Record
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 from recall.worlds.registry import task_label
 
 _WINDOW_SECONDS = 60.0
@@ -18,11 +18,17 @@ _RUNS_SHOWN = 8  # larger fleets show only their mean
 class Status:
     """Step counts and speed of a fleet, and the latest success of every run and task."""
 
-    def __init__(self, spec: FleetSpec, total_steps: int):
+    def __init__(self, spec: FleetSpec, total_steps: int, without_success: Sequence[str] = ()):
+        """Start at `total_steps`; tasks in `without_success` show their returns instead."""
         self.spec = spec
         self.runs = [run.name for run in spec.runs]
         self.labels = [_label(spec, position) for position in range(spec.tasks)]
         self.success = np.full((len(self.runs), spec.tasks), np.nan)
+        # Tasks, by position, that are followed by their return.
+        self._by_return = [
+            all(task_label(run.tasks[position]) in without_success for run in spec.runs)
+            for position in range(spec.tasks)
+        ]
         self.total_steps = total_steps
         self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
         self.evaluating_step: int | None = None  # of the evaluation that runs beside training
@@ -51,12 +57,14 @@ class Status:
         where = f"evaluating step {self.evaluating_step:,}"
         return f"{where}, {behind:,} steps behind" if behind else where
 
-    def evaluated(self, records: Sequence[Record]) -> None:
-        """Store the successes of an evaluation."""
+    def evaluated(self, records: Sequence[EvaluationRecord]) -> None:
+        """Store the successes of an evaluation, or the returns of tasks without success."""
         self.evaluating_step = None
         for record in records:
             if record["mode"] == "stochastic":
-                self.success[record["run"], record["position"]] = record["success"]
+                position = record["position"]
+                value = record["return"] if self._by_return[position] else record["success"]
+                self.success[record["run"], position] = value
 
     def failed(self, name: str) -> None:
         """Clear the successes of a run that failed."""
@@ -115,22 +123,31 @@ class Status:
 
     def means(self) -> list[str]:
         """Return the fleet's mean success in every task, as text."""
-        return [_percent(column[~np.isnan(column)]) for column in self.success.T]
+        return [self._text(position, column) for position, column in enumerate(self.success.T)]
+
+    def measured(self) -> str:
+        """Return what the numbers of the tasks are."""
+        if all(self._by_return):
+            return "return"
+        return "success or return" if any(self._by_return) else "success"
 
     def rows(self) -> list[list[str]]:
         """Return a row for each run of a small fleet: its name and its success in every task."""
         if not 1 < len(self.runs) <= _RUNS_SHOWN:
             return []
         return [
-            [name, *(_percent(value[~np.isnan(value)]) for value in row[:, None])]
+            [name, *(self._text(position, value) for position, value in enumerate(row[:, None]))]
             for name, row in zip(self.runs, self.success, strict=True)
         ]
+
+    def _text(self, position: int, values: np.ndarray) -> str:
+        there = values[~np.isnan(values)]
+        if not len(there):
+            return "-"
+        mean = float(np.mean(there))
+        return f"{mean:,.4g}" if self._by_return[position] else f"{100 * mean:.0f}%"
 
 
 def _label(spec: FleetSpec, position: int) -> str:
     names = {task_label(run.tasks[position]) for run in spec.runs}
     return names.pop() if len(names) == 1 else f"task {position + 1}"
-
-
-def _percent(values: np.ndarray) -> str:
-    return f"{100 * np.mean(values):.0f}%" if len(values) else "-"

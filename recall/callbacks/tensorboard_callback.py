@@ -10,10 +10,10 @@ from typing import Any
 
 from recall.callbacks.callback import Callback, Record
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import FIELDS, EvaluationRecord
 from recall.worlds.registry import task_label
 
 _NO_SCALARS = ("run", "step", "position", "task", "mode", "episodes")
-EVALUATED = ("success", "last_success", "return")
 
 
 class TensorBoard(Callback):
@@ -32,11 +32,11 @@ class TensorBoard(Callback):
             _EventFile(folder / "tensorboard" / run.name, total_steps) for run in spec.runs
         ]
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Add a point to the curve of each task, mode and number."""
         for record in records:
             task = f"{record['position']}-{record['task']}"
-            scalars = {f"{record['mode']}_{name}/{task}": record[name] for name in EVALUATED}
+            scalars = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
             self._files[record["run"]].write(total_steps, scalars)
 
     def on_training(self, records: Sequence[Record]) -> None:

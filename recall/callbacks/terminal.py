@@ -9,10 +9,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from recall.callbacks.callback import Callback, Record
+from recall.callbacks.callback import Callback
 from recall.callbacks.status import Status
 from recall.callbacks.text import failure_text, health_text
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
+from recall.results.without_success import silent_tasks_in
 
 _REFRESHES_PER_SECOND = 4
 _BAR_WIDTH, _SHORTEST_BAR = 30, 5
@@ -31,7 +33,7 @@ class LiveView(Callback):
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Start drawing."""
-        self._status = Status(spec, total_steps)
+        self._status = Status(spec, total_steps, silent_tasks_in(folder))
         self._live = Live(
             console=self._console,
             get_renderable=self._view,
@@ -60,7 +62,7 @@ class LiveView(Callback):
         if self._status is not None:
             self._status.evaluating_step = total_steps
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Update the table of successes."""
         if self._status is not None:
             self._status.evaluated(records)
@@ -112,7 +114,7 @@ class LiveView(Callback):
     def _table(self, status: Status) -> list[Table]:
         if not self._evaluated_at:
             return []
-        table = Table(f"success at {self._evaluated_at:,}", *status.labels)
+        table = Table(f"{status.measured()} at {self._evaluated_at:,}", *status.labels)
         for row in status.rows():
             table.add_row(*row)
         name = "mean" if len(status.runs) > 1 else status.runs[0]

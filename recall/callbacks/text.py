@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from recall.callbacks.callback import Callback, Record
+from recall.callbacks.callback import Callback
 from recall.callbacks.status import Status
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
+from recall.results.without_success import silent_tasks_in
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -28,7 +30,7 @@ class Lines(Callback):
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Print what is trained."""
-        self._status = Status(spec, total_steps)
+        self._status = Status(spec, total_steps, silent_tasks_in(folder))
         runs = "1 run" if len(spec.runs) == 1 else f"{len(spec.runs)} runs"
         where = f", from step {total_steps:,}" if total_steps else ""
         self._tell(
@@ -72,13 +74,14 @@ class Lines(Callback):
         assert self._status is not None
         self._status.evaluating_step = total_steps
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Print the progress and the success of every task."""
         assert self._status is not None
         self._status.evaluated(records)
         pairs = zip(self._status.labels, self._status.means(), strict=True)
         success = ", ".join(f"{label} {mean}" for label, mean in pairs)
-        self._tell(f"{self._place()} | success at step {total_steps:,}: {success}")
+        measured = self._status.measured()
+        self._tell(f"{self._place()} | {measured} at step {total_steps:,}: {success}")
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Print which run failed."""

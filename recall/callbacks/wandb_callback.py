@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from recall.callbacks.callback import Callback, Record
-from recall.callbacks.tensorboard_callback import EVALUATED, training_scalars
+from recall.callbacks.tensorboard_callback import training_scalars
 from recall.callbacks.text import health_text
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.results.evaluations import FIELDS, EvaluationRecord
 from recall.worlds.registry import task_label
 
 
@@ -48,11 +49,11 @@ class WeightsAndBiases(Callback):
             for run in spec.runs
         ]
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Log the success and the return of every task."""
         for record in records:
             task = f"{record['position']}-{record['task']}"
-            values = {f"{record['mode']}_{name}/{task}": record[name] for name in EVALUATED}
+            values = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
             self._runs[record["run"]].log(values | {"step": total_steps})
 
     def on_training(self, records: Sequence[Record]) -> None:

@@ -28,6 +28,7 @@ class Setup:
     chunk_steps: int
     state_size: int  # largest simulator state of any task
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
+    worlds: dict[str, str]  # of plug-ins: name and module
 
 
 @dataclass(frozen=True)

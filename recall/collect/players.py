@@ -12,6 +12,7 @@ from recall.collect.crew import Answers, Crew, never
 from recall.collect.messages import Episode, EpisodeResult, RunTasks, Setup
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
+from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
 
 _NICENESS = 10  # about a tenth of a core that a collecting worker or the learner wants as well
@@ -29,7 +30,8 @@ class Players:
         workers: int,
     ):
         """Start the workers, with memory for `places` policies of every run."""
-        setup = Setup(tuple(runs), world, policy, chunk_steps=0, state_size=0, offsets={})
+        worlds = registered_worlds()
+        setup = Setup(tuple(runs), world, policy, 0, state_size=0, offsets={}, worlds=worlds)
         shapes = {"eval_policy": ((places, len(runs), policy.size), "float32")}
         self._crew = Crew(setup, shapes, [()] * max(workers, 1), _NICENESS)
         self._answers: Answers | None = None

@@ -17,6 +17,7 @@ from recall.collect.transition import Columns
 from recall.collect.worker_process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
+from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
 
 
@@ -58,7 +59,9 @@ class Pool:
             "state": ((count, most_played, state_size), "float64"),
             "next_state": ((count, most_played, state_size), "float64"),
         }
-        setup = Setup(tuple(runs), world, policy, chunk_steps, state_size, offsets={})
+        setup = Setup(
+            *(tuple(runs), world, policy, chunk_steps, state_size), {}, registered_worlds()
+        )
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         parts = runs_of_workers(count, max(workers, 1))

@@ -12,8 +12,6 @@ from recall.errors import BadValueError
 if TYPE_CHECKING:
     from recall.filming.film import Film
 
-_SHEET = "sheet.png"
-
 
 def film(
     folder: Positional[Path],
@@ -45,16 +43,24 @@ def film(
 ) -> None:
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
-    from recall.results.fleet_folder import FILMS
 
-    if sheet and out is None:
-        out = folder / FILMS / _SHEET
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(
             f"{out}: a contact sheet must be a .png file; without --sheet, a film is written"
         )
     made = make_film(
-        folder, task or None, out, run, seed, when, episodes, deterministic, size, fps, every
+        folder,
+        task or None,
+        out,
+        run,
+        seed,
+        when,
+        episodes,
+        deterministic,
+        size,
+        fps,
+        every,
+        sheet=sheet,
     )
     _tell(made, out)
 

@@ -43,16 +43,19 @@ def report(
 
     from recall.files.atomic import writing_to
     from recall.report.build import make_report
-    from recall.results.scores import Measure
+    from recall.results.measures import Measure
+    from recall.results.wording import counted
 
     console = Console()
     field = "success" if success == "any" else "last_success"
     measure = Measure(window, mode, field)
     with writing_to(out):
         made = make_report(folders, out, reference, measure, figures, console, detailed)
-    runs, problems = len(made.collection.runs), len(made.problems)
+    found = len(made.problems)
+    problems = counted(found, "problem was found", "problems were found")
     console.print(
-        f"{runs} runs, {len(made.tables)} tables and {len(made.figures)} figures in {made.folder}"
-        + (f"; {problems} problems were found" if problems else ""),
+        f"{counted(len(made.collection.runs), 'run')}, {counted(len(made.tables), 'table')} and "
+        f"{counted(len(made.figures), 'figure')} in {made.folder}"
+        + (f"; {problems}" if found else ""),
         soft_wrap=True,
     )

@@ -184,8 +184,10 @@ def _short(value: Any) -> Any:
 
 
 def _tell_end(results: Any) -> None:
+    from recall.results.wording import counted
+
     failed = results.outcome["failed"]
     runs = len(results.runs)
-    print(f"finished: {runs - len(failed)} of {runs} runs, in {results.folder}")
+    print(f"finished: {runs - len(failed)} of {counted(runs, 'run')}, in {results.folder}")
     for name, step in failed.items():
         print(f"failed: {name} at step {step}", file=sys.stderr)

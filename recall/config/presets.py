@@ -68,6 +68,23 @@ PRESETS = {
             "packnet": {"retraining_updates": 600},
         },
     ),
+    "laptop": Preset(
+        "Smaller networks and fewer updates: easy robot tasks in minutes on two cores.",
+        settings={
+            "hidden": (128, 128, 128),
+            "head_layers": 2,
+            "updates_per_burst": 25,
+            "steps_per_task": 60_000,
+            "random_steps": 4_000,
+            "evaluate_every": 10_000,
+        },
+        every_method={"batch_size": 64, "old_batch_size": 64},
+        methods={
+            "recall": {"average_actor": 0.005},
+            "perfect_memory": {"batch_size": 128},
+            "packnet": {"retraining_updates": 6_000},
+        },
+    ),
 }
 
 

@@ -111,6 +111,10 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         for name in ARGUMENTS
         if name in content and not isinstance(content[name], dict)
     }
+    group = content.get("method", {})  # a group of the method's settings may hold its name too
+    if "name" in group:
+        content["method"] = {name: value for name, value in group.items() if name != "name"}
+        arguments["method"] = _argument("method", group["name"])
     return arguments, content
 
 

@@ -12,10 +12,11 @@ import gymnasium
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.methods import Method, method_class
+from recall.methods import METHODS, Method, method_class
+from recall.plugins import check_named
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, from_plain
-from recall.worlds.registry import Task, task_label
+from recall.worlds.registry import Task, is_task, task_label
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
@@ -189,6 +190,9 @@ def spec_from(
 ) -> FleetSpec:
     """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
     method = dict(description["method"])
+    tasks = {task for run in description["runs"] for task in run["tasks"]}
+    named = tasks - set(description.get("functions", ()))
+    check_named(description, method["name"] in METHODS and all(map(is_task, named)))
     chosen = from_plain(method_class(method.pop("name")), method)
     given = dict(functions or {})
     missing = [name for name in description.get("functions", ()) if name not in given]

@@ -12,12 +12,12 @@ from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.contained import UnsafeFolderError, is_inside
 from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.learn import fleet
+from recall.results.evaluations import Mode
 from recall.results.fleet_folder import FILMS
 from recall.results.policies import FINAL, read_policy
 from recall.results.store import read_description
@@ -76,6 +76,7 @@ def film(
     fps: int = 30,
     every: int | None = None,
     functions: Mapping[str, Task] | None = None,
+    sheet: bool = False,
 ) -> Film:
     """Film the policies of one run of the fleet in `folder`, on all its tasks or some of them.
 
@@ -85,7 +86,8 @@ def film(
     finished are shown.
 
     `out` ends in .mp4, .gif or .png. An .mp4 becomes a .gif if ffmpeg is not installed; a .png is a
-    contact sheet of how the episodes end; None writes into the fleet's folder. `run` or `seed`
+    contact sheet of how the episodes end; None writes into the fleet's folder, a film or, with
+    `sheet`, a contact sheet. The name there says what is shown. `run` or `seed`
     selects a run, by default the first one. A frame is taken every `every` steps; None takes about
     a hundred per episode. `functions` provides the functions that the fleet was started with, if
     any.
@@ -99,7 +101,10 @@ def film(
     spec = spec_from(description, functions)
     chosen = _chosen_run(spec, run, seed, tasks)
     takes = _takes(folder, spec, chosen, tasks, when)
-    path = writable(Path(out) if out is not None else _default_path(folder, chosen, tasks))
+    if out is None:
+        name = _name(chosen, tasks, when, deterministic)
+        out = folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}"
+    path = writable(Path(out))
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
@@ -120,12 +125,13 @@ def _check_numbers(episodes: int, size: tuple[int, int], fps: int, every: int) -
             )
 
 
-def _default_path(folder: Path, run: RunSpec, tasks: Sequence[str] | None) -> Path:
-    name = "all" if tasks is None else "+".join(tasks)
-    path = folder / FILMS / f"{file_name(f'{run.name}-{name}')}.mp4"
-    if not is_inside(path.parent, folder):
-        raise UnsafeFolderError(f"{path.parent} is a link that leads out of {folder}: remove it")
-    return path
+def _name(run: RunSpec, tasks: Sequence[str] | None, when: When, deterministic: bool) -> str:
+    """Return a file name for what a film shows, so that another film does not overwrite it."""
+    shown = "all" if tasks is None else "+".join(tasks)
+    parts = [run.name, shown]
+    parts += [when] if when != "both" else []
+    parts += ["deterministic"] if deterministic else []
+    return file_name("-".join(parts))
 
 
 def _chosen_run(
@@ -202,7 +208,7 @@ def _pictures(
         simulator = make_simulator(run.tasks[take.position], 1, world)
         simulators.enter_context(closing(simulator))
         stages.append((take, simulator, horizon_steps(run.tasks[take.position], world)))
-    mode = "deterministic" if manner.deterministic else "stochastic"
+    mode: Mode = "deterministic" if manner.deterministic else "stochastic"
     for episode in range(episodes):
         tiles: dict[int, list[Tile]] = {}
         for take, simulator, horizon in stages:

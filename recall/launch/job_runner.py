@@ -10,12 +10,13 @@ import numpy as np
 
 from recall import api
 from recall.callbacks import Callback, CallbackList
-from recall.callbacks.callback import Record
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.text import failure_text, health_text
 from recall.config.spec import FleetSpec
 from recall.launch.jobs import Event, Job, Tell
 from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
+from recall.plugins import load_portable
+from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import FolderHeldError
 
 _SECONDS_BETWEEN_STEPS = 0.5
@@ -25,6 +26,7 @@ PATIENCE_SECONDS = 120.0
 
 def work(job: Job, tell: Tell, workers: int | None = None) -> None:
     """Train the job's fleet to its end, with `workers` worker processes if that is not None."""
+    load_portable(job.plugins)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     if job.storage is None:
         _train(job, Path(job.folder), callback, workers)
@@ -82,7 +84,7 @@ class Reporter(Callback):
         """Send the activity."""
         self._tell(Event(self._name, "activity", text=what))
 
-    def on_evaluation(self, total_steps: int, records: Sequence[Record]) -> None:
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Send the mean success over runs and tasks."""
         values = [record["success"] for record in records if record["mode"] == "stochastic"]
         self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))

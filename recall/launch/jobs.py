@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -33,6 +33,8 @@ class Job:
     """The result of `FleetSpec.describe()`."""
     storage: str | None = None
     """URL under which the folder is stored, while the fleet trains in a local folder anywhere."""
+    plugins: Sequence[Mapping[str, str]] = ()
+    """The result of `recall.plugins.portable()`, loaded before anything else."""
     attempt: int = 1
     """Number of the launch of this job. A later attempt overrides an earlier one."""
 

@@ -39,11 +39,12 @@ class Agent:
 
     @property
     def critic(self) -> MultiHead:
-        """Return the network from observation and action to value; two are stacked."""
+        """Return the network from observation and action to value; two or more are stacked."""
         sizes = self.columns
         inputs = sizes.observation_size + sizes.action_size
         every = self.settings.network.critic_norm == "every"
-        return self._network(self.method.critic_heads, inputs, 1, every)
+        outputs = self.method.critic_outputs
+        return self._network(self.method.critic_heads, inputs, outputs, every)
 
     def _network(
         self, sharing: Sharing, inputs: int, outputs: int, normalise_every: bool = False
@@ -86,12 +87,18 @@ class Agent:
 
     def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
         """Return the normalised values [critic, batch] of both critics."""
+        return self.method.values(self.critic_outputs(critic, observation, action, rows))
+
+    def critic_outputs(
+        self, critic: Params, observation: Array, action: Array, rows: Rows | Array
+    ) -> Array:
+        """Return the outputs [critic, batch, outputs] of both critics."""
         x = jnp.concatenate([observation, action], axis=-1)
-        return self.critic.apply_pair(critic, x, rows)[..., 0]
+        return self.critic.apply_pair(critic, x, rows)
 
     def init_critic(self, key: Array) -> Params:
-        """Initialise two critics: trunk [critic, size], leaves of heads [task, critic, ...]."""
-        pair = jax.vmap(self.critic.init)(jax.random.split(key))
+        """Initialise the critics: trunk [critic, size], leaves of heads [task, critic, ...]."""
+        pair = jax.vmap(self.critic.init)(jax.random.split(key, self.method.critics))
         heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), pair["heads"])
         return {"trunk": pair["trunk"], "heads": heads}
 

@@ -13,9 +13,12 @@ import jax.numpy as jnp
 
 from recall.collect.task_schedule import Collects
 from recall.errors import BadValueError
+from recall.learn import losses
 from recall.learn.state import Forward, Gradients, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
-from recall.replay.batch import Batch
+from recall.replay import buffer
+from recall.replay.batch import Batch, ReplayView
+from recall.replay.buffer import Replay
 from recall.settings.checked import Checked, Count, Positive, Range, Share
 
 if TYPE_CHECKING:
@@ -83,11 +86,31 @@ class Method(Checked):
                 f"memory_per_task is 0, but sampling {self.sampling!r} needs data of old tasks; "
                 "use memory_per_task=None to keep all, or sampling='new'"
             )
+        if self.critics != 2 and self.stores_old_data():
+            raise BadValueError(
+                f"{self.critics} critics: replay stores the values of two with old transitions, so "
+                "another number needs memory_per_task 0"
+            )
+        if self.critic_outputs != 1 and self.normalise_targets:
+            raise BadValueError(
+                f"normalise_targets with {self.critic_outputs} outputs of a critic: PopArt "
+                "rewrites critics with one output"
+            )
         if self.collects != "current" and self.memory_per_task is not None:
             raise BadValueError(
                 f"memory_per_task is {self.memory_per_task}, but {self.name} continues to collect "
                 "from old tasks; use memory_per_task=None, and replay_capacity to limit their data"
             )
+
+    @property
+    def critics(self) -> int:
+        """Return the number of critics; targets and policies use the smallest of their values."""
+        return 2
+
+    @property
+    def critic_outputs(self) -> int:
+        """Return the number of outputs of a critic, which `values` turns into a value."""
+        return 1
 
     @property
     def collects(self) -> Collects:
@@ -118,6 +141,43 @@ class Method(Checked):
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
         """Return the parameters that act on `task`, in evaluation and collection."""
         return actor
+
+    def sample(
+        self,
+        agent: "Agent",
+        method_state: Any,
+        replay: Replay,
+        view: ReplayView,
+        groups: int,
+        number: Array,
+        bits: Array,
+    ) -> Batch:
+        """Return the batch of update `number`; `groups` old tasks take part.
+
+        Each of the random `bits` [batch] chooses one row. A method of its own may leave what it
+        wants to know later about the rows in the batch's `notes`.
+        """
+        columns = agent.columns
+        if self.sampling == "uniform":
+            return buffer.sample_uniform(replay, view, columns, bits)
+        if self.sampling == "new" or not groups:
+            return buffer.sample_new(replay, view, columns, bits)
+        heads = buffer.heads_of_update(view, groups, self.max_old_tasks, number)
+        return buffer.sample_balanced(replay, view, columns, self.batch_size, heads, bits)
+
+    def values(self, outputs: Array) -> Array:
+        """Return the values [critic, batch] of the critics' outputs [critic, batch, outputs]."""
+        return outputs[..., 0]
+
+    def q_loss(
+        self, outputs: Array, target: Array, mean: Array, sigma: Array, weights: Array
+    ) -> Array:
+        """Return the critics' loss for their outputs [critic, batch, outputs].
+
+        `target` is raw, [batch] or [critic, batch]; `mean` and `sigma` [batch] normalise it, and
+        are 0 and 1 without PopArt. `weights` [batch] is how much each row counts.
+        """
+        return losses.q_loss(self.values(outputs), target, mean, sigma, weights)
 
     def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
         """Return the weight of each row [batch] in the SAC losses.
@@ -157,6 +217,10 @@ class Method(Checked):
     ) -> tuple[Gradients, Metrics]:
         """Return changed gradients; `gradients_for(weights)` computes them for other weights."""
         return gradients, {}
+
+    def on_update(self, agent: "Agent", method_state: Any, forward: Forward) -> Any:
+        """Return the method's own state after an update (prioritised replay notes its errors)."""
+        return method_state
 
     def on_task_end(
         self,

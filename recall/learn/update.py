@@ -1,8 +1,8 @@
 """One update, as in the paper's Algorithm 1.
 
-    sample a batch           sample
+    sample a batch           method.sample
     targets                  bootstrapped_target
-    critics                  critic_loss
+    critics                  critic_loss: method.q_loss
     policy                   actor_loss
     temperature              temperature_loss
     the method's own terms   joint_loss: method.actor_loss, method.critic_loss
@@ -35,7 +35,6 @@ from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import one_trunk, put_heads, take_heads
-from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
 
@@ -60,19 +59,6 @@ def update_noise(agent: Agent, groups: int, key: Array, number: Array) -> Update
     key_rows, key_noise, key_method = jax.random.split(jax.random.fold_in(key, number), 3)
     noise = jax.random.normal(key_noise, (2, batch, agent.columns.action_size))
     return UpdateNoise(jax.random.bits(key_rows, (batch,)), noise, key_method)
-
-
-def sample(
-    agent: Agent, replay: Replay, view: ReplayView, groups: int, number: Array, bits: Array
-) -> Batch:
-    """Sample the batch of update `number` by the method's rule; `groups` old tasks take part."""
-    method, columns = agent.method, agent.columns
-    if method.sampling == "uniform":
-        return buffer.sample_uniform(replay, view, columns, bits)
-    if method.sampling == "new" or not groups:
-        return buffer.sample_new(replay, view, columns, bits)
-    heads = buffer.heads_of_update(view, groups, method.max_old_tasks, number)
-    return buffer.sample_balanced(replay, view, columns, method.batch_size, heads, bits)
 
 
 class Pass(NamedTuple):
@@ -114,11 +100,12 @@ def critic_loss(run: Pass, critic: Params, target: Array) -> tuple[Array, Array]
     Where the method distils old critics, the targets of old rows are their stored values.
     """
     agent, batch = run.agent, run.batch
-    q = agent.q(critic, batch.observation, batch.action, batch.rows)
+    outputs = agent.critic_outputs(critic, batch.observation, batch.action, batch.rows)
     scale = scale_of_loss(agent, run.networks, target, run.head)
     if agent.method.distils_critics and batch.stored is not None:
         target = jnp.where(batch.new > 0, target, batch.stored.q)
-    return losses.q_loss(q, target, *scale, run.weights), q
+    loss = agent.method.q_loss(outputs, target, *scale, run.weights)
+    return loss, agent.method.values(outputs)
 
 
 def actor_loss(
@@ -216,7 +203,7 @@ def update(
 ) -> tuple[LearnerState, Metrics]:
     """Carry out update `number` of one run: the inner loop of the paper's Algorithm 1."""
     method = agent.method
-    batch = sample(agent, replay, view, groups, number, noise.rows)
+    batch = method.sample(agent, state.method_state, replay, view, groups, number, noise.rows)
     networks = _networks_of(state.trainable, batch)
     weights = method.row_weights(batch, view.task)
 
@@ -235,7 +222,8 @@ def update(
     trainable = _with_rewards(trainable, networks, batch)
     finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
-    state = state._replace(trainable=trainable, failed_at=failed_at)
+    method_state = method.on_update(agent, state.method_state, forward)
+    state = state._replace(trainable=trainable, method_state=method_state, failed_at=failed_at)
     return state, _by_task(agent, metrics, batch) | edited | norms
 
 

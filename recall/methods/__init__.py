@@ -1,6 +1,9 @@
-"""Registry of the continual-learning methods; CONTRIBUTING.md says how to add one."""
+"""Registry of the continual-learning methods; docs/plugins.md says how to add one."""
 
-from recall.errors import UnknownNameError
+import dataclasses
+from typing import Any
+
+from recall.errors import BadValueError, UnknownNameError
 from recall.learn.method import Method
 from recall.methods.agem import AGem
 from recall.methods.clear import Clear
@@ -15,9 +18,27 @@ from recall.methods.perfect_memory import PerfectMemory
 from recall.methods.recall import Recall
 from recall.methods.reset import Reset
 from recall.methods.vcl import Vcl
+from recall.plugins import HOW_TO_IMPORT, note
+from recall.plugins.registry import Registry
+
+
+def _checked(name: str, method: Any) -> type[Method]:
+    """Return a method of somebody else, if it can be used under this name."""
+    if not (isinstance(method, type) and issubclass(method, Method)):
+        raise BadValueError(f"method {name!r} is {method!r}, not a class derived from Method")
+    if method.name != name:
+        raise BadValueError(f"method {name!r}: its class {method.__name__} is named {method.name}")
+    if "__dataclass_params__" not in vars(method) or not method.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        raise BadValueError(
+            f"method {name!r}: its class {method.__name__} must be a @dataclass(frozen=True)"
+        )
+    if any(field.default is dataclasses.MISSING for field in dataclasses.fields(method)):
+        raise BadValueError(f"method {name!r}: every setting needs a default")
+    return method
+
 
 # The order of tables and figures: methods that the paper compares come first.
-METHODS: dict[str, type[Method]] = {
+_OURS: dict[str, type[Method]] = {
     method.name: method
     for method in (
         FineTuning,
@@ -35,13 +56,27 @@ METHODS: dict[str, type[Method]] = {
         MultiTask,
     )
 }
+METHODS: Registry[type[Method]] = Registry("recall.methods", _OURS, _checked)
+
+
+def register_method(method: type[Method]) -> type[Method]:
+    """Make a method known by its name; to be used as a decorator, above `@dataclass`.
+
+    Names of our methods cannot be taken. A later class of the same name replaces an earlier one.
+    """
+    checked = _checked(getattr(method, "name", "?"), method)
+    if checked.name in _OURS:
+        raise BadValueError(f"method {checked.name!r} is one of recall's own: choose another name")
+    METHODS[checked.name] = checked
+    note(checked.__module__)
+    return checked
 
 
 def method_class(name: str) -> type[Method]:
     """Return the class of the method called `name`, spelt with underscores or dashes."""
     spelt = name.replace("-", "_")
     if spelt not in METHODS:
-        raise UnknownNameError("method", name, METHODS)
+        raise UnknownNameError("method", name, METHODS, HOW_TO_IMPORT)
     return METHODS[spelt]
 
 
@@ -62,4 +97,5 @@ __all__ = [
     "Reset",
     "Vcl",
     "method_class",
+    "register_method",
 ]

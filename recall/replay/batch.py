@@ -1,6 +1,6 @@
 """Batches drawn from replay, and the view of how full replay is."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     rows: Rows | Array  # index into `heads` of each row: a static layout, or [batch]
     new: Array  # [batch] 1 for rows of the current task, else 0
     stored: Stored | None
+    notes: Any = None  # what the method's own sampling wants to know later about the rows
 
     def head_of_row(self) -> Array:
         """Return the index into `heads` of each row, [batch]."""

@@ -17,8 +17,9 @@ from recall.report.tables.cost import read_benches
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.collection import Collection, gather
-from recall.results.curves import FIELDS, MODES
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.evaluations import FIELDS, MODES
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
 
 Folder = str | Path
 
@@ -64,8 +65,6 @@ def make_report(
     board = ScoreBoard(collection, measure)
     benches = read_benches(folders)
     tables = all_tables(board, benches)
-    if console is not None:
-        show_tables(tables, console)
     out = Path(out)
     remove_earlier(out)
     written = write_tables(tables, out / "tables")
@@ -73,13 +72,14 @@ def make_report(
     if figures:
         gallery = draw_all(collection, out / "figures", measure, detailed=detailed)
     problems = problems_of(board)
-    if console is not None:
-        show_problems(problems, console)
     text = out / "report.md"
     text.write_text(_in_markdown(tables, problems), "utf-8")
     page = write_page(out, board, tables, gallery, problems[len(collection.problems) :])
     drawn = [path for each in gallery for path in each.paths.values()]
     write_manifest(out, [*written, *drawn, text, page])
+    if console is not None:  # last, because the reader of a pipe may leave early
+        show_tables(tables, console)
+        show_problems(problems, console)
     return Report(out, collection, board, tables, gallery, problems)
 
 

@@ -1,6 +1,7 @@
 """Summarise the health warnings of all runs in a few sentences for the list of problems."""
 
 from recall.results.collection import Collection
+from recall.results.wording import counted
 
 
 def health_problems(collection: Collection) -> list[str]:
@@ -13,7 +14,8 @@ def health_problems(collection: Collection) -> list[str]:
             first, where = min(mine, key=lambda pair: pair[0]["step"])
             count = len({id(run) for _, run in mine})
             problems.append(
-                f"{label}: {kind.replace('_', ' ')} in {count} of {len(runs)} runs. The first was "
-                f"{where.name} in {where.folder} at step {first['step']:,}: {first['message']}."
+                f"{label}: {kind.replace('_', ' ')} in {count} of {counted(len(runs), 'run')}. "
+                f"The first was {where.name} in {where.folder} at step {first['step']:,}: "
+                f"{first['message']}."
             )
     return problems

@@ -1,16 +1,15 @@
 """Look up the paper's published numbers, stored in paper.json, to compare with ours."""
 
 import json
-import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from recall.results.bootstrap import Estimate
+from recall.results.families import TRIPLETS, family_of, number_in_family, numbers_of_pair
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
 FAMILY_SIZE = 8
-_MEMBER = re.compile(r"(cw3|cw6)-(\d)")
 
 
 @cache
@@ -39,16 +38,11 @@ def _estimate(*path: str) -> Estimate | None:
     return Estimate(float(found))
 
 
-def family_of(sequence: str) -> tuple[str, str] | None:
-    """Return the family and number of one of the eight sequences of CW3 or CW6."""
-    found = _MEMBER.fullmatch(sequence)
-    return (found.group(1), found.group(2)) if found else None
-
-
 def on_sequence(sequence: str, metric: str, method: str) -> Estimate | None:
     """Return a metric of a method on cw3-1 to cw3-8, cw6-1 to cw6-8, cw10 or cw20."""
-    if member := family_of(sequence):
-        return _estimate(member[0], metric, member[1], method)
+    family = family_of(sequence)
+    if family in TRIPLETS:
+        return _estimate(family, metric, number_in_family(sequence), method)
     return _estimate(sequence, method, metric)
 
 
@@ -71,18 +65,12 @@ def with_sharing(actor_shared: bool, critic_shared: bool, task: int) -> Estimate
 
 def with_replay_mode(sequence: str, mode: str, metric: str) -> Estimate | None:
     """Return perfect memory's `performance` or `forgetting` on the first task of a pair."""
-    return _estimate("replay_mode_first_task", sequence.removeprefix("pair-"), mode, metric)
+    return _estimate("replay_mode_first_task", numbers_of_pair(sequence), mode, metric)
 
 
 def over_pairs(method: str, what: str) -> Estimate | None:
     """Return a mean or a count over the hundred pairs."""
     return _estimate("pairs", method, what)
-
-
-def computation(method: str) -> tuple[str | None, str | None] | None:
-    """Return a method's regularisation term and additional training, as text."""
-    found = _find("computation", method)
-    return (found["regularisation"], found["training"]) if found else None
 
 
 def storage(method: str) -> tuple[str, str | None] | None:

@@ -3,22 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.tables.cells import LOWER_IS_BETTER, main_labels, with_best_bold
-from recall.report.tables.families import FAMILIES
-from recall.report.tables.per_sequence import PAIR, display_name
+from recall.report.tables.cells import main_labels, window_note, with_best_bold
+from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, estimate_text
 from recall.results.bootstrap import Sampled, mean_of
-from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, ScoreBoard
+from recall.results.families import by_family, family_of, family_title
+from recall.results.measures import (
+    FORGETTING,
+    LOWER_IS_BETTER,
+    METRICS,
+    PERFORMANCE,
+    TITLES,
+    TRANSFER,
+)
+from recall.results.scores import ScoreBoard
+from recall.results.wording import counted
 
 _VERBS = {
     PERFORMANCE: "performs best",
     FORGETTING: "forgets least",
     TRANSFER: "transfers most to new tasks",
-}
-_NOUNS = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
-    TRANSFER: "forward transfer",
 }
 _SHORT = 6  # most tasks that a title lists by name
 _FEW = 3  # most names in a sentence; any further ones are counted
@@ -38,12 +42,12 @@ def scope(board: ScoreBoard) -> str:
     complete = sum(run.complete for run in runs)
     sequences = len(board.collection.sequential.sequences)
     singles = len(dict.fromkeys(run.tasks for run in board.collection.single.runs))
-    what = [_count(sequences, "sequence")] if sequences else []
-    what += [_count(singles, "single task")] if singles else []
+    what = [counted(sequences, "sequence")] if sequences else []
+    what += [counted(singles, "single task")] if singles else []
     state = "all complete" if complete == len(runs) else f"{complete} of them complete"
     return (
-        f"{_count(len(board.collection.labels), 'method or variant', 'methods and variants')} on "
-        f"{' and '.join(what)}: {_count(len(runs), 'run')}, {state}."
+        f"{counted(len(board.collection.labels), 'method or variant', 'methods and variants')} on "
+        f"{' and '.join(what)}: {counted(len(runs), 'run')}, {state}."
     )
 
 
@@ -52,9 +56,9 @@ def measured(board: ScoreBoard) -> str:
     measure = board.measure
     when = "at any step" if measure.field == "success" else "at the last step"
     return (
-        f"Success is reached {when} of an episode, by {measure.mode} policies; at the end of a "
-        f"task it is the mean of the last {_count(measure.window, 'evaluation')}. Brackets hold "
-        "90 % bootstrap intervals over runs."
+        f"Success is reached {when} of an episode, by {measure.mode} policies. "
+        f"{window_note(board.scores.values()) + ' ' if board.scores else ''}Brackets hold 90 % "
+        "bootstrap intervals over runs."
     )
 
 
@@ -73,25 +77,27 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
             if (sentence := _sentence(board, labels, members, metric)) is not None
         ]
         found.append(Verdict(title, tuple(sentences) or (_nobody(members),)))
-    return found
+    return [*found, *_without_success(board)]
+
+
+def _without_success(board: ScoreBoard) -> list[Verdict]:
+    silent = board.collection.without_success.sequential.by_sequence()
+    sentence = "Its tasks do not report success: the table of returns shows what was learnt."
+    return [
+        Verdict(display_name(name, part.runs[0].tasks), (sentence,))
+        for name, part in silent.items()
+    ]
 
 
 def _arenas(board: ScoreBoard) -> list[tuple[str, list[str]]]:
     """Return the families of sequences, followed by each remaining sequence on its own."""
-    families: dict[str, list[str]] = {}
-    for sequence in board.sequences:
-        prefixes = [f"{family}-" for family in FAMILIES] + [PAIR]
-        prefix = next((each for each in prefixes if sequence.startswith(each)), sequence)
-        families.setdefault(prefix, []).append(sequence)
-    return [(_title(board, members), members) for members in families.values()]
+    return [(_title(board, each), each) for each in by_family(board.sequences).values()]
 
 
 def _title(board: ScoreBoard, members: Sequence[str]) -> str:
     first = members[0]
     if len(members) > 1:
-        pairs = first.startswith(PAIR)
-        family = "Pairs of tasks" if pairs else first.rpartition("-")[0].upper()
-        return f"{family}, {len(members)} sequences"
+        return f"{family_title(family_of(first))}, {len(members)} sequences"
     tasks = next(each.tasks for each in board.scores.values() if each.sequence == first)
     return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
 
@@ -111,7 +117,7 @@ def _sentence(
     order = sorted(there, key=lambda label: there[label].value, reverse=not lower)
     best, *others = order
     if not others:
-        return f"{_NOUNS[metric].capitalize()} of {best}: {_text(cells[best])}."
+        return f"{TITLES[metric].capitalize()} of {best}: {_text(cells[best])}."
     as_good = [label for label in others if cells[label].bold]
     if as_good:
         named = ", ".join(f"{label} with {_text(cells[label])}" for label in as_good[:_FEW])
@@ -119,7 +125,7 @@ def _sentence(
         end = f"{named}{more} cannot be told from it"
     else:
         end = f"next is {others[0]} with {_text(cells[others[0]])}"
-    return f"{best} {_VERBS[metric]}: {_NOUNS[metric]} {_text(cells[best])}; {end}."
+    return f"{best} {_VERBS[metric]}: {TITLES[metric]} {_text(cells[best])}; {end}."
 
 
 def _over(board: ScoreBoard, label: str, members: Sequence[str], metric: str) -> Sampled | None:
@@ -139,7 +145,3 @@ def _marked(found: Sequence[Sampled], metric: str) -> tuple[Cell, ...]:
 
 def _text(cell: Cell) -> str:
     return estimate_text(cell.ours)
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,17 +1,25 @@
 """Reconstruct the command that trains a fleet again from its run.json."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recall.results.labels import comparable, defaults_of, settings_of
+from recall.results.departures import (
+    DEFAULT,
+    comparable,
+    nearest_preset,
+    settings_of,
+    settings_of_preset,
+)
+from recall.results.references import REFERENCE_METHOD, STEPS, needed
+from recall.results.run_result import RunResult
 
 # Another machine chooses these for itself.
 _NOT_REPEATED = ("schedule.workers", "schedule.checkpoint_minutes")
 
 
 def train_command(description: Mapping[str, Any]) -> str | None:
-    """Return `recall train` with every setting that differs from its default.
+    """Return `recall train` with a preset and every setting that differs from it.
 
     Return None if tasks are Python functions, which a command line cannot name.
     """
@@ -20,11 +28,34 @@ def train_command(description: Mapping[str, Any]) -> str | None:
     method, runs = description["method"]["name"], description["runs"]
     sequences = dict.fromkeys(run["sequence"] for run in runs)
     seeds = dict.fromkeys(str(run["seed"]) for run in runs)
+    settings = settings_of(description)
+    return _command(method, sequences, seeds, nearest_preset(method, settings), settings)
+
+
+def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]) -> str | None:
+    """Return `recall train` for single-task runs of plain SAC that `run` can be compared with.
+
+    Return None if no command can name the tasks or the settings.
+    """
+    if run.source != "recall" or run.description.get("functions"):
+        return None
+    settings = {STEPS: run.steps_per_task} | needed(run)
+    return _command(REFERENCE_METHOD, tasks, map(str, seeds), run.preset, settings)
+
+
+def _command(
+    method: str,
+    sequences: Iterable[str],
+    seeds: Iterable[str],
+    preset: str,
+    settings: Mapping[str, Any],
+) -> str:
     words = ["recall", "train", "--method", method]
     words += ["--sequence", *sequences, "--seeds", *seeds]
-    defaults = defaults_of(method)
-    for name, value in settings_of(description).items():
-        differs = name not in defaults or comparable(value) != defaults[name]
+    words += ["--preset", preset] if preset != DEFAULT else []
+    given = settings_of_preset(method, preset)
+    for name, value in settings.items():
+        differs = name not in given or comparable(value) != given[name]
         if differs and name not in _NOT_REPEATED:
             words += _option(name, value)
     return shlex.join(words)

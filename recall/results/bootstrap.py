@@ -72,7 +72,10 @@ def mean(values: Array, name: str) -> Sampled:
 
 
 def mean_of(parts: Sequence[Sampled]) -> Sampled:
-    """Return the mean of independent statistics, such as one for each sequence of a family."""
+    """Return the mean of statistics, such as one for each sequence of a family.
+
+    Draw k of the mean is the mean of draws k, so statistics with the same draws stay together.
+    """
     value = float(np.mean([part.value for part in parts]))
     drawn = [part.draws for part in parts if part.draws is not None]
     if len(drawn) < len(parts):

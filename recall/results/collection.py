@@ -5,7 +5,7 @@ wrong and what was left out because of it; every report shows these sentences.
 """
 
 import dataclasses
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from recall.results import continual_world_logs
-from recall.results.labels import identity, in_words, label_of, order_of, variants
+from recall.results.departures import identity
+from recall.results.families import table_of
+from recall.results.labels import Variant, differing, in_words, label_of, order_of, variants
+from recall.results.references import STEPS, References, find_references, is_reference
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
+from recall.results.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
 
-REFERENCE_METHOD = "fine_tuning"
+_STEPS = (STEPS, "log.steps_per_task")
 IMPORTED = "imported"
 """The variant of runs that were imported from other code."""
 
@@ -64,24 +68,27 @@ class Collection:
         return self.where(lambda run: len(run.tasks) > 1)
 
     @property
+    def with_success(self) -> "Collection":
+        """Return a collection of the runs with at least one task that reports success."""
+        return self.where(lambda run: run.reports_success)
+
+    @property
+    def without_success(self) -> "Collection":
+        """Return a collection of the runs none of whose tasks reports success."""
+        return self.where(lambda run: not run.reports_success)
+
+    @property
     def single(self) -> "Collection":
         """Return a collection of the runs with one task."""
         return self.where(lambda run: len(run.tasks) == 1)
 
-    def references(self, run: RunResult, task: str) -> list[RunResult]:
-        """Return the single-task runs of plain SAC on `task` that `run` may be compared with.
-
-        They were trained in the same world for the same number of steps. Runs with the method's
-        default settings are preferred to variants.
-        """
-        found = self._references.get((task, run.steps_per_task, run.world), [])
-        return [other for other in found if not other.variant] or found
+    def references(self, run: RunResult, task: str) -> References:
+        """Return the single-task runs of plain SAC on `task` that `run` may be compared with."""
+        return find_references(run, task, self._references.get(task, []))
 
     @cached_property
     def _references(self) -> dict[Any, list[RunResult]]:
-        return _grouped(
-            self.reference_runs, lambda run: (run.tasks[0], run.steps_per_task, run.world)
-        )
+        return _grouped(self.reference_runs, lambda run: run.tasks[0])
 
 
 def gather(
@@ -101,12 +108,8 @@ def gather(
     return Collection(
         tuple(runs),
         tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs)])),
-        tuple(filter(_is_reference, _labelled(others))),
+        tuple(filter(is_reference, _labelled(others))),
     )
-
-
-def _is_reference(run: RunResult) -> bool:
-    return len(run.tasks) == 1 and run.method == REFERENCE_METHOD and run.complete
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
@@ -153,37 +156,55 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     """Return the runs with labels, in the order of tables: method, variant, sequence, seed.
 
-    Variants are determined among runs that are shown together, that is, runs of one family.
+    Settings of the schedule are compared among runs that are shown together: those of one family.
     """
+    usual = {table: _usual_steps(group) for table, group in _grouped(runs, _table_of).items()}
     named = []
     for (method, source, _), group in _grouped(
-        runs, lambda run: (run.method, run.source, _family(run))
+        runs, lambda run: (run.method, run.source, _table_of(run))
     ).items():
-        found = variants(method, [run.settings for run in group])
-        for run, changes in zip(group, found, strict=True):
-            words = [IMPORTED] * (source == continual_world_logs.SOURCE) + [
-                in_words(changes)
-            ] * bool(changes)
-            variant = ", ".join(words)
-            label = label_of(method, variant)
-            named.append(dataclasses.replace(run, variant=variant, changes=changes, label=label))
+        imported = source == continual_world_logs.SOURCE
+        settings = [run.settings for run in group]
+        found = differing(settings) if imported else variants(method, settings)
+        for run, variant in zip(group, found, strict=True):
+            named.append(
+                _named(run, variant, imported, run.steps_per_task != usual[_table_of(run)])
+            )
     sequences = list(dict.fromkeys(sorted((run.sequence for run in runs), key=_natural)))
     return sorted(
         named,
         key=lambda run: (
-            order_of(run.method, run.variant),
+            order_of(run.method, run.label),
             sequences.index(run.sequence),
             run.seed,
         ),
     )
 
 
-def _family(run: RunResult) -> str:
-    """Return the group that shares tables: cw3-1 to cw3-8, cw10 and cw20, pairs, single tasks."""
-    if len(run.tasks) == 1:
-        return "single"
-    found = re.fullmatch(r"(cw3|cw6|pair)-[\d-]+|cw(?:10|20)", run.sequence)
-    return found.group(1) or "long" if found else run.sequence
+def _table_of(run: RunResult) -> str:
+    return table_of(run.sequence, len(run.tasks))
+
+
+def _usual_steps(runs: Sequence[RunResult]) -> int | None:
+    """Return the steps per task of most runs of a table, or None if there is no such number."""
+    counts = Counter(run.steps_per_task for run in runs).most_common(2)
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+
+
+def _named(run: RunResult, variant: Variant, imported: bool, with_steps: bool) -> RunResult:
+    changes = {name: value for name, value in variant.changes.items() if name not in _STEPS}
+    if with_steps:
+        changes[STEPS] = run.steps_per_task
+    variant = Variant(variant.preset, changes)
+    words = [IMPORTED] * imported + [in_words(variant.changes)] * bool(variant.changes)
+    in_label = ", ".join(words)
+    return dataclasses.replace(
+        run,
+        label=label_of(run.method, in_label, variant.preset),
+        variant=in_label,
+        changes=variant.changes,
+        preset=variant.preset,
+    )
 
 
 def _natural(name: str) -> tuple[Any, ...]:
@@ -200,14 +221,10 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
             if missing := tuple(sorted(seeds - {run.seed for run in mine})):
                 lacking.setdefault((label, missing), []).append(sequence)
     return [
-        f"{label} lacks {_plural('seed', missing)} on {', '.join(sequences)}, where other methods "
-        "have them: its means there are over fewer runs."
+        f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
+        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over fewer runs."
         for (label, missing), sequences in lacking.items()
     ]
-
-
-def _plural(word: str, items: Sequence[Any]) -> str:
-    return f"{word}{'s' if len(items) > 1 else ''} {', '.join(map(str, items))}"
 
 
 def _grouped(runs: Iterable[RunResult], key: Callable[[RunResult], Any]) -> dict[Any, list[Any]]:

@@ -2,8 +2,9 @@
 
 A folder holds one run. The log has a row per evaluation, with columns such as
 `test/stochastic/0/window-close-v1/success` and `total_env_steps`. The configuration has
-`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task. Imported runs
-come from other simulators, so they are never compared with single-task runs of ours.
+`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task; without either,
+all tasks were learnt at once. Imported runs come from other simulators, so they are never compared
+with single-task runs of ours.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.curves import FIELDS, MODES
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.run_result import RunResult
 from recall.worlds.sequences import parse_sequence, sequence_names
 
@@ -40,7 +41,8 @@ _FIELDS = {"success": "success", "return/avg": "return"}
 _METHODS = {"": "fine_tuning", "finetuning": "fine_tuning", "reservoir": "perfect_memory"}
 # Keys that identify a run, as opposed to settings.
 _WHICH = ("seed", "task", "tasks", "task_list", "steps", "steps_per_task", "cl_method",
-          "logger_output")  # fmt: skip
+          "logger_output", "group_id", "log_every")  # fmt: skip
+_TOGETHER = "multi_task"
 
 
 def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
@@ -70,14 +72,12 @@ def _table(path: Path) -> tuple[list[str], list[list[str]]]:
 def _run(
     folder: Path, config: dict[str, Any], header: list[str], rows: list[list[str]]
 ) -> tuple[list[RunResult], list[str]]:
-    if "cl_method" not in config and "task" not in config:
-        return [], [f"{folder} is a log of tasks learnt together, not in a sequence: left out."]
     if _STEP not in header or not rows:
         return [], [f"{folder} has no evaluations yet: left out."]
     columns, tasks = _columns(header)
     steps = np.array([float(row[header.index(_STEP)]) for row in rows]).astype(int)
     names = tuple(_VERSION.sub("", task) for task in tasks)
-    per_task = int(config["steps_per_task"] if "cl_method" in config else config["steps"])
+    per_task = int(config["steps"] if "task" in config else config["steps_per_task"])
     run = RunResult(
         name=folder.name,
         folder=folder,
@@ -118,8 +118,9 @@ def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[s
 def _curves(
     rows: list[list[str]], columns: dict[tuple[str, str, int], int], tasks: int
 ) -> dict[tuple[str, str], Array]:
-    curves = {(mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES
-              for field in FIELDS}  # fmt: skip
+    curves: dict[tuple[str, str], Array] = {
+        (mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES for field in FIELDS
+    }
     for (mode, field, task), place in columns.items():
         curves[mode, field][:, task] = [_number(row[place]) for row in rows]
     return curves
@@ -132,6 +133,8 @@ def _number(text: str) -> float:
 
 
 def _method(config: dict[str, Any]) -> str:
+    if "cl_method" not in config and "task" not in config:
+        return _TOGETHER
     name = config.get("cl_method") or ""
     if not name and config.get("buffer_type") == "reservoir":
         name = "reservoir"

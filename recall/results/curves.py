@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.json_lines import Record, read_blocks
 
 Array = np.ndarray
-MODES = ("stochastic", "deterministic")
-FIELDS = ("success", "last_success", "return")
 _PLACE = ("run", "step", "position")
 _COLUMNS = (*_PLACE, *FIELDS)
 
@@ -64,7 +63,7 @@ def _usable(columns: Array, runs: int, tasks: int) -> Array:
 def _of_run(table: Array, tasks: int) -> RunCurves:
     steps, row = np.unique(table[1].astype(int), return_inverse=True)
     position, mode = table[2].astype(int), table[-1]
-    curves = {}
+    curves: dict[tuple[str, str], Array] = {}
     for number, name in enumerate(MODES):
         chosen = mode == number
         for column, field in enumerate(FIELDS, start=len(_PLACE)):

@@ -1,16 +1,20 @@
 """Reading of the runs in one fleet's folder, with the problems found there."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
 from recall.results.curves import RunCurves, read_curves
-from recall.results.labels import settings_of
+from recall.results.departures import settings_of
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
 from recall.results.training_records import read_warnings
+from recall.results.without_success import silent_tasks
+from recall.results.wording import counted
+
+_NO_NUMBERS = "recorded values are not numbers"
 
 
 def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
@@ -41,13 +45,14 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     settings = settings_of(description)
     if not path.exists() or not path.stat().st_size:
-        return [], [f"{folder} has no evaluations yet: left out."]
+        return [], [f"{folder} has no evaluations yet: left out.", *_warned(folder, listed)]
     curves, unread = read_curves(path, len(listed), tasks)
     outcome, problems = _outcome(folder)
     warnings, unreadable = read_warnings(folder)
     problems += [unreadable] if unreadable else []
     if unread:
-        problems.append(f"{path}: {unread} lines cannot be used and were left out.")
+        were = "line cannot be used and was" if unread == 1 else "lines cannot be used and were"
+        problems.append(f"{path}: {unread} {were} left out.")
     runs = []
     for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
         result = RunResult(
@@ -66,6 +71,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             finished=outcome is not None,
             failed_at=(outcome or {}).get("failed", {}).get(run["name"]),
             warnings=warnings.get(index, ()),
+            without_success=silent_tasks(description, run["tasks"]),
         )
         problems += _wrong_with(result, found)
         if len(found.steps):
@@ -99,10 +105,21 @@ def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
         )
     if found.blanks:
         problems.append(
-            f"{where}: {found.blanks} recorded values are not numbers; they are left out of its "
-            "means."
+            f"{where}: {counted(found.blanks, 'recorded value is not a number', _NO_NUMBERS)}; "
+            f"{'it is' if found.blanks == 1 else 'they are'} left out of its means."
         )
     return problems
+
+
+def _warned(folder: Path, listed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the health warnings of a fleet that has not been evaluated yet."""
+    warnings, _ = read_warnings(folder)
+    return [
+        f"{listed[index]['name']} in {folder} at step {each['step']:,}: {each['message']}."
+        for index, found in warnings.items()
+        if 0 <= index < len(listed)
+        for each in found
+    ]
 
 
 def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
@@ -111,5 +128,6 @@ def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
     step = max(int(run.steps[-1]) for run in runs)
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
-        f"curves but left out of the tables. Continue it with `recall resume {folder}`."
+        "curves and in provisional tables, and left out of the others. Continue it with "
+        f"`recall resume {folder}`."
     ]

@@ -1,27 +1,34 @@
-"""Short labels for tables and legends, which tell apart the variants of one method."""
+"""Labels for tables and legends: a method, its preset, and every setting that departs from it.
 
-import dataclasses
+A label says the same whatever other runs are shown: a run without distillation is never plain
+RECALL. The schedule is named only where runs that are shown together differ in it; the notes
+below a table name it otherwise.
+"""
+
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass, field
 from typing import Any
 
-from recall.config.names import flattened
 from recall.methods import METHODS
-from recall.settings import Settings
+from recall.results.departures import (
+    DEFAULT,
+    departures,
+    identity,
+    is_budget,
+    nearest_preset,
+)
 
-# These settings do not affect what is learnt, so they do not make a variant.
-_NO_MATTER = frozenset(
-    f"schedule.{name}"
-    for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
-                 "evaluation_episodes")
-)  # fmt: skip
 _SYMBOLS = {"distillation_weight": "λ", "weight": "λ", "critic_weight": "λ of the critics"}
 _ABSENT = {
     "distil": "no distillation",
+    "distil_critics": "critics not distilled",
     "normalise_targets": "no normalisation",
     "best_return": "no best-return start",
+    "average_actor": "no average actor",
+    "clip_norm": "no clipping",
 }
+_PRESENT = {"normalise_targets": "normalised", "best_return": "best-return start"}
 _HEADS = {
     ("actor_heads", "separate"): "separate actors",
     ("critic_heads", "separate"): "separate critics",
@@ -31,46 +38,52 @@ _HEADS = {
 }
 
 
-def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every setting of a run.json by dotted name; the method's are `method.<name>`."""
-    method = {key: value for key, value in description["method"].items() if key != "name"}
-    return flattened({"method": method, **description["settings"]})
+@dataclass(frozen=True)
+class Variant:
+    """How a run's settings depart from its method's own."""
+
+    preset: str = DEFAULT
+    """The preset that the settings are nearest to."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that differ from the preset's, and those that set runs apart."""
 
 
-@cache
-def defaults_of(method: str) -> Mapping[str, Any]:
-    """Return the defaults of all settings, including the method's own if the method is known."""
-    own = dataclasses.asdict(METHODS[method]()) if method in METHODS else {}
-    plain = flattened({"method": own, **dataclasses.asdict(Settings())})
-    return {name: comparable(value) for name, value in plain.items()}
+def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
+    """Return how each run of a method, given by its settings, departs from the method's own.
 
-
-def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that affect what is learnt, in a comparable form."""
-    return {name: comparable(value) for name, value in settings.items() if name not in _NO_MATTER}
-
-
-def departures(method: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that affect what is learnt and differ from the defaults."""
-    defaults = defaults_of(method)
-    return {
-        name: value
-        for name, value in settings.items()
-        if name not in _NO_MATTER and (name not in defaults or comparable(value) != defaults[name])
-    }
-
-
-def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each run of a method the settings that differ from defaults and other runs.
-
-    Settings that all runs have in common do not make a variant, and a run with the defaults has no
-    differing settings.
+    `runs` are shown together: settings of the schedule that differ among them count too.
     """
-    departed = [departures(method, settings) for settings in runs]
+    if method not in METHODS:
+        return differing(runs)
+    presets = [nearest_preset(method, settings) for settings in runs]
+    departed = [
+        departures(method, settings, preset) for settings, preset in zip(runs, presets, strict=True)
+    ]
+    varying = _varying(runs, departed)
+    found = []
+    for preset, changes in zip(presets, departed, strict=True):
+        own = {name: value for name, value in changes.items() if not is_budget(name)}
+        apart = {name: changes[name] for name in varying if name in changes}
+        found.append(Variant(preset, own | apart))
+    return found
+
+
+def differing(runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
+    """Return the settings in which runs differ from each other, where no preset is known."""
+    compared = [identity(settings) for settings in runs]
+    names = dict.fromkeys(name for settings in compared for name in settings)
+    varying = [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+    return [
+        Variant(changes={name: settings[name] for name in varying if name in settings})
+        for settings in runs
+    ]
+
+
+def _varying(runs: Sequence[Mapping[str, Any]], departed: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the settings that differ among the runs and that no preset explains."""
     compared = [identity(settings) for settings in runs]
     names = dict.fromkeys(name for found in departed for name in found)
-    varying = [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
-    return [{name: found[name] for name in varying if name in found} for found in departed]
+    return [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
 
 
 def in_words(changes: Mapping[str, Any]) -> str:
@@ -80,10 +93,12 @@ def in_words(changes: Mapping[str, Any]) -> str:
 
 def _one_in_words(name: str, value: Any) -> str:
     spaced = name.replace("_", " ")
-    if value is False:
+    if name == "steps_per_task":
+        return f"{_short(value)} {spaced}"
+    if value is False or (value is None and name in _ABSENT):
         return _ABSENT.get(name, f"no {spaced}")
     if value is True:
-        return spaced
+        return _PRESENT.get(name, spaced)
     if isinstance(value, str) and (name, value) in _HEADS:
         return _HEADS[name, value]
     return f"{_SYMBOLS.get(name, spaced)} {_short(value)}"
@@ -94,9 +109,12 @@ def method_label(method: str) -> str:
     return METHODS[method].label if method in METHODS else method
 
 
-def label_of(method: str, variant: str) -> str:
+def label_of(method: str, variant: str = "", preset: str = DEFAULT) -> str:
     """Return the label of a run in tables and figures."""
-    return f"{method_label(method)}, {variant}" if variant else method_label(method)
+    parts = [method_label(method)]
+    parts += [f"preset {preset}"] if preset != DEFAULT else []
+    parts += [variant] if variant else []
+    return ", ".join(parts)
 
 
 def order_of(method: str, variant: str) -> tuple[Any, ...]:
@@ -121,11 +139,3 @@ def _short(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
     return "none" if value is None else str(value).replace("_", " ")
-
-
-def comparable(value: Any) -> Any:
-    """Return a value in comparable form: JSON turns tuples into lists and may turn 10.0 into 10."""
-    if isinstance(value, list | tuple):
-        return tuple(map(comparable, value))
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if number else value

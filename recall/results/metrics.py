@@ -8,8 +8,9 @@ With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
                          FT_i  = (AUC_i - AUC_i^b) / (1 - AUC_i^b)
                          AUC_i = 1/D integral of p_i over the task's own stage
 
-p_i at a boundary is the mean of the last `window` evaluations, if the stage has that many: a single
-evaluation has only ten episodes, and its noise would be the metric's noise. The integral is the
+p_i at a boundary is the mean of the stage's last `window` evaluations: a single one has only ten
+episodes, and its noise would be the metric's noise. But the window is at most a fifth of the stage,
+because the mean over more of it would measure how fast a task is learnt. The integral is the
 mean of the stage's evaluations, which are equally spaced and end with the stage. Non-finite values
 are left out of these means; a boundary that a run did not reach has no value (NaN).
 """
@@ -19,10 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recall.results.evaluations import Field, Mode
 from recall.results.store import Results
 
 Array = np.ndarray
 WINDOW = 5
+LARGEST_SHARE = 5
+"""A window holds at most one evaluation in so many of its stage, and at least one."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Curves:
     success: Array
 
 
-def curves(results: Results, mode: str = "stochastic", field: str = "success") -> list[Curves]:
+def curves(results: Results, mode: Mode = "stochastic", field: Field = "success") -> list[Curves]:
     """Return the success curves of every run."""
     per_task = results.description["settings"]["schedule"]["steps_per_task"]
     found = []
@@ -59,11 +63,35 @@ def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> flo
 
 def _successes_at(curve: Curves, step: int, window: int) -> Array:
     """Return p_i(step), [task], with NaN if the run was not evaluated that far."""
-    stage_start = (step - 1) // curve.steps_per_task * curve.steps_per_task
-    rows = np.flatnonzero((curve.steps <= step) & (curve.steps > stage_start))[-window:]
+    rows = _rows_of_stage(curve, step)
     if not len(rows) or not _reached(curve, step):
         return np.full(len(curve.tasks), np.nan)
-    return _mean(curve.success[rows])
+    size = window_of(len(rows), window)
+    last = curve.success[rows[-size:]]
+    if np.isfinite(last).all():
+        return last.mean(axis=0)
+    stage = curve.success[rows]
+    return np.array([_last_mean(column[np.isfinite(column)], size) for column in stage.T])
+
+
+def _last_mean(values: Array, size: int) -> float:
+    return float(np.mean(values[-size:])) if len(values) else float("nan")
+
+
+def _rows_of_stage(curve: Curves, step: int) -> Array:
+    """Return the evaluations of the stage that `step` lies in, up to `step`."""
+    stage_start = (step - 1) // curve.steps_per_task * curve.steps_per_task
+    return np.flatnonzero((curve.steps <= step) & (curve.steps > stage_start))
+
+
+def window_of(evaluations: int, window: int = WINDOW) -> int:
+    """Return how many of a stage's last evaluations are averaged at its end."""
+    return min(window, max(1, evaluations // LARGEST_SHARE))
+
+
+def evaluations_of_stage(curve: Curves) -> int:
+    """Return the number of evaluations in the last stage."""
+    return len(_rows_of_stage(curve, len(curve.tasks) * curve.steps_per_task))
 
 
 def _reached(curve: Curves, step: int) -> bool:
@@ -89,6 +117,11 @@ def performance_over_time(curve: Curves) -> Array:
 def final_successes(curve: Curves, window: int = WINDOW) -> Array:
     """Return p_i(N D), [task]: the success at the end of the sequence."""
     return _successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
+
+
+def latest_successes(curve: Curves, window: int = WINDOW) -> Array:
+    """Return p_i at the last evaluation, [task]."""
+    return _successes_at(curve, int(curve.steps[-1]), window)
 
 
 def trained_successes(curve: Curves, window: int = WINDOW) -> Array:

@@ -1,7 +1,7 @@
 """Policy files of a fleet: policies/<run>/task-K.npz after each task, final.npz at the end.
 
-A file holds `task_K`, the parameters that act on task K as one flat vector
-(recall.collect.policy). The arrays are plain and are read without pickle.
+recall.policies.file_format says what a file holds. Inside training, a policy is one flat vector
+(recall.collect.policy).
 """
 
 import io
@@ -10,27 +10,43 @@ from pathlib import Path
 
 import numpy as np
 
+from recall.collect.policy import PolicyShape
+from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
 from recall.files.stamps import DamagedFileError, Stamp
+from recall.policies.file_format import PolicyInfo, pack, read_policy_file
+from recall.worlds.registry import task_label
 
 Array = np.ndarray
 FINAL = "final"
 
 
 def write_policies(
-    folder: Path, names: Sequence[str], label: str, flat: Mapping[int, Array]
+    folder: Path, spec: FleetSpec, shape: PolicyShape, label: str, flat: Mapping[int, Array]
 ) -> dict[str, Stamp]:
     """Write every run's policies; `flat` maps each task's position to policies [run, size].
 
     Returns the stamps of the files by their paths in the folder.
     """
+    world = spec.settings.world
     stamps = {}
-    for index, name in enumerate(names):
-        path = folder / "policies" / name / f"{label}.npz"
+    for index, run in enumerate(spec.runs):
+        path = folder / "policies" / run.name / f"{label}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
+        info = PolicyInfo(
+            spec.method.name,
+            run.name,
+            run.seed,
+            tuple(task_label(task) for task in run.tasks),
+            world.reward,
+            world.observation,
+            world.horizon_steps,
+            shape,
+        )
         content = io.BytesIO()
-        np.savez(content, **{f"task_{task}": value[index] for task, value in flat.items()})
+        arrays = pack(info, {task: value[index] for task, value in flat.items()})
+        np.savez(content, **arrays)  # type: ignore[arg-type]  # names are file names
         stamps[path.relative_to(folder).as_posix()] = write_bytes(path, content.getvalue())
     return stamps
 
@@ -68,16 +84,10 @@ def read_policy(
 
 
 def _one(path: Path, task: int, size: int | None) -> Array:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            vector: Array = stored[f"task_{task}"]
-    except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise DamagedFileError(f"{path} cannot be read ({reason}): the file is damaged") from error
-    expected = vector.shape if size is None else (size,)
-    if vector.ndim != 1 or vector.shape != expected or vector.dtype != np.float32:
+    vector = read_policy_file(path, (task,))[1][task]
+    if size is not None and vector.size != size:
         raise DamagedFileError(
-            f"{path} holds {vector.dtype} numbers of shape {vector.shape} and not the parameters "
-            "of a policy of this fleet: the file or run.json was damaged or edited"
+            f"{path} holds a policy of {vector.size} parameters and not one of this fleet, which "
+            f"has {size}: the file or run.json was damaged or edited"
         )
     return vector

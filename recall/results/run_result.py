@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.curves import FIELDS, MODES
+from recall.results.departures import DEFAULT
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.metrics import Curves
 from recall.results.training_records import Training, read_training
 
@@ -34,11 +35,13 @@ class RunResult:
     steps: Array
     curves: Mapping[tuple[str, str], Array]
     label: str = ""
-    """Label in tables and figures: the method's label, and the variant if there are several."""
+    """Label in tables and figures: the method, its preset and its variant."""
     variant: str = ""
-    """How it differs from the method's defaults and from other runs of the method, in words."""
+    """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The same difference as settings and their values."""
+    preset: str = DEFAULT
+    """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Every setting by dotted name; the method's settings are `method.<name>`."""
     description: Mapping[str, Any] = field(default_factory=dict)
@@ -52,6 +55,8 @@ class RunResult:
     """The records of its health warnings (recall.results.health)."""
     seconds: float | None = None
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
+    without_success: tuple[str, ...] = ()
+    """The tasks that do not report success; theirs is recorded as 0."""
     source: str = "recall"
     """The code that wrote the records: `recall` or `continual_world`."""
 
@@ -64,6 +69,11 @@ class RunResult:
     def complete(self) -> bool:
         """Return True if the run was trained and recorded to its end."""
         return self.finished and self.failed_at is None
+
+    @property
+    def reports_success(self) -> bool:
+        """Return True unless no task of the run reports success."""
+        return not set(self.tasks) <= set(self.without_success)
 
     @cached_property
     def world(self) -> tuple[Any, ...]:

@@ -10,25 +10,15 @@ from recall.methods import METHODS
 from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
+from recall.results.measures import FORGETTING, PERFORMANCE, RETURN, Measure
 from recall.results.run_result import RunResult
 
 Array = np.ndarray
-PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
-METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 
 
 def learnt_together(method: str) -> bool:
     """Return True if a method trains all tasks at once, so forgetting and transfer do not apply."""
     return method in METHODS and METHODS[method]().collects == "all"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What counts as success, and the number of evaluations to average at a boundary."""
-
-    window: int = metrics.WINDOW
-    mode: str = "stochastic"
-    field: str = "success"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +40,21 @@ class Scores:
     """AUC_i."""
     references: Mapping[str, Array]
     """By task, the areas of the single-task runs to compare with."""
+    refused: tuple[str, ...] = ()
+    """Sentences on single-task runs that are not comparable."""
+    evaluations: int = 0
+    """Number of evaluations in a stage."""
+    window: int = metrics.WINDOW
+    """Number of evaluations that are averaged at the end of a stage."""
 
     @property
     def name(self) -> str:
-        """Return the name that seeds the bootstrap draws of its runs."""
-        return f"{self.label} on {self.sequence}"
+        """Return the name that seeds the bootstrap draws of its runs.
+
+        A label's runs with the same seeds on several sequences share their draws, so that a mean
+        over the sequences is resampled by seed: runs with one seed are not independent.
+        """
+        return f"{self.label} with seeds {' '.join(str(run.seed) for run in self.runs)}"
 
     @property
     def missing_references(self) -> list[str]:
@@ -100,6 +100,10 @@ class Scores:
         """Return p_task(N D)."""
         return self._mean(self.final[:, task])
 
+    def when_learnt(self, task: int) -> Sampled:
+        """Return p_task at the end of the task's own stage."""
+        return self._mean(self.trained[:, task])
+
     def forgotten(self, task: int) -> Sampled:
         """Return F_task."""
         return self._mean(self.trained[:, task] - self.final[:, task])
@@ -115,7 +119,10 @@ class Scores:
 
 
 class ScoreBoard:
-    """The scores of a collection by label and sequence, without single-task runs."""
+    """The scores of a collection by label and sequence, without single-task runs.
+
+    Sequences whose tasks do not report success are scored by return alone.
+    """
 
     def __init__(self, collection: Collection, measure: Measure | None = None):
         self.collection = collection
@@ -124,7 +131,8 @@ class ScoreBoard:
         """Sentences about runs that are left out because they lack a measured value."""
         self._areas: dict[int, Array] = {}
         self.scores: dict[tuple[str, str], Scores] = {}
-        for sequence, part in collection.sequential.by_sequence().items():
+        measured = collection if self.measure.field == RETURN else collection.with_success
+        for sequence, part in measured.sequential.by_sequence().items():
             for label, runs in part.by_label().items():
                 if scores := self._score(label, sequence, runs):
                     self.scores[label, sequence] = scores
@@ -169,6 +177,8 @@ class ScoreBoard:
         if not kept:
             return None
         first = kept[0]
+        references, refused = self._references(first)
+        evaluations = min(metrics.evaluations_of_stage(self._curve(run)) for run in kept)
         return Scores(
             label,
             first.method,
@@ -180,7 +190,10 @@ class ScoreBoard:
             np.array(final),
             np.array(trained),
             np.array(areas),
-            self._references(first),
+            references,
+            refused,
+            evaluations,
+            metrics.window_of(evaluations, window),
         )
 
     def _leave_out(self, run: RunResult) -> None:
@@ -189,13 +202,16 @@ class ScoreBoard:
             "task, in the task's own stage or at the end: it is left out of the tables."
         )
 
-    def _references(self, run: RunResult) -> dict[str, Array]:
-        found = {}
+    def _references(self, run: RunResult) -> tuple[dict[str, Array], tuple[str, ...]]:
+        found: dict[str, Array] = {}
+        refused: list[str] = []
         for task in dict.fromkeys(run.tasks):
-            areas = [self.areas_of(other)[0] for other in self.collection.references(run, task)]
+            references = self.collection.references(run, task)
+            refused += references.refused
+            areas = [self.areas_of(other)[0] for other in references.runs]
             if finite := [area for area in areas if np.isfinite(area)]:
                 found[task] = np.array(finite)
-        return found
+        return found, tuple(dict.fromkeys(refused))
 
     def areas_of(self, run: RunResult) -> Array:
         """Return AUC_i of a run, [task]."""

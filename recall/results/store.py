@@ -9,10 +9,10 @@ Tables, figures and resuming read these files only. Records hold no times of day
 was interrupted and resumed leaves the same bytes as one that was never interrupted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from recall.errors import BadValueError
 from recall.files.append_log import AppendLog
@@ -20,6 +20,7 @@ from recall.files.atomic import write_json
 from recall.files.reading import parse_json, read_json
 from recall.files.stamps import Stamp, Stamps
 from recall.results.description import FILE, SCHEMA, digest_of, read_description
+from recall.results.evaluations import EvaluationRecord
 
 RECORDS = ("evaluations", "training")
 
@@ -41,7 +42,7 @@ class Store:
         write_json(folder / FILE, {"schema": SCHEMA, **description, **digest})
         return cls(folder)
 
-    def append(self, name: str, records: Iterable[dict[str, Any]]) -> None:
+    def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Append records to a file, one line each."""
         self._logs[name].append_lines(records)
 
@@ -76,7 +77,7 @@ class Results:
 
     folder: Path
     description: dict[str, Any]
-    evaluations: list[dict[str, Any]]
+    evaluations: list[EvaluationRecord]
     training: list[dict[str, Any]]
     outcome: dict[str, Any] | None
 
@@ -92,7 +93,7 @@ def read(folder: Path) -> Results:
     return Results(
         folder,
         description,
-        _lines(folder / "evaluations.jsonl"),
+        cast(list[EvaluationRecord], _lines(folder / "evaluations.jsonl")),
         _lines(folder / "training.jsonl"),
         read_outcome(folder),
     )

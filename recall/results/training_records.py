@@ -45,7 +45,8 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
     columns = {
         name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
     }
-    wrong = f"{path}: {broken} lines cannot be used and were left out." if broken else None
+    were = "line cannot be used and was" if broken == 1 else "lines cannot be used and were"
+    wrong = f"{path}: {broken} {were} left out." if broken else None
     return Training(columns, choices, wrong)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from recall.launch.resources import Place
 from recall.results.fleet_folder import is_finished
+from recall.results.wording import counted
 from recall.studies.estimates import HOW_TO_MEASURE, Speeds, TimeEstimate, estimate_time
 from recall.studies.plan import Fleet
 from recall.studies.runner import plan_study
@@ -94,7 +95,7 @@ class DryRun:
         runs = sum(len(fleet.spec.runs) for fleet in left)
         lines = [
             self.study.question,
-            f"{runs} runs in {len(left)} fleets, "
+            f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, "
             f"{sum(fleet.transitions for fleet in left):,} transitions",
             f"on {self.place.title}, {gibibytes(self.place.room.bytes_per_device)} for each device",
         ]

@@ -15,6 +15,7 @@ from recall.launch.lease import lease
 from recall.launch.remote_folder import RemoteFolder, filesystem
 from recall.launch.resources import Room
 from recall.launch.scheduler import Scheduler
+from recall.plugins import portable
 from recall.results.fleet_folder import hold, is_finished
 from recall.results.store import Results, read, read_outcome
 from recall.studies.plan import Fleet, plan
@@ -124,7 +125,8 @@ def _train(
 def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
-    return Job(fleet.name, str((folder / fleet.name).resolve()), description, kept)
+    where = str((folder / fleet.name).resolve())
+    return Job(fleet.name, where, description, kept, portable())
 
 
 def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.callbacks.callback import Record
 from recall.collect.crew import Abandoned, never
 from recall.collect.messages import RunTasks
 from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
 from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
+from recall.results.evaluations import EvaluationRecord
 from recall.training.evaluation import PoliciesOf, planned, recorded
 
 Array = np.ndarray
@@ -34,7 +34,10 @@ class BackgroundEvaluation:
     """Evaluates one snapshot of a fleet's policies at a time, in processes of its own."""
 
     def __init__(
-        self, spec: FleetSpec, shape: PolicyShape, report: Callable[[int, list[Record]], None]
+        self,
+        spec: FleetSpec,
+        shape: PolicyShape,
+        report: Callable[[int, list[EvaluationRecord]], None],
     ):
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report

@@ -7,11 +7,11 @@ import numpy as np
 
 from recall.collect.messages import EVALUATION, SCORING, Episode, EpisodeResult
 from recall.collect.pool import Pool
+from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
 PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
-MODES = ("stochastic", "deterministic")
 
 
 def evaluate(
@@ -22,7 +22,7 @@ def evaluate(
     episodes: int,
     positions: Sequence[int] | None = None,
     tasks: Collection[str] | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[EvaluationRecord]:
     """Evaluate every task of every run, stochastically and deterministically; yield the records.
 
     `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
@@ -59,26 +59,19 @@ def recorded(
     step: int,
     episodes: int,
     results: Iterable[EpisodeResult],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[EvaluationRecord]:
     """Yield the records of an evaluation from the results of its `planned` episodes."""
     results = iter(results)
     for position in positions:
         for index in chosen:
             for mode in MODES:
                 ended = [next(results) for _ in range(episodes)]
-                yield {
-                    "run": index,
-                    "step": step,
-                    "position": position,
-                    "task": task_label(runs[index].tasks[position]),
-                    "mode": mode,
-                    "episodes": episodes,
-                    **summary(ended),
-                }
+                task = task_label(runs[index].tasks[position])
+                yield evaluation_record(index, step, position, task, mode, episodes, summary(ended))
 
 
 def streams(
-    seed: int, domain: int, position: int, step: int, mode: str, episodes: int
+    seed: int, domain: int, position: int, step: int, mode: Mode, episodes: int
 ) -> list[tuple[int, ...]]:
     """Return the random streams of one task's episodes in one evaluation."""
     kind = MODES.index(mode)

@@ -9,6 +9,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from recall import plugins
+
 _PACKAGES = {
     "recall": "recall-rl",
     "jax": "jax",
@@ -28,6 +30,7 @@ def surroundings() -> dict[str, Any]:
         "machine": machine(),
         "git": git_state(Path(__file__).parents[2]),
         "command": sys.argv,
+        "plugins": plugins.loaded(),
     }
 
 

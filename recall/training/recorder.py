@@ -14,6 +14,7 @@ from recall.config.spec import FleetSpec
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.results import health
+from recall.results.evaluations import EvaluationRecord
 from recall.results.records import health_record, training_records
 from recall.results.store import Store
 from recall.training.progress import Progress
@@ -31,7 +32,7 @@ class Recorder:
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
 
-    def evaluation(self, step: int, records: Sequence[dict[str, Any]]) -> None:
+    def evaluation(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Record an evaluation of every task."""
         self._store.append("evaluations", records)
         self._callback.on_evaluation(step, records)

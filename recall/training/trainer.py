@@ -26,6 +26,7 @@ from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
+from recall.files.stamps import Stamp
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
@@ -119,6 +120,10 @@ class Trainer:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
         return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
 
+    def _write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
+        shape = fleet.policy_shape(self.agent)
+        return write_policies(self.folder, self.spec, shape, label, flat)
+
     # The loop.
 
     def run(self) -> None:
@@ -134,7 +139,7 @@ class Trainer:
         if not self._finish_evaluation():
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        write_policies(self.folder, self.names, FINAL, final)
+        self._write_policies(FINAL, final)
         self.store.finish({"finished": True, "failed": self.progress.failed})
         self.history.clear()
 
@@ -268,9 +273,8 @@ class Trainer:
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learnt(number):
-            flat = {task: self.policies(task)}
-            stamps = write_policies(self.folder, self.names, f"task-{task}", flat)
-            self.files.add_policies(stamps)
+            policies = {task: self.policies(task)}
+            self.files.add_policies(self._write_policies(f"task-{task}", policies))
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))

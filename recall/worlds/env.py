@@ -1,6 +1,6 @@
 """Gymnasium environment of one task."""
 
-from collections.abc import Mapping
+import sys
 from typing import Any, ClassVar, Literal, get_args
 
 import gymnasium
@@ -8,11 +8,11 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from recall.errors import UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.worlds.episodes import check_actions
 from recall.worlds.gym_registration import environment_id
-from recall.worlds.registry import Task, horizon_steps, make_simulator
+from recall.worlds.registry import Task, default_horizon_steps, horizon_steps, make_simulator
 from recall.worlds.simulator import Array
 
 RenderMode = Literal["rgb_array"]
@@ -26,9 +26,10 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     environment. `reward` and `observation` select Continual World's variants; `horizon` is the
     number of steps per episode (None: the world's default, 200 in Continual World).
 
-    The `info` of a step has "success" (bool, this step). That of an episode's last step also has
-    "episode_success" (any step) and "last_success", and "diverged": True if the physics diverged,
-    which truncates the episode.
+    The `info` of a reset and of every step has the same keys, all of them bool: "success" (this
+    step), "episode_success" (any step of the episode so far) and the same as "is_success", the name
+    that other packages read, and "diverged": True if the physics diverged, which truncates the
+    episode.
 
     `reset(seed=s)` starts the random stream (s, 0), and a reset without a seed starts the next
     episode of that stream. These are the episodes of slot 0 of `make_vec(..., seed=s)`. `options`
@@ -87,7 +88,7 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         rng = np.random.default_rng([*stream, self._episode])
         first = self.simulator.reset(0, rng, options)
         self._steps, self._success, self._playing = 0, False, True
-        return self._observation(first), {}
+        return self._observation(first), step_info(False, False, False)
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Take one action. Horizon and divergence truncate; only the task terminates."""
@@ -103,9 +104,7 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         out_of_time = self._steps >= self.horizon_steps
         truncated = not terminated and (bool(result.truncated[0]) or diverged or out_of_time)
         self._playing = not (terminated or truncated)
-        info: dict[str, Any] = {"success": success}
-        if not self._playing:
-            info |= final_info(self._success, success, diverged)
+        info = step_info(success, self._success, diverged)
         observation = self._observation(result.observation[0])
         return observation, float(result.reward[0]), terminated, truncated, info
 
@@ -127,10 +126,14 @@ def as_floats(actions: Any) -> Array:
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
-def final_info(success: bool, last_success: bool, diverged: bool) -> Mapping[str, bool]:
-    """Return the entries about the whole episode for the `info` of its last step."""
-    outcome = {"episode_success": success, "last_success": last_success}
-    return outcome | {"diverged": True} if diverged else outcome
+def step_info(success: Any, episode_success: Any, diverged: Any) -> dict[str, Any]:
+    """Return the `info` of a step: flags, or arrays of flags for many slots."""
+    return {
+        "success": success,
+        "episode_success": episode_success,
+        "is_success": episode_success,
+        "diverged": diverged,
+    }
 
 
 def check_render_mode(render_mode: str | None) -> None:
@@ -138,6 +141,24 @@ def check_render_mode(render_mode: str | None) -> None:
     modes = get_args(RenderMode)
     if render_mode is not None and render_mode not in modes:
         raise UnknownNameError("render mode", render_mode, modes)
+
+
+def registered_env(task: Task, horizon: int | None = None, **arguments: Any) -> TaskEnv:
+    """Return the environment of a registered id, which `gymnasium.make` wraps in a time limit.
+
+    The environment has no horizon of its own, unless one is given, so that `max_episode_steps` may
+    be longer than the world's horizon too.
+    """
+    env = TaskEnv(task, horizon=horizon, **arguments)
+    longest = default_horizon_steps(task)
+    if horizon is None:
+        env.horizon_steps = sys.maxsize
+    elif horizon > longest:
+        raise BadValueError(
+            f"horizon {horizon} is longer than the {longest} steps of this id: give the length as "
+            f"max_episode_steps={horizon} instead"
+        )
+    return env
 
 
 make = TaskEnv

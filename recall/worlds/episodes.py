@@ -74,6 +74,21 @@ class Episodes:
         self.observation[slot] = self.simulator.reset(slot, rng, options)
         return self.observation[slot].copy()
 
+    def set_stream(self, slot: int, stream: tuple[int, ...]) -> None:
+        """Let the slot's next episode be the first one of `stream`."""
+        self.streams[slot] = stream
+        self._episode[slot] = -1
+
+    def restart(self, slot: int, options: Mapping[str, Any] | None) -> Array:
+        """Start the slot's current episode again, with `options`."""
+        self._episode[slot] -= 1
+        return self.start(slot, options)
+
+    @property
+    def success(self) -> Array:
+        """Return which slots have had a success in their current episode, [slots] bool."""
+        return self._success
+
     def start_all(self) -> Array:
         """Start the next episode in every slot and return the first observations."""
         for slot in range(self.simulator.slots):

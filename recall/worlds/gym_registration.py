@@ -6,7 +6,7 @@ points when it makes an environment.
 
 import gymnasium
 
-from recall.worlds.registry import Task, tasks_of, world_names, world_of
+from recall.worlds.registry import Task, tasks_of, world_horizon_steps, world_names, world_of
 
 # Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
@@ -21,12 +21,14 @@ def environment_id(task: Task) -> str | None:
 def register_all() -> None:
     """Register every task with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`."""
     for world in world_names():
+        horizon = world_horizon_steps(world)
         for task in tasks_of(world):
             name = environment_id(task)
             if name is not None and name not in gymnasium.registry:
                 gymnasium.register(
                     name,
-                    entry_point="recall.worlds.env:TaskEnv",
+                    entry_point="recall.worlds.env:registered_env",
                     vector_entry_point="recall.worlds.vector:make_vec",
                     kwargs={"task": task},
+                    max_episode_steps=horizon,
                 )

@@ -1,6 +1,6 @@
 """Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -96,6 +96,11 @@ class GymnasiumSimulator(Simulator):
         for action in actions[:steps]:
             self._act(slot, action)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the slots' states, since an environment's own copy may not be exact."""
+        states = [self.get_state(slot) for slot in range(self.slots)]
+        return _restored, (self._source, self._horizon_steps, states)
+
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return the environment's own image, in its own size."""
         if self._envs[slot].render_mode != "rgb_array":
@@ -148,6 +153,14 @@ def _made(function: Any) -> _Env:
     return env
 
 
+def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
+    """Return a simulator with these states in its slots."""
+    simulator = GymnasiumSimulator(task, len(states), horizon_steps)
+    for slot, state in enumerate(states):
+        simulator.set_state(slot, state)
+    return simulator
+
+
 def time_limit(task: Task) -> int:
     """Return the environment's own limit of steps per episode.
 
@@ -187,3 +200,21 @@ def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
 
 def _success(info: Mapping[str, Any]) -> bool:
     return bool(info.get("success", info.get("is_success", False)))
+
+
+def reports_success(task: Task, horizon_steps: int) -> bool:
+    """Play an episode with random actions; return True if the environment reports success."""
+    simulator = GymnasiumSimulator(task, 1, horizon_steps)
+    rng = np.random.default_rng(0)
+    try:
+        simulator.reset(0, rng)
+        for _ in range(horizon_steps):
+            action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
+            _, _, terminated, truncated, info = simulator._act(0, action)
+            if "success" in info or "is_success" in info:
+                return True
+            if terminated or truncated:
+                break
+        return False
+    finally:
+        simulator.close()

@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 
 from recall.errors import BadValueError, RecallError
 from recall.settings import WorldSettings
-from recall.worlds.registry import Task, check_same_shapes, task_label
+from recall.worlds.registry import (
+    Task,
+    check_same_shapes,
+    register_worlds,
+    registered_worlds,
+    task_label,
+)
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Spaces, Stream, board_bytes, joint_spaces, lay_board
 
@@ -48,7 +54,7 @@ class ProcessSlots:
         bounds = [len(tasks) * part // count for part in range(count + 1)]
         for begin, end in itertools.pairwise(bounds):
             here, there = context.Pipe()
-            arguments = (there, tuple(tasks[begin:end]), settings)
+            arguments = (there, tuple(tasks[begin:end]), settings, registered_worlds())
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             there.close()  # so that the pipe breaks when the worker dies
@@ -74,17 +80,23 @@ class ProcessSlots:
             self._collect()
         return lay_board(memory, slots, self.spaces)
 
-    def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
-        """Start an episode in every slot."""
+    def reset(
+        self,
+        streams: Sequence[Stream] | None,
+        options: Mapping[str, Any] | None,
+        chosen: Array | None = None,
+        begun: Array | None = None,
+    ) -> None:
+        """Start an episode in every slot, or in those that are `chosen`."""
         for worker in self._alive():
-            own = None if streams is None else list(streams[worker.begin : worker.end])
-            self._send(worker, ("reset", own, options))
+            own, *masks = (_part(each, worker) for each in (streams, chosen, begun))
+            self._send(worker, ("reset", own, options, *masks))
         self._collect()
 
-    def step(self, precision: str) -> None:
-        """Step the slots of every worker."""
+    def step(self, precision: str, held: Array | None = None) -> None:
+        """Step the slots of every worker, except those that are `held`."""
         for worker in self._alive():
-            self._send(worker, ("step", precision))
+            self._send(worker, ("step", precision, _part(held, worker)))
         self._collect()
 
     def render(self) -> list[Array]:
@@ -96,6 +108,12 @@ class ProcessSlots:
     def close(self) -> None:
         """End the workers."""
         self._stop()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise BadValueError(
+            "an environment whose slots are in worker processes cannot be copied or pickled: make "
+            "it with workers=1"
+        )
 
     def _alive(self) -> list[_Worker]:
         if not self._workers:
@@ -144,6 +162,11 @@ class ProcessSlots:
                 ) from error
 
 
+def _part(values: Any, worker: _Worker) -> Any:
+    """Return the values of a worker's slots, or None if there are none at all."""
+    return None if values is None else values[worker.begin : worker.end]
+
+
 class _Report(NamedTuple):
     """Report of a worker on its slots: the fields that the check of shapes reads."""
 
@@ -168,10 +191,13 @@ def _stop(workers: list[_Worker]) -> None:
     workers.clear()
 
 
-def _work(pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings) -> None:
+def _work(
+    pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings, worlds: dict[str, str]
+) -> None:
     """Run a worker: build the slots, then carry out orders until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     try:
+        register_worlds(worlds)
         slots = Slots(tasks, settings)
     except Exception as error:
         pipe.send((_portable(error), None))

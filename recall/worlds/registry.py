@@ -1,12 +1,14 @@
-"""Registry of worlds and their tasks. A new world is one line in `_WORLDS`."""
+"""Registry of worlds and their tasks. A new world is one line in `_OURS`, or a plug-in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall.errors import BadValueError, UnknownNameError
+from recall.plugins import HOW_TO_IMPORT, note
+from recall.plugins.registry import Registry
 from recall.settings import WorldSettings
 
 if TYPE_CHECKING:  # importing them would make listing names slow
@@ -33,10 +35,53 @@ class _World:
         return import_module(self.module)
 
 
-_WORLDS = {
+_OURS = {
     "continual_world": _World("recall.worlds.continual_world", ("reward", "observation")),
     "pointworld": _World("recall.worlds.pointworld"),
 }
+_NEEDED = ("TASKS", "HORIZON_STEPS", "make_simulator")
+
+
+def _checked(name: str, module: Any) -> _World:
+    """Return the world in a module of somebody else, if it has what a world needs."""
+    missing = [needed for needed in _NEEDED if not hasattr(module, needed)]
+    if not isinstance(module, ModuleType) or missing:
+        raise BadValueError(
+            f"world {name!r} is {module!r}, which is no module with {', '.join(_NEEDED)}"
+        )
+    for other, world in _WORLDS.known().items():
+        shared = set(module.TASKS) & set(world.load().TASKS) if other != name else ()
+        if shared:
+            raise BadValueError(f"world {name!r} has a task {min(shared)!r}, as {other} has")
+    return _World(module.__name__, tuple(getattr(module, "SETTINGS", ())))
+
+
+_WORLDS: Registry[_World] = Registry("recall.worlds", _OURS, _checked)
+
+
+def register_world(name: str, module: str | ModuleType) -> None:
+    """Make a world known: a module with TASKS, HORIZON_STEPS and make_simulator(task, slots).
+
+    Its tasks are then known by their names, in worker processes too, which import the module. If
+    make_simulator takes settings, SETTINGS of the module names these fields of WorldSettings.
+    """
+    if name in _OURS:
+        raise BadValueError(f"world {name!r} is one of recall's own: choose another name")
+    found = import_module(module) if isinstance(module, str) else module
+    _WORLDS[name] = _checked(name, found)
+    note(found.__name__)
+
+
+def registered_worlds() -> dict[str, str]:
+    """Return the worlds of plug-ins and their modules, to be registered in another process."""
+    worlds = _WORLDS.known().items()
+    return {name: world.module for name, world in worlds if name not in _OURS}
+
+
+def register_worlds(worlds: Mapping[str, str]) -> None:
+    """Register the worlds that `registered_worlds` returned in the process that started this."""
+    for name, module in worlds.items():
+        register_world(name, module)
 
 
 def world_names() -> tuple[str, ...]:
@@ -49,6 +94,11 @@ def tasks_of(world: str) -> tuple[str, ...]:
     if world not in _WORLDS:
         raise UnknownNameError("world", world, _WORLDS)
     return tuple(_WORLDS[world].load().TASKS)
+
+
+def world_horizon_steps(world: str) -> int:
+    """Return the default episode length of one world."""
+    return int(_WORLDS[world].load().HORIZON_STEPS)
 
 
 def task_names() -> tuple[str, ...]:
@@ -71,11 +121,28 @@ def world_of(task: Task) -> str:
         )
     if task.startswith(GYMNASIUM_PREFIX):
         return GYMNASIUM
-    for world in _WORLDS:
-        if task in tasks_of(world):
-            return world
-    hint = "Any Gymnasium environment with box spaces is a task too, as gym:<id>."
+    if is_task(task):
+        return next(world for world in _worlds_in_turn() if task in tasks_of(world))
+    hint = f"Any Gymnasium environment with box spaces is a task too, as gym:<id>. {HOW_TO_IMPORT}"
     raise UnknownNameError("task", task, task_names(), hint)
+
+
+def is_gymnasium(task: Task) -> bool:
+    """Return True for Gymnasium environments, given by id or as a function."""
+    return not isinstance(task, str) or task.startswith(GYMNASIUM_PREFIX)
+
+
+def is_task(name: str) -> bool:
+    """Return True for the name of a task of a world, or of Gymnasium's."""
+    prefixed = name.startswith(GYMNASIUM_PREFIX)
+    return prefixed or any(name in tasks_of(world) for world in _worlds_in_turn())
+
+
+def _worlds_in_turn() -> Iterator[str]:
+    """Yield the registered worlds, and only then those of installed packages."""
+    known = list(_WORLDS.known())
+    yield from known
+    yield from (world for world in _WORLDS if world not in known)
 
 
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
@@ -100,7 +167,7 @@ def default_horizon_steps(task: Task) -> int:
     """Return the default episode length: the world's, or the time limit of Gymnasium's task."""
     world = world_of(task)
     if world != GYMNASIUM:
-        return int(_WORLDS[world].load().HORIZON_STEPS)
+        return world_horizon_steps(world)
     from recall.worlds.gym_world import time_limit
 
     return time_limit(task)

@@ -9,6 +9,7 @@ from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS  # 0 to 9 in the paper
 from recall.worlds.registry import (
     check_same_shapes,
+    is_task,
     make_simulator,
     task_names,
     tasks_of,
@@ -73,19 +74,11 @@ def parse_sequence(name: str) -> Sequence:
         raise BadValueError(
             f"sequence {name!r} has an empty task name between two commas or at an end"
         )
-    if len(tasks) == 1 and not _is_task(tasks[0]):
+    if len(tasks) == 1 and not is_task(tasks[0]):
         raise UnknownNameError("sequence", name, (*sequence_names(), *task_names()), _HINT)
     for task in tasks:
         world_of(task)
     return Sequence(",".join(tasks), tasks)
-
-
-def _is_task(name: str) -> bool:
-    try:
-        world_of(name)
-    except UnknownNameError:
-        return False
-    return True
 
 
 def check_sequence(sequence: Sequence, settings: WorldSettings) -> None:

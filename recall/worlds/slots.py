@@ -35,7 +35,7 @@ class Board(NamedTuple):
     terminated: Array  # [slots] bool
     truncated: Array  # [slots] bool
     success: Array  # [slots] bool: this step
-    episode_success: Array  # [slots] bool: any step; valid only where an episode ended
+    episode_success: Array  # [slots] bool: any step of the episode up to this one
     diverged: Array  # [slots] bool: this step
 
     def part(self, begin: int, end: int) -> "Board":
@@ -125,22 +125,41 @@ class Slots:
         """Use `board`, which has one row per slot, from now on."""
         self._board = board
 
-    def reset(self, streams: Sequence[Stream] | None, options: Mapping[str, Any] | None) -> None:
-        """Start the next episode in every slot, or the first one of new random `streams`."""
+    def reset(
+        self,
+        streams: Sequence[Stream] | None,
+        options: Mapping[str, Any] | None,
+        chosen: Array | None = None,
+        begun: Array | None = None,
+    ) -> None:
+        """Start the next episode in every slot, or the first one of new random `streams`.
+
+        `chosen` [slots] restricts this to some slots. In those that have `begun` their next
+        episode by themselves and have not been stepped since, that is the one that starts.
+        """
         assert self._board is not None
-        for index, (slots, episodes) in enumerate(self._groups):
-            if streams is not None:
-                own = [streams[slot] for slot in slots]
-                episodes = Episodes(episodes.simulator, episodes.horizon_steps, own)
-                self._groups[index] = _Group(slots, episodes)
+        for slots, episodes in self._groups:
             for place, slot in enumerate(slots):
+                if chosen is not None and not chosen[slot]:
+                    continue
+                if streams is not None:
+                    episodes.set_stream(place, streams[slot])
+                elif begun is not None and begun[slot]:
+                    if options:
+                        self._board.observation[slot] = episodes.restart(place, options)
+                    continue
                 self._board.observation[slot] = episodes.start(place, options)
 
-    def step(self, precision: str) -> None:
-        """Step with the board's actions, cast to `precision`, and write results to the board."""
+    def step(self, precision: str, held: Array | None = None) -> None:
+        """Step with the board's actions, cast to `precision`, and write results to the board.
+
+        Slots that are `held` [slots] stay where they are, and tell a step without any reward.
+        """
         board = self._board
         assert board is not None
         for slots, episodes in self._groups:
+            waiting = [] if held is None else np.flatnonzero(held[slots]).tolist()
+            states = [episodes.get_state(place) for place in waiting]
             played = episodes.step(board.action[slots].astype(precision, copy=False))
             board.observation[slots] = played.observation
             board.reward[slots] = played.reward
@@ -148,11 +167,22 @@ class Slots:
             board.truncated[slots] = played.truncated
             board.success[slots] = played.success
             board.diverged[slots] = False
+            board.episode_success[slots] = episodes.success
             for outcome in played.outcomes:
                 slot = slots[outcome.slot]
                 board.final_observation[slot] = played.next_observation[outcome.slot]
                 board.episode_success[slot] = outcome.success
                 board.diverged[slot] = outcome.diverged
+            for place, state in zip(waiting, states, strict=True):
+                episodes.set_state(place, state)
+                self._tell_held(slots[place], episodes.observation[place])
+
+    def _tell_held(self, slot: int, observation: Array) -> None:
+        """Write to the board that the slot was not stepped."""
+        assert self._board is not None
+        for array in self._board[3:]:
+            array[slot] = 0
+        self._board.observation[slot] = observation
 
     def render(self) -> list[Array]:
         """Return an RGB image of every slot."""

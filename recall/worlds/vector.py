@@ -1,7 +1,7 @@
 """Gymnasium vector environment with many slots of one or several tasks."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
@@ -9,25 +9,36 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from recall.errors import BadValueError
+from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode
 from recall.worlds.processes import ProcessSlots
 from recall.worlds.registry import Task, task_label, world_of
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
+from recall.worlds.vector_infos import final_infos, reset_infos, step_infos
 
+Autoreset = Literal["same_step", "next_step", "disabled"]
+_MODES = {
+    "same_step": AutoresetMode.SAME_STEP,
+    "next_step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
 class TaskVectorEnv(VectorEnv[Array, Array, Array]):
-    """Vector environment of many slots, with automatic reset in the same step.
+    """Vector environment of many slots.
 
     Slot i plays the random stream (seed, i), so its trajectory depends neither on the number of
-    slots nor on the number of workers. `infos["success"]` holds every slot's success in this
-    step. Where an episode ended, `infos["final_obs"]` and `infos["final_info"]` hold what
-    `TaskEnv` would have returned. Slots whose physics diverged are truncated, marked in
+    slots nor on the number of workers. `infos` has the keys of `TaskEnv`, with an array of every
+    slot's value in this step. Slots whose physics diverged are truncated, marked in
     `infos["diverged"]` and counted in `diverged_episodes`.
+
+    With `autoreset` "same_step", an episode that ends is followed by the next one in the same
+    step, and `infos["final_obs"]` and `infos["final_info"]` hold what `TaskEnv` would have
+    returned. With "next_step", the slot's next step starts the next episode and ignores its action.
+    With "disabled", `reset(options={"reset_mask": mask})` has to start it.
     """
 
     def __init__(
@@ -37,12 +48,14 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         seed: int | None = None,
         workers: int = 1,
         render_mode: RenderMode | None = None,
+        autoreset: Autoreset = "same_step",
     ):
         self.tasks = tuple(tasks)
         self.num_envs = len(self.tasks)
         self.render_mode = render_mode
+        self.autoreset_mode = _MODES[autoreset]  # an attribute too, since torchrl reads it there
         self.metadata = {
-            "autoreset_mode": AutoresetMode.SAME_STEP,
+            "autoreset_mode": self.autoreset_mode,
             "render_modes": ["rgb_array"],
             "render_fps": RENDER_FPS,
         }
@@ -56,6 +69,8 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._np_random, self._np_random_seed = seeding.np_random(seed)
         self._started = False
+        # Slots whose episode has ended and whose user has not yet seen the next one.
+        self._ended = np.zeros(self.num_envs, bool)
 
     def reset(
         self,
@@ -65,35 +80,45 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
     ) -> tuple[Array, dict[str, Any]]:
         """Start an episode in every slot, with the same `options` for each.
 
+        `options["reset_mask"]` [slots] selects slots, unless they begin their next episode by
+        themselves.
+
         A seed starts the streams (seed, i). A list of one seed per slot starts the streams
         (seeds[i], 0), as in `TaskEnv`. Without a seed, every slot starts its next episode.
         """
         self._check_open()
-        if options and "reset_mask" in options:
-            raise BadValueError(
-                "reset_mask is not supported: each slot starts its next episode itself"
-            )
+        options = dict(options or {})
+        chosen = self._chosen(options)
         streams = self._streams(seed)
-        self._slots.reset(streams, options)
+        self._slots.reset(streams, options, chosen, self._ended if self._ended.any() else None)
         self._started = True
-        return self._observation(), {}
+        slots = np.ones(self.num_envs, bool) if chosen is None else chosen
+        self._ended &= ~slots
+        return self._observation(), reset_infos(slots)
 
     def step(self, actions: Array) -> StepResult:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
         self._check_open()
         if not self._started:
             raise ResetNeeded("no episode is under way: call reset() before step()")
+        held = self._held()
         board = self._board
         values = self._checked(actions)
         board.action[:] = values
-        self._slots.step(values.dtype.name)
+        self._slots.step(values.dtype.name, held)
         self.diverged_episodes += int(np.count_nonzero(board.diverged))
+        ended = board.terminated | board.truncated
+        infos = step_infos(board)
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._ended = ended
+        elif ended.any():
+            infos |= final_infos(board, ended, self.single_observation_space.dtype)
         return (
             self._observation(),
             board.reward.copy(),
             board.terminated.copy(),
             board.truncated.copy(),
-            self._infos(),
+            infos,
         )
 
     def render(self) -> tuple[Array, ...] | None:
@@ -119,8 +144,43 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._np_random, self._np_random_seed = seeding.np_random(_checked_seed(seed))
         return [(self._np_random_seed, slot) for slot in range(self.num_envs)]
 
+    def _held(self) -> Array | None:
+        """Return the slots that begin their next episode instead of being stepped."""
+        if not self._ended.any():
+            return None
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            slots = ", ".join(map(str, np.flatnonzero(self._ended)))
+            raise ResetNeeded(
+                f"the episodes of slots {slots} have ended: call reset with "
+                'options={"reset_mask": mask} first'
+            )
+        return self._ended
+
+    def _chosen(self, options: dict[str, Any]) -> Array | None:
+        """Take the mask of slots to reset out of `options`."""
+        if "reset_mask" not in options:
+            return None
+        mask = np.asarray(options.pop("reset_mask"))
+        if self.autoreset_mode is not AutoresetMode.DISABLED:
+            raise BadValueError(
+                "reset_mask: slots begin their next episode by themselves; make the environment "
+                "with autoreset='disabled'"
+            )
+        if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
+            raise BadValueError(
+                f"reset_mask {mask.tolist()}: give {self.num_envs} booleans, at least one of them "
+                "True"
+            )
+        if not self._started and not mask.all():
+            raise ResetNeeded("no episode is under way: the first reset is of all slots")
+        return mask
+
     def _observation(self) -> Array:
-        return np.array(self._board.observation, self.single_observation_space.dtype)
+        """Return what the user sees of every slot: the end of an episode that has ended."""
+        shown = self._board.observation
+        if self._ended.any():
+            shown = np.where(self._ended[:, None], self._board.final_observation, shown)
+        return np.array(shown, self.single_observation_space.dtype)
 
     def _checked(self, actions: Array) -> Array:
         values = as_floats(actions)
@@ -134,37 +194,6 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
                 f", dimension {dimension}: actions must be finite; no slot was stepped"
             )
         return values
-
-    def _infos(self) -> dict[str, Any]:
-        board = self._board
-        infos = _marked({"success": board.success}, np.ones(self.num_envs, bool))
-        ended = board.terminated | board.truncated
-        if not ended.any():
-            return infos
-        last = {
-            "success": board.success,
-            "episode_success": board.episode_success,
-            "last_success": board.success,
-        }
-        final_info = _marked(last, ended)
-        if board.diverged.any():
-            diverged = _marked({"diverged": board.diverged}, board.diverged)
-            infos |= diverged
-            final_info |= {key: array.copy() for key, array in diverged.items()}
-        final_observation = np.full(self.num_envs, None, object)
-        for slot in np.flatnonzero(ended):
-            row = board.final_observation[slot]
-            final_observation[slot] = row.astype(self.single_observation_space.dtype)
-        infos |= {"final_obs": final_observation, "_final_obs": ended}
-        return infos | {"final_info": final_info, "_final_info": ended.copy()}
-
-
-def _marked(flags: Mapping[str, Array], mask: Array) -> dict[str, Any]:
-    """Return infos in Gymnasium's form: an array per key, and its mask of slots as `_key`."""
-    told: dict[str, Any] = {}
-    for key, flag in flags.items():
-        told |= {key: flag & mask, f"_{key}": mask.copy()}
-    return told
 
 
 def _checked_seed(seed: Any) -> int:
@@ -182,13 +211,16 @@ def make_vec(
     seed: int | None = None,
     workers: int = 1,
     render_mode: RenderMode | None = None,
+    autoreset: Autoreset = "same_step",
+    max_episode_steps: int | None = None,
 ) -> TaskVectorEnv:
     """Return a `gymnasium.vector.VectorEnv` of `num_envs` slots.
 
     It takes the arguments of `make` and those described here. With a list of tasks, slot i plays
     `task[i % len(task)]`. The slots are divided among `workers` processes (at most one per slot);
     with one worker, they run in the current process. A script that uses more workers must do its
-    work under `if __name__ == "__main__":`.
+    work under `if __name__ == "__main__":`. `autoreset` is what happens at the end of an episode
+    (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
@@ -198,10 +230,24 @@ def make_vec(
         raise BadValueError(
             f"{len(tasks)} tasks for {num_envs} slots: give at least one task, and a slot for each"
         )
-    settings = WorldSettings(reward, observation, horizon)
+    if autoreset not in _MODES:
+        raise UnknownNameError("autoreset", autoreset, _MODES)
+    settings = WorldSettings(reward, observation, _limit(horizon, max_episode_steps))
     check_render_mode(render_mode)
     for each in tasks:
         world_of(each)  # raises for an unknown name here rather than in a worker
     seed = None if seed is None else _checked_seed(seed)
     slots = [tasks[slot % len(tasks)] for slot in range(num_envs)]
-    return TaskVectorEnv(slots, settings, seed, workers, render_mode)
+    return TaskVectorEnv(slots, settings, seed, workers, render_mode, autoreset)
+
+
+def _limit(horizon: int | None, max_episode_steps: int | None) -> int | None:
+    """Return the length of episodes; gymnasium.make_vec names the world's own by itself."""
+    if horizon is None or max_episode_steps is None:
+        return horizon or max_episode_steps
+    if horizon > max_episode_steps:
+        raise BadValueError(
+            f"horizon {horizon} is longer than max_episode_steps {max_episode_steps}: give the "
+            f"length as max_episode_steps={horizon} instead"
+        )
+    return horizon

@@ -36,7 +36,7 @@ def test_evaluations_have_their_default_share(chunks, episodes):
 
 
 def test_the_table_fits_a_terminal(capsys):
-    rates = ["steps_per_s", "transitions_per_s", "learner_alone_per_s", "workers_alone_per_s"]
+    rates = ["steps_per_s", "learner_alone_per_s", "workers_alone_per_s"]
     times = ["step_us", "physics_us", "actor_us", "rest_us"]
     row = dict.fromkeys(rates, 24_717.0) | dict.fromkeys(times, 150.0)
     row |= {"runs": 40, "tasks": 20, "learner_waits": 0.05, "waits_for_evaluation": 0.01}

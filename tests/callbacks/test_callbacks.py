@@ -9,8 +9,8 @@ from recall.callbacks.status import Status
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.wandb_callback import WeightsAndBiases
 from recall.errors import BadValueError
-from tests.callbacks.shown import Seen, events
-from tests.training.small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.events import Seen, events
+from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,9 @@ from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
-from tests.training.own_tasks import Broken, Dying, Raising
-from tests.training.small_runs import is_alive, left_by, run, small_spec, start
+from tests.factories.fleets import left_by, run, small_spec, start
+from tests.factories.own_tasks import Broken, Dying, Raising
+from tests.factories.processes import is_alive
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu"])

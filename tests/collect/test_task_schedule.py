@@ -19,7 +19,7 @@ from recall.learn.losses import moments_by_head
 from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
 from recall.results.store import read
-from tests.training.small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
 TASKS, STEPS, CHUNK = 3, 200, 50
 

@@ -102,6 +102,12 @@ def test_every_preset_fits_every_method(preset, method):
         assert (chosen, settings) == (METHODS[method](), Settings())
 
 
+def test_the_group_of_a_methods_settings_may_name_the_method(tmp_path):
+    config = tmp_path / "settings.toml"
+    config.write_text('[method]\nname = "ewc"\nweight = 5')
+    assert resolve(config=config).method == METHODS["ewc"](weight=5.0)
+
+
 def test_a_run_that_would_be_too_long_is_refused():
     with pytest.raises(BadValueError, match="is too many for 3 tasks: a run has at most"):
         resolve(changes={"steps_per_task": 1e9})

@@ -17,8 +17,8 @@ from recall.results.fleet_folder import hold
 from recall.results.scores import Measure, ScoreBoard
 from recall.results.store import read
 from recall.studies.study_folder import read_study, seconds_of
+from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
-from tests.training.small_runs import CrashAt, CrashError, run, small_spec, start
 
 EXAMPLES = 150 * EFFORT
 FILES = ("run.json", "outcome.json", "evaluations.jsonl", "training.jsonl", "study.json")

@@ -11,7 +11,7 @@ from recall.callbacks import Callback
 from recall.cli import main
 from recall.errors import RecallError
 from recall.launch.remote_folder import RemoteFolder
-from tests.training.small_runs import CrashAt, CrashError, run, small_spec, start
+from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,7 @@ from PIL import Image
 
 import recall
 from recall.cli import main
-from recall.config.resolve import choose
-from recall.config.spec import make_spec
+from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.encode import writable
@@ -21,8 +20,8 @@ from recall.filming.scripted_film import film_scripted
 from recall.learn import fleet
 from recall.results.policies import FINAL, write_policies
 from recall.results.store import Store
-from recall.settings import Settings
 from recall.training.agents import agent_of
+from recall.worlds.gym_world import GymnasiumSimulator
 from recall.worlds.pointworld import expert_action, make_simulator
 from recall.worlds.pointworld.picture import draw_point
 
@@ -33,17 +32,15 @@ SMALL = (64, 48)
 def make_fleet(folder: Path, finished=True, over=(0, 1)) -> Path:
     """A fleet of two seeds with random policies, without any training."""
     changes = {"hidden": (8, 8), "head_layers": 1, "steps_per_task": 300}
-    method, settings = choose("fine_tuning", Settings(), "default", changes)
-    spec = make_spec(method, ",".join(TASKS), (3, 5), settings)
+    spec = resolve("fine_tuning", ",".join(TASKS), (3, 5), changes=changes)
     Store.create(folder, spec.describe()).close()
-    size = fleet.policy_shape(agent_of(spec)[0]).size
-    names = [run.name for run in spec.runs]
+    shape = fleet.policy_shape(agent_of(spec)[0])
     rng = np.random.default_rng(1)
-    flat = {task: rng.normal(size=(2, size)).astype(np.float32) for task in range(spec.tasks)}
+    flat = {task: rng.normal(size=(2, shape.size)).astype(np.float32) for task in range(spec.tasks)}
     for task in over:
-        write_policies(folder, names, f"task-{task}", {task: -flat[task]})
+        write_policies(folder, spec, shape, f"task-{task}", {task: -flat[task]})
     if finished:
-        write_policies(folder, names, FINAL, flat)
+        write_policies(folder, spec, shape, FINAL, flat)
     return folder
 
 
@@ -178,8 +175,14 @@ def test_a_contact_sheet_goes_to_the_fleets_own_films(fleet_folder, capsys):
     assert [line.split("\t")[:2] for line in lines[:-1]] == [
         [task, when] for task in TASKS for when in ("before", "after")
     ]
-    with Image.open(fleet_folder / "films" / "sheet.png") as sheet:
+    with Image.open(lines[-1]) as sheet:
         assert sheet.size == (2 * 40 + 3 * 6, 2 * (32 + caption_height(40)) + 3 * 6)
+    names = [lines[-1]]
+    for more in (["--when", "after"], ["--task", TASKS[0]], ["--deterministic"]):
+        main(["film", str(fleet_folder), "--sheet", "--size", "40", "32", *more])
+        names.append(capsys.readouterr().out.splitlines()[-1])
+    assert len(set(names)) == 4, "no sheet overwrites another"
+    assert {Path(name).parent for name in names} == {fleet_folder / "films"}
 
 
 def test_an_unfinished_fleet_shows_what_is_over(tmp_path):
@@ -217,8 +220,6 @@ def test_what_cannot_be_filmed_is_told(fleet_folder, arguments, told):
 
 def test_a_task_without_pictures_says_so():
     gymnasium.register("Unseen-v0", entry_point=_Unseen, max_episode_steps=5)
-    from recall.worlds.gym_world import GymnasiumSimulator
-
     simulator = GymnasiumSimulator("gym:Unseen-v0", 1)
     with pytest.raises(RecallError, match=r"cannot be drawn.*no brush"):
         next(filmed_episode(simulator, 5, Expert("point-rich"), (1,), True, SMALL))

@@ -3,7 +3,7 @@ import pytest
 from recall.api import run_fleet
 from recall.callbacks import Callback
 from recall.studies.runner import plan_study
-from tests.studies.small_studies import CHOICES, ROOM, STUDY, left_by
+from tests.factories.studies import CHOICES, ROOM, STUDY, left_by
 
 
 @pytest.fixture(scope="session")

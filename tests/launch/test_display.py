@@ -8,7 +8,7 @@ from recall.launch.display import Lines, LiveDisplay
 from recall.launch.job_runner import Reporter
 from recall.launch.jobs import Event, Job
 from recall.studies.runner import plan_study
-from tests.studies.small_studies import CHOICES, FLEETS, ROOM, STUDY
+from tests.factories.studies import CHOICES, FLEETS, ROOM, STUDY
 
 ONE, TWO = FLEETS
 

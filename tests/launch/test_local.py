@@ -7,16 +7,14 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-import time
 
 from recall.files.atomic import write_json
 from recall.launch.display import Lines
 from recall.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
-from tests.studies.small_studies import (
+from tests.factories.processes import children_of, is_alive, recall_process, wait_for
+from tests.factories.studies import (
     CHOICES,
     FLEETS,
     ROOM,
@@ -26,15 +24,6 @@ from tests.studies.small_studies import (
     launch,
     left_by,
 )
-
-
-def wait_for(condition, what, seconds=90.0):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 
 def rows_in(folder):
@@ -109,27 +98,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
 def study_process(folder, config):
     command = ["study", STUDY.name, "--sequences", SEQUENCE, "--methods", *CHOICES.methods]
     command += ["--seeds", "1", "--config", config, "--out", folder]
-    return subprocess.Popen(
-        [sys.executable, "-m", "recall", *map(str, command)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def children_of(pid):
-    """The processes that `pid` has started."""
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True)
-    pairs = (map(int, line.split()) for line in listed.stdout.splitlines())
-    return [child for child, parent in pairs if parent == pid]
-
-
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
+    return recall_process(*map(str, command))
 
 
 def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrupted):

@@ -22,8 +22,8 @@ from recall.launch.lease import HOLDER
 from recall.launch.resources import Where, place_of
 from recall.results.fleet_folder import FolderInUseError
 from recall.studies.runner import run_study
-from tests.studies.small_studies import CHOICES, FLEETS, STUDY, left_by
-from tests.training.small_runs import wait_for
+from tests.factories.processes import wait_for
+from tests.factories.studies import CHOICES, FLEETS, STUDY, left_by
 
 # A lost node is noticed within seconds instead of half a minute.
 QUICK = {
@@ -156,7 +156,7 @@ from pathlib import Path
 from recall.launch import ray_launcher
 from recall.launch.resources import Where, place_of
 from recall.studies.runner import run_study
-from tests.studies.small_studies import CHOICES, STUDY
+from tests.factories.studies import CHOICES, STUDY
 
 folder = Path(sys.argv[2])
 place = place_of(Where("ray", sys.argv[1], runs_per_fleet=1, memory=1.0), folder / "logs")

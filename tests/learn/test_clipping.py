@@ -8,10 +8,10 @@ import pytest
 from recall.learn import fleet
 from recall.learn.clipping import global_norm
 from recall.learn.state import Networks, TrainedParams
-from recall.learn.update import joint_loss, sample, update_noise
+from recall.learn.update import joint_loss, update_noise
 from recall.methods import Recall
 from recall.nets.heads import Blocks, joined, summed_trunk, take_heads
-from tests.learn.small import (
+from tests.factories.learners import (
     COLUMNS,
     copied,
     flat,
@@ -77,7 +77,9 @@ def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
     agent = make_agent()
     state = one(fleet.init(agent, jnp.array([0])))
     noise = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = sample(agent, one(make_replay(1)), make_view(1), 1, jnp.asarray(0), noise.rows)
+    batch = agent.method.sample(
+        agent, (), one(make_replay(1)), make_view(1), 1, jnp.asarray(0), noise.rows
+    )
     weights = agent.method.row_weights(batch, jnp.asarray(1))
     networks = take_heads(Networks.of(state.trainable), batch.heads)
 

@@ -7,11 +7,11 @@ import pytest
 
 from recall.learn import fleet, value_bounds
 from recall.learn.state import Networks, TrainedParams
-from recall.learn.update import joint_loss, sample, update_noise
+from recall.learn.update import joint_loss, update_noise
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.heads import head_of, take_heads
-from tests.learn.small import NETWORK, make_agent, make_replay, make_view, one
+from tests.factories.learners import NETWORK, make_agent, make_replay, make_view, one
 
 optax = pytest.importorskip("optax")
 
@@ -153,7 +153,7 @@ def test_losses_are_the_papers(method):
     groups = fleet.groups_of(agent, task)
     drawn = update_noise(agent, groups, jax.random.PRNGKey(9), jnp.asarray(0))
     replay, view = one(make_replay(1)), make_view(task)
-    batch = sample(agent, replay, view, groups, jnp.asarray(0), drawn.rows)
+    batch = agent.method.sample(agent, (), replay, view, groups, jnp.asarray(0), drawn.rows)
     part = networks_of(trainable, batch)
     weights = method.row_weights(batch, jnp.asarray(task))
     total, (made, metrics) = jax.jit(
@@ -178,7 +178,7 @@ def test_each_loss_reaches_its_own_parameters_alone():
     state = one(fleet.init(agent, jnp.array([0])))
     replay = one(make_replay(1))
     drawn = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = sample(agent, replay, make_view(1), 1, jnp.asarray(0), drawn.rows)
+    batch = agent.method.sample(agent, (), replay, make_view(1), 1, jnp.asarray(0), drawn.rows)
     part = networks_of(state.trainable, batch)
     weights = agent.method.row_weights(batch, jnp.asarray(1))
 

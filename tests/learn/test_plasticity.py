@@ -8,7 +8,7 @@ import pytest
 from recall.learn import fleet, plasticity
 from recall.methods import FineTuning, PackNet
 from recall.nets.multihead import MultiHead
-from tests.learn.small import (
+from tests.factories.learners import (
     TASKS,
     flat,
     leaves_equal,

@@ -12,7 +12,7 @@ from recall.learn.target_scale import scale_of_loss
 from recall.methods import Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
-from tests.learn.small import REWARD, copied, make_agent, make_replay, one, run_burst
+from tests.factories.learners import REWARD, copied, make_agent, make_replay, one, run_burst
 
 BOUNDS = (1e-4, 1e6)
 

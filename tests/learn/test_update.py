@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
+from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.learn.state import Forward
@@ -22,8 +23,9 @@ from recall.nets.heads import (
     take_heads,
 )
 from recall.replay.batch import Stored
+from recall.replay.buffer import heads_of_update
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
-from tests.learn.small import (
+from tests.factories.learners import (
     COLUMNS,
     REWARD,
     TASKS,
@@ -92,8 +94,6 @@ def test_old_tasks_take_turns_evenly():
     method = Recall(batch_size=8, old_batch_size=8, max_old_tasks=2)
     agent = make_agent(method)
     view, seen = make_view(3), []
-    from recall.replay.buffer import heads_of_update
-
     for number in range(6):
         heads = np.asarray(heads_of_update(view, 2, 2, jnp.asarray(number)))
         assert heads[-1] == 3
@@ -267,8 +267,6 @@ def test_metrics_are_there_and_by_task():
 
 
 def test_a_replay_row_is_at_most_160_bytes_in_continual_world():
-    from recall.collect.transition import Columns
-
     assert Columns(12, 4).old_width * 4 <= 160
 
 

@@ -8,7 +8,7 @@ import pytest
 from recall.learn import fleet
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
 from recall.methods import Clear, MultiTask, PerfectMemory, Recall
-from tests.learn.small import REWARD, TASKS, make_agent, make_replay, run_burst
+from tests.factories.learners import REWARD, TASKS, make_agent, make_replay, run_burst
 
 
 def test_the_range_is_that_of_the_rewards_of_each_head():

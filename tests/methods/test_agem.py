@@ -7,7 +7,7 @@ import pytest
 
 from recall.methods.agem import inner, project
 from recall.replay import buffer
-from tests.methods.small_fleets import COLUMNS, SmallFleet, gradients, leaves, small
+from tests.factories.method_fleets import COLUMNS, SmallFleet, gradients, leaves, small
 
 
 def trees(seed: int):

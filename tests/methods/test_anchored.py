@@ -10,7 +10,7 @@ from recall.methods._anchored import Anchor, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows
 from recall.replay.batch import Batch
-from tests.methods.small_fleets import SmallFleet, small
+from tests.factories.method_fleets import SmallFleet, small
 
 A, B = 0.7, -0.4
 STATES = np.array([0.0, 0.5, -1.0, 2.0], np.float32)

@@ -13,8 +13,15 @@ from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
 from recall.replay import buffer
-from tests.learn.small import flat
-from tests.methods.small_fleets import COLUMNS, SmallFleet, agent_of, assert_same, gradients, small
+from tests.factories.learners import flat
+from tests.factories.method_fleets import (
+    COLUMNS,
+    SmallFleet,
+    agent_of,
+    assert_same,
+    gradients,
+    small,
+)
 
 NEW = OLD = 8
 KEY = jax.random.PRNGKey(5)
@@ -71,7 +78,7 @@ def test_clonex_without_cloning_does_not_read_old_rows(clonex):
 
 
 @pytest.mark.parametrize(("name", "reduce"), [("clonex", jnp.mean), ("clear", jnp.sum)])
-def test_the_policies_divergence(name, reduce):
+def test_the_divergence_of_policies_is_the_papers_kl(name, reduce):
     rng = np.random.default_rng(0)
     new, old = (Gaussian(*jnp.asarray(rng.normal(size=(2, 5, 3)))) for _ in range(2))
     found = small(name).policy_divergence(new, old)

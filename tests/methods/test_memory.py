@@ -10,8 +10,8 @@ import pytest
 from recall.nets.gaussian import Gaussian
 from recall.replay import buffer
 from recall.replay.batch import ReplayView, Stored
-from tests.learn.small import flat
-from tests.methods.small_fleets import (
+from tests.factories.learners import flat
+from tests.factories.method_fleets import (
     CAPACITY,
     COLUMNS,
     MEMORY,

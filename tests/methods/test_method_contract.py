@@ -15,7 +15,7 @@ from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.methods import METHODS, Method, method_class
 from recall.training.checkpoint import Checkpoints
-from tests.methods.small_fleets import MEMORY, TASKS, SmallFleet, assert_same, leaves, small
+from tests.factories.method_fleets import MEMORY, TASKS, SmallFleet, assert_same, leaves, small
 
 
 def shapes(tree: Any) -> Any:
@@ -38,7 +38,7 @@ LIVES = {name: (name, {}) for name in METHODS} | {
 
 
 @pytest.mark.parametrize("life", LIVES)
-def test_a_life(life, tmp_path):
+def test_evaluations_and_pauses_change_nothing_in_three_tasks(life, tmp_path):
     """Three tasks, twice: once plainly, once with evaluations and a stop in the middle of each."""
     name, changes = LIVES[life]
     plain = SmallFleet(small(name, **changes))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.methods.packnet import FROZEN, layout, release
-from tests.methods.small_fleets import SETTINGS, TASKS, SmallFleet, agent_of, small
+from tests.factories.method_fleets import SETTINGS, TASKS, SmallFleet, agent_of, small
 
 
 def test_the_layout_is_that_of_the_flat_trunk():

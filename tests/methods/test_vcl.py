@@ -6,7 +6,7 @@ import numpy as np
 
 from recall.methods.vcl import SPREAD, Prior, Vcl, divergence
 from recall.replay import buffer
-from tests.methods.small_fleets import COLUMNS, SmallFleet, assert_same, gradients, leaves, small
+from tests.factories.method_fleets import COLUMNS, SmallFleet, assert_same, gradients, leaves, small
 
 KEY = jax.random.PRNGKey(7)
 

@@ -10,7 +10,7 @@ from ml_dtypes import bfloat16
 
 from recall.nets.half_precision import half_layer
 from recall.nets.heads import Rows
-from tests.learn.small import flat, make_agent
+from tests.factories.learners import flat, make_agent
 
 
 def rounded(array):

@@ -8,7 +8,7 @@ from recall.learn import fleet
 from recall.nets.heads import Rows, take_heads
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
-from tests.learn.small import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
+from tests.factories.learners import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
 
 
 def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():

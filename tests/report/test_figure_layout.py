@@ -1,7 +1,7 @@
 """Long sequences and many methods still fit: nothing is cut off, nothing overlaps."""
 
 from recall.report.figures import Scene, all_figures
-from tests.report.made_runs import made_collection
+from tests.factories.runs import made_collection
 
 
 def inside(text, figure, renderer):

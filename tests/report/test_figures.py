@@ -17,8 +17,8 @@ from recall.report.figures.task_curves import OWN_STAGE
 from recall.report.figures.transfer_areas import GAIN, LOSS
 from recall.results import metrics
 from recall.results.collection import Collection
-from recall.results.scores import FORGETTING, PERFORMANCE
-from tests.report.made_runs import made_collection, made_run
+from recall.results.measures import FORGETTING, PERFORMANCE
+from tests.factories.runs import made_collection, made_run
 
 METHODS_SHOWN = ("fine_tuning", "perfect_memory", "recall")
 PER_TASK = 1_000_000

@@ -13,8 +13,7 @@ import pytest
 from PIL import Image
 
 from recall.commands.train import parse_train, spec_of
-from recall.config.resolve import choose
-from recall.config.spec import make_spec
+from recall.config.resolve import resolve
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.page.films import Film, films_of
@@ -25,10 +24,9 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.report.train_command import train_command
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
-from recall.results.labels import settings_of
+from recall.results.departures import settings_of
 from recall.results.scores import ScoreBoard
-from recall.settings import Settings
-from tests.report.made_runs import made_collection
+from tests.factories.runs import made_collection
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -209,7 +207,7 @@ def test_cells_tell_their_row_and_column(browser, report):
         assert "hammer, then push: 0.3" in tab.locator("#tip").text_content()
 
 
-def test_figures_zoom(browser, report):
+def test_figures_zoom_by_button_and_by_key(browser, report):
     with opened(browser, report, "phone") as tab:
         figure = tab.locator("figure").first
         inner = figure.locator(".inner")
@@ -289,8 +287,7 @@ def test_a_method_that_did_not_run_everything_is_not_compared(board):
     ],
 )  # fmt: skip
 def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
-    chosen, settings = choose(method, Settings(), "default", changes)
-    wanted = make_spec(chosen, ["push,hammer", "hammer,push"], (4, 7), settings)
+    wanted = resolve(method, ["push,hammer", "hammer,push"], (4, 7), changes=changes)
     described = json.loads(json.dumps(wanted.describe()))
     recall, train, *arguments = shlex.split(train_command(described))
     assert (recall, train) == ("recall", "train")
@@ -302,8 +299,8 @@ def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
 def test_runs_tell_their_command_and_what_is_special_about_them(board):
     described = {}
     for method in ("recall", "ewc"):
-        chosen, settings = choose(method, Settings(), "quick", {"discount": 0.9})
-        described[method] = make_spec(chosen, "cw3-1", (0,), settings).describe()
+        spec = resolve(method, preset="quick", changes={"discount": 0.9})
+        described[method] = spec.describe()
     runs = [
         dataclasses.replace(
             board.collection.runs[0], folder=Path(method), description=about,

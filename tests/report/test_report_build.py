@@ -2,6 +2,9 @@
 
 import html
 import json
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,8 +14,9 @@ from recall.cli import main
 from recall.errors import BadValueError, RecallError
 from recall.report.build import problems_of
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
-from tests.results.written import STEPS, append_training, learns_each_task, write_fleet
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import STEPS, append_training, learns_each_task, write_fleet
 
 
 @pytest.fixture
@@ -45,18 +49,42 @@ def test_a_report_made_twice_says_the_same(runs, tmp_path):
 
 
 def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "single", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    often = {"evaluate_every": 100}
+    write_fleet(tmp_path / "a", "recall", "push,hammer", **often)
+    write_fleet(tmp_path / "single", sequence=["push", "hammer"], success=lambda *_: 0.5, **often)
     folders = [str(tmp_path / "a"), "--reference", str(tmp_path / "single")]
     out = ["--no-figures", "--out", str(tmp_path / "out")]
     main(["report", *folders, *out, "--window", "2"])
     shown = capsys.readouterr().out
-    # Evaluations of 0.75 and 1 end each task's stage; the first task has 1 at the end.
-    assert "0.94" in shown
-    assert "0.25" in shown
+    # Evaluations of 0.9 and 1 end each task's stage; the first task has 1 at the end.
+    assert "0.97" in shown
+    assert "-0.03" in shown
+    assert "means of its last 2 of 10 evaluations" in " ".join(shown.split())
+    # The area is (0.1 + 0.2 + ... + 1) / 10 = 0.55: (0.55 - 0.5) / 0.5.
+    assert "0.10" in shown
     assert "2 runs" in shown
+    main(["report", *folders, *out, "--window", "1"])
+    assert "1.00" in capsys.readouterr().out
     main(["report", *folders, *out, "--success", "last", "--mode", "deterministic"])
     assert "0.50" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_gets_all_files(tmp_path):
+    runs = write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    words = [sys.executable, "-m", "recall", "report", str(runs), "--no-figures", "--out"]
+    out = tmp_path / "out"
+    with subprocess.Popen([*words, str(out)], stdout=subprocess.PIPE) as command:
+        command.stdout.close()  # like `| head -0`
+    assert {"index.html", "report.md", "tables/push-hammer.csv"} <= files_below(out)
+
+
+def test_one_thing_is_not_many(tmp_path, capsys):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=(0,), finished=False, until=STEPS)
+    main(["report", str(tmp_path / "a"), "--no-figures", "--out", str(tmp_path / "out")])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 run, 3 tables and 0 figures" in shown
+    assert "1 problem was found" in shown
+    assert not re.search(r"\b1 (runs|tables|problems|evaluations|lines)\b", shown)
 
 
 def files_below(folder):
@@ -97,7 +125,7 @@ def test_training_records_that_cannot_be_used_are_told(tmp_path):
     assert np.isnan(columns["loss_q"][0])
     assert np.isnan(columns["q_value"][0]).all()
     assert columns["loss_q"][1] == 250.0
-    assert problems_of(board) == (f"{path}: 1 lines cannot be used and were left out.",)
+    assert problems_of(board) == (f"{path}: 1 line cannot be used and was left out.",)
 
 
 def warning(run, step, kind, message="what it means"):

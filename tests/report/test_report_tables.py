@@ -11,8 +11,9 @@ from recall.report.tables.cost import read_benches, stored
 from recall.report.tables.table import Cell, Table
 from recall.results.bootstrap import Estimate
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
-from tests.results.written import STEPS, write_fleet, write_log
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import STEPS, write_fleet, write_log
 
 CW3 = [f"cw3-{number}" for number in range(1, 9)]
 # A stage has four evaluations: one is looked at, so that numbers can be worked out by hand.
@@ -40,11 +41,12 @@ def test_cw3_by_hand_beside_the_paper(tmp_path):
     tables = tables_of(tmp_path)
     performance = tables["cw3-average_performance"]
     assert performance.columns == ("Fine-tuning", "EWC", "PackNet", "ClonEx", "PM", "RECALL")
-    assert [row.heading for row in performance.rows] == ["1", "2"]
+    assert [row.heading for row in performance.rows] == ["1", "1 (paper)", "2", "2 (paper)"]
     ours = cell_of(performance, "1", "RECALL")
     assert ours.ours == (1.0, (1.0, 1.0))
-    assert ours.paper == (0.9, (0.88, 0.92))
+    assert ours.paper is None
     assert (ours.bold, ours.runs) == (True, 2)
+    assert cell_of(performance, "1 (paper)", "RECALL") == Cell(paper=Estimate(0.9, (0.88, 0.92)))
     worse = cell_of(performance, "1", "Fine-tuning")
     # Seeds end with (0.1 + 0.1 + 1) / 3 and (0.2 + 0.2 + 1) / 3.
     assert worse.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
@@ -52,24 +54,49 @@ def test_cw3_by_hand_beside_the_paper(tmp_path):
     assert not worse.bold
     forgetting = cell_of(tables["cw3-forgetting"], "2", "Fine-tuning")
     assert forgetting.ours.value == pytest.approx((2 * 0.9 / 3 + 2 * 0.8 / 3) / 2)
-    assert cell_of(performance, "1", "EWC") == Cell(paper=Estimate(0.71, (0.56, 0.85)))
-    assert "1,000 steps per task. The paper: 5 runs, 1,000,000" in performance.notes[0]
+    assert cell_of(performance, "1 (paper)", "EWC").paper == (0.71, (0.56, 0.85))
+    assert "2 runs, 1,000 steps per task. Values at the end" in performance.notes[0]
+    told = " ".join(performance.notes)
+    assert "(paper): the paper's own numbers, 5 runs of 1,000,000 steps per task" in told
+    assert "Settings that are not the paper's: activation leaky relu" in told
     assert "cw3-forward_transfer" not in tables
 
 
-def test_the_mean_over_all_eight_has_an_interval(tmp_path):
+def test_the_papers_numbers_stand_beside_the_papers_settings_only(tmp_path):
+    per_task = {"steps_per_task": 1_000_000, "evaluate_every": 500_000}
+    write_fleet(tmp_path / "as", "recall", "cw3-1", preset="paper", **per_task)
+    write_fleet(tmp_path / "short", "ewc", "cw3-1", preset="paper")
+    write_fleet(tmp_path / "without", "clonex", "cw3-1", weight=0.5, **per_task)
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    assert cell_of(table, "1", "RECALL, preset paper").paper == (0.9, (0.88, 0.92))
+    assert cell_of(table, "1 (paper)", "RECALL, preset paper") == Cell()
+    short = "EWC, preset paper, 1,000 steps per task"
+    assert cell_of(table, "1", short).paper is None
+    assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
+    assert cell_of(table, "1", "ClonEx, λ 0.5").paper is None
+    assert cell_of(table, "1", "ClonEx").ours is None
+
+
+def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):
     write_fleet(tmp_path / "a", "recall", CW3, success=forgets)
-    mean = cell_of(tables_of(tmp_path)["cw3-average_performance"], "mean", "RECALL")
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    mean = cell_of(table, "mean", "RECALL")
     assert mean.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
-    assert 0.4 < mean.ours.interval[0] < mean.ours.interval[1] < 1.4 / 3
-    assert mean.paper == (0.92, None)
+    # Seed 0 is low on all eight sequences: eight sequences tell no more of it than one does.
+    assert mean.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert mean.runs == 16
+    assert cell_of(table, "mean (paper)", "RECALL").paper == (0.92, None)
 
 
 def test_transfer_is_there_with_references_and_says_what_to_run_without(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
     table = tables_of(tmp_path)["push,hammer"]
     assert "forward transfer" not in table.columns
-    assert any("`recall study reference --scale 0.001`" in note for note in table.notes)
+    command = (
+        "`recall train --method fine_tuning --sequence push hammer --seeds 0 1 --steps-per-task "
+        "1000 --evaluate-every 250`"
+    )
+    assert any(command in note for note in table.notes)
     write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
     tables = tables_of(tmp_path)
     found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
@@ -84,7 +111,7 @@ def test_tasks_that_are_not_continual_worlds_are_named_in_the_advice(tmp_path):
     write_fleet(tmp_path / "a", "recall", "point-rich,point-poor", steps_per_task=1_000_000,
                 evaluate_every=500_000)  # fmt: skip
     (advice,) = tables_of(tmp_path)["point-rich,point-poor"].notes[1:]
-    assert "`recall study reference --sequences point-rich point-poor`" in advice
+    assert "--sequence point-rich point-poor --seeds 0 1 --evaluate-every 500000`" in advice
 
 
 def test_cw10_and_cw20_stand_side_by_side(tmp_path):
@@ -92,7 +119,7 @@ def test_cw10_and_cw20_stand_side_by_side(tmp_path):
     write_fleet(tmp_path / "b", "packnet", "cw20", seeds=(0,))
     table = tables_of(tmp_path)["cw10-cw20"]
     assert cell_of(table, "RECALL", "CW10 average performance").ours == (1.0, None)
-    assert cell_of(table, "RECALL", "CW20 forgetting").paper == (-0.04, (-0.05, -0.03))
+    assert cell_of(table, "RECALL (paper)", "CW20 forgetting").paper == (-0.04, (-0.05, -0.03))
     assert cell_of(table, "PackNet", "CW20 average performance").ours == (1.0, None)
     assert cell_of(table, "PackNet", "CW10 average performance").ours is None
 
@@ -102,8 +129,10 @@ def test_weights_of_the_distillation(tmp_path):
         write_fleet(tmp_path / f"{weight}", "recall", "cw6-1", distillation_weight=weight)
     tables = tables_of(tmp_path)
     table = tables["lambda-cw6-1"]
-    assert [row.heading for row in table.rows] == ["0.1", "10", "100"]
-    assert cell_of(table, "100", "average performance").paper == (0.88, (0.86, 0.89))
+    assert [row.heading for row in table.rows] == [
+        "0.1", "0.1 (paper)", "10", "10 (paper)", "100", "100 (paper)"
+    ]  # fmt: skip
+    assert cell_of(table, "100 (paper)", "average performance").paper == (0.88, (0.86, 0.89))
     assert tables["cw6-average_performance"].columns[-1] == "RECALL"
 
 
@@ -114,24 +143,25 @@ def test_shared_and_separate_networks(tmp_path):
         write_fleet(tmp_path / f"{number}", "perfect_memory", "pair-5-8",
                     actor_heads=actor, critic_heads=critic)  # fmt: skip
     table = tables_of(tmp_path)["sharing-pair-5-8"]
-    assert [row.heading for row in table.rows] == [
+    assert [row.heading for row in table.rows if "(paper)" not in row.heading] == [
         "shared actor, shared critic",
         "unshared actor, shared critic",
         "shared actor, unshared critic",
     ]
-    found = cell_of(table, "shared actor, unshared critic", "second task")
-    assert (found.ours.value, found.paper.value) == (1.0, 0.93)
+    assert cell_of(table, "shared actor, unshared critic", "second task").ours.value == 1.0
+    theirs = cell_of(table, "shared actor, unshared critic (paper)", "second task")
+    assert theirs.paper.value == 0.93
 
 
-def test_replay_modes(tmp_path):
+def test_the_table_of_replay_modes_compares_offline_and_online_with_the_paper(tmp_path):
     pairs = ["pair-1-3", "pair-2-2"]
     write_fleet(tmp_path / "a", "perfect_memory", pairs, success=forgets)
     write_fleet(tmp_path / "b", "perfect_memory", pairs, replay_mode="online")
     table = tables_of(tmp_path)["replay-mode"]
-    assert [row.heading for row in table.rows] == ["1-3", "2-2"]
+    assert [row.heading for row in table.rows] == ["1-3", "1-3 (paper)", "2-2", "2-2 (paper)"]
     offline = cell_of(table, "1-3", "offline forgetting")
     assert offline.ours.value == pytest.approx(0.85)
-    assert offline.paper.value == 0.14
+    assert cell_of(table, "1-3 (paper)", "offline forgetting").paper.value == 0.14
     online = cell_of(table, "1-3", "online forgetting")
     assert (online.ours.value, online.bold, offline.bold) == (0.0, True, False)
 
@@ -147,11 +177,11 @@ def test_pairs_are_averaged_and_counted(tmp_path):
     means = tables["pairs"]
     assert cell_of(means, "PM", "first task").ours.value == pytest.approx(0.4)
     assert cell_of(means, "PM", "first task's forgetting").ours.value == pytest.approx(0.6)
-    assert cell_of(means, "PM", "second task").paper.value == 0.44
+    assert cell_of(means, "PM (paper)", "second task").paper.value == 0.44
     assert cell_of(means, "RECALL", "second task").bold
     counts = tables["pairs-counts"]
     assert [cell.ours.value for cell in counts.rows[0].cells] == [5, 5, 5]
-    assert [cell.paper.value for cell in counts.rows[0].cells] == [31, 56, 13]
+    assert [cell.paper.value for cell in counts.rows[1].cells] == [31, 56, 13]
     assert "pair-0-0" not in tables
 
 
@@ -159,7 +189,7 @@ def test_variants_are_compared_on_the_sequences_they_share(tmp_path):
     write_fleet(tmp_path / "a", "recall", CW3[:3])
     write_fleet(tmp_path / "b", "recall", CW3[:2], distil=False, success=forgets)
     tables = tables_of(tmp_path)
-    table = tables["variants-recall-cw3-1-2"]
+    table = tables["variants-RECALL-cw3-1-2"]
     assert [row.heading for row in table.rows] == ["RECALL", "no distillation"]
     assert cell_of(table, "RECALL", "average performance").runs == 4
     assert tables["cw3-average_performance"].columns.count("RECALL") == 1
@@ -172,13 +202,20 @@ def test_others_logs_stand_in_the_same_table(tmp_path):
     table = tables_of(tmp_path)["cw3-average_performance"]
     assert cell_of(table, "1", "EWC, imported").ours.value == 1.0
     assert cell_of(table, "1", "EWC, imported").paper is None
-    assert cell_of(table, "1", "EWC").paper.value == 0.71
+    assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
 
 
-def test_what_is_not_as_by_default_is_noted(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", distillation_weight=0.1)
+def test_the_papers_row_stays_beside_others_logs(tmp_path):
+    write_log(tmp_path / "theirs", ["push-v1", "window-close-v1", "hammer-v1"], cl_method="ewc")
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    assert cell_of(table, "1", "EWC, imported").ours.value == 1.0
+    assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
+
+
+def test_a_schedule_that_is_not_the_presets_is_noted(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", distillation_weight=0.1, random_steps=70)
     notes = tables_of(tmp_path)["cw3-average_performance"].notes
-    assert "Not the defaults: λ 0.1 in RECALL." in notes
+    assert "Not the preset's: random steps 70 in RECALL, λ 0.1." in notes
 
 
 def test_who_improves_on_whom(tmp_path):
@@ -202,6 +239,7 @@ def test_tasks_learnt_together_forget_nothing_and_transfer_nothing(tmp_path):
 def test_storage_follows_from_the_settings(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
     write_fleet(tmp_path / "b", "clonex", "cw3-1", seeds=(0,), memory_per_task=100)
+    write_fleet(tmp_path / "d", "recall", "cw3-1", seeds=(0,), distil=False)
     write_fleet(tmp_path / "c", "ewc", "cw3-1", seeds=(0,), replay_capacity=500)
     found = gather(tmp_path)
     assert {run.method: stored(run) for run in found.runs} == {
@@ -211,11 +249,15 @@ def test_storage_follows_from_the_settings(tmp_path):
     }
     tables = tables_of(tmp_path)
     assert cell_of(tables["storage"], "RECALL", "of old tasks").text == "2,000 (N = 3)"
-    assert cell_of(tables["storage"], "ClonEx", "the paper's D_old").text == "N 10^4"
-    assert any("recall bench learner --json" in note for note in tables["computation"].notes)
-    assert cell_of(tables["computation"], "EWC", "regularisation term").text == (
-        "weight consolidation"
+    assert (
+        cell_of(tables["storage"], "ClonEx, memory per task 100", "the paper's D_old").text
+        == "N 10^4"
     )
+    assert any("recall bench learner --json" in note for note in tables["computation"].notes)
+    losses = {row.heading: row.cells[0].text for row in tables["computation"].rows}
+    assert losses["EWC"].startswith("weight consolidation (λ ")
+    assert losses["RECALL"] == "policy distillation (λ 10), old critics' values as targets"
+    assert losses["RECALL, no distillation"] == "\N{EN DASH}"
 
 
 def test_benches_beside_the_runs_are_shown(tmp_path):
@@ -254,7 +296,7 @@ def test_the_best_within_the_interval_is_bold(values, lower, bold):
     assert [cell.bold for cell in found] == [*map(bool, bold), False]
 
 
-def test_the_papers_numbers():
+def test_the_papers_numbers_are_found_by_sequence_family_and_setting():
     assert paper.on_sequence("cw3-8", "forgetting", "recall") == (-0.06, (-0.09, -0.03))
     assert paper.on_sequence("cw20", "forward_transfer", "perfect_memory").value == -1.36
     assert paper.over_family("cw6", "average_performance", "recall") == (0.94, None)

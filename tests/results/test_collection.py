@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from recall.results.collection import gather
-from recall.results.scores import Measure, ScoreBoard
-from tests.results.written import EVERY, STEPS, append_training, learns_each_task, write_fleet
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 
 def told(collection, *words) -> bool:
@@ -153,7 +153,7 @@ def test_numbers_that_are_none_are_told_and_left_out_of_means(tmp_path):
 
     found = gather(write_fleet(tmp_path / "a", success=holed))
     assert told(found, "seed1", "2 recorded values are not numbers")
-    (scores,) = ScoreBoard(found, Measure(window=2)).scores.values()
+    (scores,) = ScoreBoard(found).scores.values()
     assert scores.final == pytest.approx(np.full((2, 2), 0.8))
     gone = gather(
         write_fleet(tmp_path / "b", success=lambda seed, task, step: None if seed else 0.8)
@@ -217,9 +217,14 @@ def test_references_are_single_tasks_of_the_same_length_and_world(tmp_path):
     write_fleet(tmp_path / "other", "recall", "push")
     write_fleet(tmp_path / "unfinished", sequence="push", finished=False, seeds=(8,))
     run = gather(tmp_path / "a").runs[0]
-    assert not gather(tmp_path).references(run, "push")
+    none = gather(tmp_path).references(run, "push")
+    assert not none.runs
+    assert [reason.split(" has ")[1] for reason in none.refused] == [
+        "2,000 steps per task and not 1,000 steps per task",
+        "reward v2 and not reward v1",
+    ]
     write_fleet(tmp_path / "single" / "push", sequence=["push", "hammer"], seeds=(6, 7))
     for found in (gather(tmp_path), gather(tmp_path / "a", [tmp_path / "single"])):
-        assert [other.seed for other in found.references(run, "push")] == [6, 7]
-        assert found.by_sequence()["push,hammer"].references(run, "hammer")
+        assert [other.seed for other in found.references(run, "push").runs] == [6, 7]
+        assert found.by_sequence()["push,hammer"].references(run, "hammer").runs
     assert len(gather(tmp_path / "a", [tmp_path / "single"]).runs) == 2

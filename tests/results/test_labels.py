@@ -3,7 +3,7 @@
 import pytest
 
 from recall.results.collection import gather
-from tests.results.written import write_fleet
+from tests.factories.folders import write_fleet
 
 
 def labels(folder) -> list[str]:
@@ -29,11 +29,36 @@ def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
     ]
 
 
-def test_what_all_runs_of_a_method_share_is_no_variant(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", hidden=(64, 64, 64))
-    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64, 64))
+def test_a_label_says_every_departure_whatever_else_is_there(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", distil=False)
+    assert labels(tmp_path) == ["RECALL, no distillation"]
+    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64, 64), reward="v2")
+    assert labels(tmp_path / "b") == ["RECALL, reward v2, hidden 64x64x64"]
+    assert gather(tmp_path / "a").runs[0].changes == {"method.distil": False}
+
+
+def test_a_preset_is_named_and_not_spelt_out(tmp_path):
+    write_fleet(tmp_path / "a", "recall", preset="quick")
+    write_fleet(tmp_path / "b", "recall", preset="paper")
+    write_fleet(tmp_path / "c", "perfect_memory", preset="quick", best_return=True)
+    assert labels(tmp_path) == [
+        "PM, preset quick, best-return start",
+        "RECALL, preset paper",
+        "RECALL, preset quick",
+    ]
+
+
+def test_the_schedule_is_no_variant_unless_runs_differ_in_it(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", random_steps=50)
     assert labels(tmp_path) == ["RECALL"]
-    assert "learner.network.hidden" not in gather(tmp_path).runs[0].changes
+    write_fleet(tmp_path / "b", "recall", "cw3-2", random_steps=70)
+    assert labels(tmp_path) == ["RECALL, random steps 50", "RECALL, random steps 70"]
+
+
+def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):
+    write_fleet(tmp_path / "a", "recall")
+    write_fleet(tmp_path / "b", "ewc", seeds=(0,), steps_per_task=2_000)
+    assert labels(tmp_path) == ["EWC, 2,000 steps per task", "RECALL"]
 
 
 def test_how_often_is_looked_is_no_variant(tmp_path):
@@ -46,9 +71,9 @@ def test_runs_of_other_families_make_no_variants(tmp_path):
     write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
     write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
     write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32, 32))
-    assert labels(tmp_path) == ["Fine-tuning"]
-    write_fleet(tmp_path / "d", "fine_tuning", "cw3-2", hidden=(32, 32, 32))
     assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32x32"]
+    tasks = {run.label: run.tasks for run in gather(tmp_path).runs}
+    assert tasks["Fine-tuning, hidden 32x32x32"] == ("push",)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +81,11 @@ def test_runs_of_other_families_make_no_variants(tmp_path):
     [
         ({"actor_heads": "separate"}, "PM, separate actors"),
         ({"memory_per_task": 10_000}, "PM, memory per task 10,000"),
-        ({"best_return": True}, "PM, best return"),
+        ({"best_return": True}, "PM, best-return start"),
         ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
     ],
 )
-def test_settings_in_words(tmp_path, changes, label):
+def test_a_variant_is_labelled_by_its_settings_in_words(tmp_path, changes, label):
     write_fleet(tmp_path / "a", "perfect_memory")
     write_fleet(tmp_path / "b", "perfect_memory", **changes)
     assert labels(tmp_path) == ["PM", label]
@@ -69,7 +94,7 @@ def test_settings_in_words(tmp_path, changes, label):
 def test_runs_that_all_depart_from_the_defaults_all_say_so(tmp_path):
     write_fleet(tmp_path / "a", "recall")  # 1,000 steps, and not a million
     write_fleet(tmp_path / "b", "recall", steps_per_task=500)
-    assert labels(tmp_path) == ["RECALL, steps per task 500", "RECALL, steps per task 1,000"]
+    assert labels(tmp_path) == ["RECALL, 500 steps per task", "RECALL, 1,000 steps per task"]
 
 
 def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):

@@ -15,6 +15,11 @@ def curve(success, steps_per_task=100, every=25) -> Curves:
     )
 
 
+# Ten evaluations of each task, of which the last two may be averaged.
+LONG = curve(
+    np.stack([np.linspace(0.1, 2.0, 20).clip(0, 1), np.linspace(-1.0, 0.9, 20).clip(0, 1)], axis=1),
+    every=10,
+)
 TWO_TASKS = curve(
     [[0.2, 0.0], [0.4, 0.0], [0.6, 0.0], [0.8, 0.1], [0.7, 0.2], [0.5, 0.4], [0.3, 0.9], [0.1, 1.0]]
 )
@@ -28,24 +33,39 @@ def test_two_tasks_by_hand_with_the_last_evaluation_alone():
 
 
 def test_two_tasks_by_hand_with_a_window_of_two():
-    assert metrics.final_successes(TWO_TASKS, 2) == pytest.approx([0.2, 0.95])
-    assert metrics.trained_successes(TWO_TASKS, 2) == pytest.approx([0.7, 0.95])
-    assert metrics.forgetting(TWO_TASKS, 2) == pytest.approx(0.25)
+    assert metrics.final_successes(LONG, 2) == pytest.approx([1.0, 0.85])
+    assert metrics.trained_successes(LONG, 2) == pytest.approx([0.95, 0.85])
+    assert metrics.forgetting(LONG, 2) == pytest.approx(-0.05 / 2)
 
 
-def test_a_window_reaches_back_to_the_start_of_the_stage_and_no_further():
-    assert metrics.success_at(TWO_TASKS, 0, 100, window=50) == pytest.approx(0.5)
-    assert metrics.success_at(TWO_TASKS, 0, 200, window=50) == pytest.approx(0.4)
+@pytest.mark.parametrize(
+    ("evaluations", "window", "used"),
+    [(50, 5, 5), (50, 10, 10), (50, 20, 10), (24, 5, 4), (10, 5, 2), (6, 5, 1), (1, 5, 1)],
+)
+def test_a_window_is_at_most_a_fifth_of_its_stage(evaluations, window, used):
+    assert metrics.window_of(evaluations, window) == used
 
 
-def test_transfer_by_hand():
+def test_a_method_that_forgets_nothing_has_no_forgetting_with_few_evaluations():
+    """Both tasks are learnt late in their stages: a wide window would call that gain."""
+    slow = curve(
+        [[0, 0], [0, 0], [0, 0], [0.5, 0], [1, 0], [1, 0],
+         [1, 0], [1, 0], [1, 0], [1, 0.5], [1, 1], [1, 1]],
+        steps_per_task=150,
+    )  # fmt: skip
+    assert metrics.evaluations_of_stage(slow) == 6
+    assert metrics.forgetting(slow) == 0.0
+    assert metrics.success_at(slow, 0, 150, window=50) == 1.0
+
+
+def test_forward_transfer_is_what_it_is_by_hand():
     # AUC: (0.2 + 0.4 + 0.6 + 0.8) / 4 = 0.5 and (0.2 + 0.4 + 0.9 + 1.0) / 4 = 0.625.
     assert metrics.areas(TWO_TASKS) == pytest.approx([0.5, 0.625])
     # (0.5 - 0.25) / 0.75 = 1/3 and (0.625 - 0.75) / 0.25 = -1/2.
     assert metrics.forward_transfer(TWO_TASKS, [0.25, 0.75]) == pytest.approx((1 / 3 - 1 / 2) / 2)
 
 
-def test_performance_over_time():
+def test_performance_over_time_is_the_mean_success_of_all_tasks():
     assert metrics.performance_over_time(TWO_TASKS)[:2] == pytest.approx([0.1, 0.2])
 
 
@@ -57,7 +77,9 @@ def test_a_reference_that_leaves_nothing_to_gain_has_no_transfer():
 def test_values_that_are_no_numbers_are_left_out_of_means():
     holed = TWO_TASKS.success.copy()
     holed[7, 0] = np.nan
-    assert metrics.success_at(curve(holed), 0, 200, window=2) == pytest.approx(0.3)
+    assert metrics.success_at(curve(holed), 0, 200, window=2) == pytest.approx(
+        0.3
+    )  # the one before
     assert metrics.area(curve(np.where(holed == 0.2, np.nan, holed)), 0) == pytest.approx(0.6)
     holed[:, 1] = np.nan
     assert np.isnan(metrics.average_performance(curve(holed)))
@@ -81,7 +103,7 @@ def spelt_out(success, per_stage, window, reference):
     def p(i, stage_end):  # p_i at the end of stage `stage_end`, smoothed
         values = []
         for k in range(stage_end * per_stage - 1, (stage_end - 1) * per_stage - 1, -1):
-            if len(values) < window:
+            if not values or (len(values) < window and 5 * (len(values) + 1) <= per_stage):
                 values.append(success[k, i])
         return sum(values) / len(values)
 
@@ -99,7 +121,7 @@ def spelt_out(success, per_stage, window, reference):
 @pytest.mark.parametrize("seed", range(20))
 def test_random_curves_agree_with_the_formulas_spelt_out(seed):
     random = np.random.default_rng(seed)
-    tasks, per_stage, window = random.integers(1, 6), random.integers(1, 9), random.integers(1, 8)
+    tasks, per_stage, window = random.integers(1, 6), random.integers(1, 40), random.integers(1, 8)
     success = random.random((tasks * per_stage, tasks))
     reference = random.random(tasks) * 0.9
     made = curve(success, steps_per_task=25 * per_stage)

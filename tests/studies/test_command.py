@@ -6,7 +6,7 @@ import pytest
 
 from recall.cli import main
 from recall.studies import STUDIES
-from tests.studies.small_studies import SEQUENCE, SMALL
+from tests.factories.studies import SEQUENCE, SMALL
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsy
     main(arguments)
     lines = capsys.readouterr()
     assert lines.out.startswith("fine_tuning\t2\t2\t200\t800\t")
-    assert "2 runs in 1 fleets, 800 transitions" in lines.err
+    assert "2 runs in 1 fleet, 800 transitions" in lines.err
     assert "about 0:01:20 in all" in lines.err
 
 

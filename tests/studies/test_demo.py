@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from recall.config.resolve import choose
-from recall.config.spec import make_spec
+from recall.config.resolve import resolve
 from recall.methods import METHODS
 from recall.results.store import Results
-from recall.settings import Settings
 from recall.studies.demo import (
     PLAN,
     Plan,
@@ -87,9 +85,9 @@ def test_the_table_names_every_method(capsys):
 def test_the_plan_can_be_trained_by_every_method(plan):
     for name in METHODS:
         changes = plan.changes | plan.of_methods.get(name, {})
-        method, settings = choose(name, Settings(), plan.preset, changes)
-        assert method.normalise_targets == (plan.normalised or name == "recall")
-        assert make_spec(method, ",".join(plan.tasks), plan.seeds, settings).runs
+        spec = resolve(name, ",".join(plan.tasks), plan.seeds, plan.preset, changes=changes)
+        assert spec.method.normalise_targets == (plan.normalised or name == "recall")
+        assert len(spec.runs) == len(plan.seeds)
 
 
 def test_the_table_says_whether_targets_were_normalised(capsys):

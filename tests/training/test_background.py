@@ -9,7 +9,7 @@ from recall.callbacks import Callback
 from recall.callbacks.status import Status
 from recall.collect.messages import Episode
 from recall.collect.players import deal
-from tests.training.small_runs import CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 
 class Late(Callback):

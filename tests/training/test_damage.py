@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from recall.training.checkpoint import NoCheckpointError
-from tests.training.small_runs import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
 FLIPS = 28
 

@@ -7,7 +7,7 @@ import pytest
 import recall
 from recall.callbacks import Callback
 from recall.results.description import EditedFleetError
-from tests.training.small_runs import CrashAt, CrashError, run, small_spec, start
+from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 
 
 @pytest.fixture

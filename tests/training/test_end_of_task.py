@@ -13,7 +13,7 @@ from recall.results.policies import read_policy
 from recall.results.store import read
 from recall.training.evaluation import evaluate
 from recall.training.trainer import Interrupted
-from tests.training.small_runs import CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 RETRAINING = 15  # updates: three bursts
 END = 300  # of the first task, in steps

@@ -14,7 +14,7 @@ from recall.training.memory import (
     largest_capacity,
 )
 from recall.training.sizes import run_bytes
-from tests.training.small_runs import CHANGES, SEQUENCE, small_spec
+from tests.factories.fleets import CHANGES, SEQUENCE, small_spec
 
 GIB = 1 << 30
 
@@ -68,7 +68,7 @@ class FailAtOnce(Callback):
 
 
 def test_a_start_that_failed_does_not_block_the_next(tmp_path, uninterrupted):
-    from tests.training.small_runs import left_by
+    from tests.factories.fleets import left_by
 
     folder = tmp_path / "run"
     given = {"sequence": SEQUENCE, "out": folder, **CHANGES, "checkpoint_minutes": 10}

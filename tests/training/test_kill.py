@@ -11,20 +11,17 @@ import time
 import pytest
 
 from recall.config.presets import PRESETS
-from tests.training.small_runs import (
+from tests.factories.fleets import (
     SEQUENCE,
-    children_of,
     go_on,
-    is_alive,
     left_by,
     options,
-    recall_process,
     run,
     small_spec,
     start,
     train_process,
-    wait_for,
 )
+from tests.factories.processes import children_of, is_alive, recall_process, wait_for
 
 
 def size(path):

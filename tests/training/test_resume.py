@@ -12,7 +12,7 @@ from recall.callbacks import Callback
 from recall.results.store import read
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Interrupted
-from tests.training.small_runs import (
+from tests.factories.fleets import (
     CHANGES,
     CrashAt,
     CrashError,

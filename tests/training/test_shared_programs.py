@@ -9,7 +9,7 @@ import pytest
 from recall.callbacks.status import Status
 from recall.training import shared_programs
 from recall.training.own_programs import PROGRAMS
-from tests.training.small_runs import small_spec
+from tests.factories.fleets import small_spec
 
 SCRIPT = """
 import sys

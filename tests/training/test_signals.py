@@ -8,15 +8,8 @@ import subprocess
 import sys
 import time
 
-from tests.training.small_runs import (
-    SEQUENCE,
-    go_on,
-    left_by,
-    options,
-    run,
-    train_process,
-    wait_for,
-)
+from tests.factories.fleets import SEQUENCE, go_on, left_by, options, run, train_process
+from tests.factories.processes import wait_for
 
 
 def rows_in(folder):

@@ -14,7 +14,7 @@ import json, sys
 from pathlib import Path
 import jax
 from recall.learn import fleet
-from tests.training.small_runs import run, small_spec, start
+from tests.factories.fleets import run, small_spec, start
 
 trainer = start(small_spec(), Path(sys.argv[1]))
 run(trainer)

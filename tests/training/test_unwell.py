@@ -7,8 +7,8 @@ import recall
 from recall.callbacks import Callback, CallbackList
 from recall.results.health import COLLAPSED_TEMPERATURE
 from recall.results.store import read
-from tests.callbacks.shown import Seen, events
-from tests.training.small_runs import CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.events import Seen, events
+from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 NAMES = [f"recall-point-rich,point-poor-seed{seed}" for seed in range(2)]
 

@@ -45,7 +45,7 @@ def start(target, height=0.0, farthest=0.0, farthest_pull=0.0):
         ([0.0, 1.6, 0.02], [0.0, 1.6, 0.02], 1.0, 0.02),
     ],
 )
-def test_push_back_v1(fingers, puck, grip, expected):
+def test_reward_v1_of_push_back_is_the_formula(fingers, puck, grip, expected):
     scene = rows(fingers=[fingers], object=[puck])
     given = start([0.0, 0.6, 0.02], farthest=0.2)
     reward = push_back.reward_v1(scene, given, np.array([grip]))
@@ -70,7 +70,7 @@ def test_push_back_v1(fingers, puck, grip, expected):
         (True, 0.19, 0.08, 1.0, 11.89),
     ],
 )
-def test_hammer_v1(latched, fingers_z, hammer_z, grip, expected):
+def test_reward_v1_of_hammer_is_the_formula(latched, fingers_z, hammer_z, grip, expected):
     scene = rows(
         fingers=[[0.0, 0.5, fingers_z]],
         object=[[0.0, 0.5, hammer_z]],
@@ -131,7 +131,7 @@ def test_hammer_stays_picked_for_the_episode():
         (0.02, [0.04, 0.6, 0.02], [0.04, 0.5, 0.02], 0.0),
     ],
 )
-def test_stick_pull_v1(stick_z, handle, target, expected):
+def test_reward_v1_of_stick_pull_is_the_formula(stick_z, handle, target, expected):
     stick = [0.0, 0.6, stick_z]
     scene = rows(fingers=[stick], object=[stick], second=[handle])
     given = start(target, height=0.02, farthest=0.5, farthest_pull=0.4)
@@ -168,7 +168,7 @@ def test_tolerances_fall_to_a_tenth_at_the_margin():
     np.testing.assert_array_equal(long_tail(x, 0.0, 0.5, 0.0).round(9), [1, 1, 0, 0])
 
 
-def test_both_needs_both():
+def test_both_is_one_only_if_both_values_are():
     a, b = np.array([0.0, 1.0, 0.5, 0.0]), np.array([0.0, 1.0, 0.5, 1.0])
     np.testing.assert_allclose(both(a, b), [0.0, 1.0, 1 / 3, 0.0])
 

@@ -23,7 +23,7 @@ def actions_for(simulator: Simulator, steps: int) -> np.ndarray:
     return np.random.default_rng(11).uniform(-1.5, 1.5, (steps, SLOTS, size))
 
 
-def test_shapes_and_spaces(task):
+def test_observations_and_actions_have_the_shapes_of_their_spaces(task):
     simulator = make_simulator(task, SLOTS, WorldSettings())
     assert (simulator.task, simulator.slots) == (task, SLOTS)
     assert np.array_equal(simulator.action_space.low, -np.ones(simulator.action_space.shape))

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.worlds.registry import task_names, tasks_of
-from tests.worlds.environments import breaking, counter, ending
+from tests.factories.environments import breaking, counter, ending
 
 ACTION = np.zeros(2, np.float32)
 
@@ -27,15 +27,19 @@ def test_gymnasiums_checker_finds_nothing_to_say(task):
 
 def test_an_episode_is_cut_at_the_horizon_and_tells_how_it_went():
     env = recall.make(counter, horizon=5)
-    env.reset(seed=0)
+    _, first = env.reset(seed=0)
     steps = [env.step(np.zeros(1)) for _ in range(5)]
     infos = [step[4] for step in steps]
     assert [info["success"] for info in infos] == [False, True, False, False, False]
     assert all(type(info["success"]) is bool for info in infos)
     assert [step[2] for step in steps] == [False] * 5
     assert [step[3] for step in steps] == [False] * 4 + [True]
-    assert all(set(info) == {"success"} for info in infos[:4])
-    assert infos[4] == {"success": False, "episode_success": True, "last_success": False}
+    so_far = [False, True, True, True, True]
+    assert [info["episode_success"] for info in infos] == so_far
+    assert [info["is_success"] for info in infos] == so_far
+    keys = {"success", "episode_success", "is_success", "diverged"}
+    assert all(set(info) == keys for info in [first, *infos])
+    assert not any(first.values())
 
 
 def test_a_true_end_is_terminated_and_not_truncated_even_at_the_horizon():
@@ -113,7 +117,7 @@ def test_bad_names_are_refused():
         recall.make("point-rich", horizon=-1)
 
 
-def test_pictures():
+def test_a_picture_changes_as_the_arm_moves():
     env = recall.make("window-close", render_mode="rgb_array")
     env.reset(seed=0)
     try:

@@ -5,7 +5,7 @@ import pytest
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.episodes import Episodes
 from recall.worlds.gym_world import GymnasiumSimulator
-from tests.worlds.environments import breaking, counter, discrete, ending, image, unbounded
+from tests.factories.environments import breaking, counter, discrete, ending, image, unbounded
 
 
 def generator(seed):

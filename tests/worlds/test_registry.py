@@ -16,7 +16,7 @@ from recall.worlds.registry import (
     world_names,
     world_of,
 )
-from tests.worlds.environments import counter
+from tests.factories.environments import counter
 
 SETTINGS = WorldSettings()
 
@@ -70,7 +70,7 @@ def test_no_slots_are_refused():
         make_simulator("point-rich", 0, SETTINGS)
 
 
-def test_horizons():
+def test_a_horizon_is_the_users_or_else_the_worlds():
     assert default_horizon_steps("window-close") == 200
     assert default_horizon_steps("gym:Pendulum-v1") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999

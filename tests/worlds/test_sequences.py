@@ -23,7 +23,7 @@ def tasks(name):
     return parse_sequence(name).tasks
 
 
-def test_the_papers_sequences():
+def test_the_papers_sequences_are_known_by_name():
     assert tasks("cw10") == CW10
     assert tasks("cw20") == CW10 + CW10
     assert tasks("cw3-1") == ("push", "window-close", "hammer")

@@ -9,7 +9,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from tests.worlds.environments import breaking, counter, ending
+from tests.factories.environments import breaking, counter, ending
 
 POINTS = ["point-rich", "point-swap", "point-slide"]
 
@@ -70,41 +70,51 @@ def test_slot_0_plays_what_make_plays():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("task", ["point-poor", "push", "gym:Pendulum-v1", ending, breaking])
-def test_it_equals_gymnasiums_own_vector_of_single_environments(task, dtype):
+def test_it_equals_gymnasiums_own_vector_of_single_environments(task, mode, dtype):
     horizon = 7
-    ours = recall.make_vec(task, 3, horizon=horizon)
-    theirs = SyncVectorEnv(
-        [lambda: recall.make(task, horizon=horizon)] * 3, autoreset_mode=AutoresetMode.SAME_STEP
-    )
+    ours = recall.make_vec(task, 3, horizon=horizon, autoreset=mode.name.lower())
+    theirs = SyncVectorEnv([lambda: recall.make(task, horizon=horizon)] * 3, autoreset_mode=mode)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     assert ours.metadata == theirs.metadata
     first, infos = ours.reset(seed=[4, 5, 6])
-    assert np.array_equal(first, theirs.reset(seed=[4, 5, 6])[0])
+    their_first, their_infos = theirs.reset(seed=[4, 5, 6])
+    assert np.array_equal(first, their_first)
     assert first.dtype == ours.observation_space.dtype
-    assert infos == {}
-    for action in actions_for(ours, 2 * horizon + 3).astype(dtype):
+    assert_infos_equal(infos, their_infos)
+    for step, action in enumerate(actions_for(ours, 2 * horizon + 3).astype(dtype)):
         *mine, my_infos = ours.step(action)
         *other, their_infos = theirs.step(action)
-        for a, b in zip(mine, other, strict=True):
-            assert a.dtype == b.dtype
-            assert np.array_equal(a, b)
+        assert_equal_results(mine, other)
         assert_infos_hold(my_infos, their_infos)
+        ended = mine[2] | mine[3]
+        if mode is AutoresetMode.DISABLED and (ended.any() or step == 3):
+            ended[0] |= step == 3  # in the middle of an episode too
+            mine, my_infos = ours.reset(options={"reset_mask": ended})
+            other, their_infos = theirs.reset(options={"reset_mask": ended})
+            assert_equal_results([mine], [other])
+            assert_infos_equal(my_infos, their_infos)
+
+
+def assert_equal_results(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.dtype == b.dtype
+        assert np.array_equal(a, b, equal_nan=True)
 
 
 def assert_infos_hold(ours, theirs):
-    """Ours say all that theirs say; ours go on to tell the success of a slot's last step too."""
-    assert set(theirs) - {"success", "_success"} <= set(ours)
-    assert set(ours) - set(theirs) <= {"success", "_success", "diverged", "_diverged"}
+    """Ours say all that theirs say; at an episode's end ours tell of its last step, not a reset."""
+    assert set(ours) == set(theirs)
+    running = ~theirs.get("_final_info", np.zeros(3, bool))
     for key, value in theirs.items():
         if isinstance(value, dict):
             assert_infos_equal(ours[key], value)
-        elif key in ("success", "_success"):
-            where = theirs["_success"]
-            assert np.array_equal(ours[key][where], value[where])
-        else:
+        elif "final" in key:
             assert_arrays_equal(ours[key], value)
+        else:
+            assert np.array_equal(ours[key][running], value[running])
 
 
 def assert_infos_equal(ours, theirs):
@@ -144,10 +154,12 @@ def test_ended_episodes_tell_how_they_went(workers):
     env.reset()
     infos = [env.step(np.zeros((3, 1)))[4] for _ in range(4)]
     assert [info["success"].tolist() for info in infos] == [[s] * 3 for s in (0, 1, 0, 0)]
-    assert all(set(info) == {"success", "_success"} for info in infos[:3])
+    so_far = [info["is_success"].tolist() for info in infos]
+    assert so_far == [[s] * 3 for s in (0, 1, 1, 1)]
+    assert len({frozenset(info) for info in infos[:3]}) == 1
     final = infos[3]["final_info"]
     assert final["episode_success"].tolist() == [True] * 3
-    assert final["last_success"].tolist() == [False] * 3
+    assert final["success"].tolist() == [False] * 3
     assert infos[3]["_final_info"].all()
     assert [row[0] for row in infos[3]["final_obs"]] == [4.0] * 3
     env.close()
@@ -164,7 +176,7 @@ def test_a_diverged_slot_alone_is_truncated_reset_and_counted(workers):
     assert not terminated.any()
     assert observation[:, 0].tolist() == [4.0, 0.0, 4.0, 0.0]
     assert env.diverged_episodes == 4  # in steps 4 and 8, two slots each
-    assert not any("diverged" in result[4] for result in results[:3])
+    assert not any(result[4]["diverged"].any() for result in results[:3])
     env.close()
 
 
@@ -192,7 +204,7 @@ def test_bad_actions_are_refused_and_no_slot_is_touched(workers, change, words):
     env.close()
 
 
-def test_seeds_and_resets():
+def test_equal_seeds_give_equal_episodes_and_resets_give_new_ones():
     env = recall.make_vec("point-rich", 2, seed=3)
     first, second = env.reset()[0], env.reset()[0]
     assert not np.array_equal(first, second)

@@ -14,7 +14,7 @@ from gymnasium.error import ClosedEnvironmentError
 import recall
 from recall.errors import BadValueError
 from recall.worlds.processes import WorkerError
-from tests.worlds.environments import counter, failing
+from tests.factories.environments import counter, failing
 
 
 def processes_of(env):

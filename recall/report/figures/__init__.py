@@ -6,10 +6,13 @@ A module defines `KIND` and `make_figures`, which yields figures or reasons why 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
-from recall.errors import UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
+from recall.plugins import HOW_TO_IMPORT, note
+from recall.plugins.registry import Registry
 from recall.report.figures import (
     ablation,
     average_success,
@@ -20,6 +23,7 @@ from recall.report.figures import (
     scaling,
     seeds,
     task_curves,
+    task_returns,
     task_switch,
     transfer_areas,
 )
@@ -27,16 +31,19 @@ from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, S
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import RC
 from recall.results.collection import Collection
-from recall.results.scores import Measure
+from recall.results.measures import Measure
+
+MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]
 
 # In the order of a report.
-FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
+_OURS: dict[str, MakeFigures] = {
     module.KIND: module.make_figures
     for module in (
         average_success,
         current_task,
         seeds,
         task_curves,
+        task_returns,
         transfer_areas,
         pair_matrices,
         ablation,
@@ -46,6 +53,23 @@ FIGURES: dict[str, Callable[[Scene], Iterator[Figure | Skipped]]] = {
         plasticity,
     )
 }
+
+
+def _checked(kind: str, make_figures: Any) -> MakeFigures:
+    if not callable(make_figures):
+        raise BadValueError(f"figure {kind!r} is {make_figures!r}, not a function of a scene")
+    return make_figures
+
+
+FIGURES: Registry[MakeFigures] = Registry("recall.figures", _OURS, _checked)
+
+
+def register_figure(kind: str, make_figures: MakeFigures) -> None:
+    """Add a figure to every report: a function that yields figures, or why there are none."""
+    if kind in _OURS:
+        raise BadValueError(f"figure {kind!r} is one of recall's own: choose another name")
+    FIGURES[kind] = _checked(kind, make_figures)
+    note(make_figures.__module__)
 
 
 def draw_all(
@@ -75,7 +99,7 @@ def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Fi
     """Yield every figure, one at a time and unsaved."""
     for kind in FIGURES if kinds is None else kinds:
         if kind not in FIGURES:
-            raise UnknownNameError("figure", kind, FIGURES)
+            raise UnknownNameError("figure", kind, FIGURES, HOW_TO_IMPORT)
         found = FIGURES[kind](scene)
         while True:
             with matplotlib.rc_context(RC):  # not active while the caller uses what is yielded
@@ -97,4 +121,5 @@ __all__ = [
     "Skipped",
     "all_figures",
     "draw_all",
+    "register_figure",
 ]

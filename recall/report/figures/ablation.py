@@ -18,14 +18,14 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per method with several variants and family that has them."""
     measure, drawn = scene.measure, False
     by_method: dict[str, list[RunResult]] = {}
-    for run in scene.collection.sequential.runs:
+    for run in scene.collection.with_success.sequential.runs:
         by_method.setdefault(run.method, []).append(run)
     for method, runs in by_method.items():
         styles = variant_line_styles(runs)
         if len(styles) < 2:
             continue
         spoken = {run.label: run.variant or run.label for run in runs}
-        for family in families(scene.collection):
+        for family in families(scene.collection.with_success):
             family = family.only(list(styles))
             if len(family.labels) < 2 or len(family.groups) > PANELS:
                 continue

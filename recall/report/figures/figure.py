@@ -16,8 +16,9 @@ from matplotlib.figure import Figure as Canvas
 from recall.report.figures.bands import Band
 from recall.report.figures.style import LineStyle, line_styles
 from recall.results.collection import Collection
+from recall.results.measures import Measure
 from recall.results.run_result import RunResult
-from recall.results.scores import Measure, ScoreBoard
+from recall.results.scores import ScoreBoard
 
 Array = np.ndarray
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recall.results.collection import Collection
+from recall.results.families import family_of
 from recall.results.run_result import RunResult
 from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
@@ -75,14 +76,6 @@ def families(collection: Collection) -> list[Family]:
         found.setdefault(family_of(sequence), []).append(_group(sequence, part))
     order = tuple(collection.labels)
     return [Family(name, groups, order) for name, groups in found.items()]
-
-
-def family_of(sequence: str) -> str:
-    """Return the family: cw3 for cw3-1, pairs for pair-0-1, and any other sequence itself."""
-    if re.fullmatch(r"pair-\d+-\d+", sequence):
-        return "pairs"
-    numbered = re.fullmatch(r"(.+)-\d+", sequence)
-    return numbered[1] if numbered and "," not in sequence else sequence
 
 
 def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:

@@ -197,6 +197,15 @@ def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> No
         axes.set_ylabel(name, labelpad=2.0)
 
 
+def plain_axis(axes: Axes, name: str = "") -> None:
+    """Show a few round numbers, in the axis' own range."""
+    plain_ticks(axes.yaxis)
+    axes.grid(axis="y", color="#eeeeee", linewidth=0.5)
+    axes.tick_params(axis="y", pad=1.5)
+    if name:
+        axes.set_ylabel(name, labelpad=1.0)
+
+
 def plain_ticks(axis: Axis) -> None:
     """Show a few ticks at round numbers."""
     axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))

@@ -12,13 +12,14 @@ from recall.report.figures.groups import main_labels
 from recall.report.figures.style import TEXT
 from recall.report.tables.by_length import LEAST, metric_of, milliseconds_of_step, scores_by_length
 from recall.results.bootstrap import Estimate
-from recall.results.scores import FORGETTING, PERFORMANCE, Scores
+from recall.results.measures import FORGETTING, PERFORMANCE, TITLES
+from recall.results.scores import Scores
 
 KIND = "scaling"
 TIME = "time"
-TITLES = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
+_SHOWN = {
+    PERFORMANCE: TITLES[PERFORMANCE],
+    FORGETTING: TITLES[FORGETTING],
     TIME: "milliseconds of a step",
 }
 
@@ -29,7 +30,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     if not groups:
         yield Skipped(KIND, f"no method was trained to the end on sequences of {LEAST} lengths")
         return
-    shown = {what: curves for what in TITLES if (curves := _curves(groups, what))}
+    shown = {what: curves for what in _SHOWN if (curves := _curves(groups, what))}
     styles = scene.line_styles
     legend = [layout.handle(label, styles[label]) for label in groups]
     count = len(shown)
@@ -52,8 +53,8 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
         if what == TIME:
             ax.set_ylim(bottom=0)
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
-        layout.title(ax, TITLES[what])
-        panels.append(Panel.of(ax, TITLES[what], ("tasks", TITLES[what]), series))
+        layout.title(ax, _SHOWN[what])
+        panels.append(Panel.of(ax, _SHOWN[what], ("tasks", _SHOWN[what]), series))
     yield Figure(KIND, KIND, "From few tasks to many", _caption(shown), figure, tuple(panels))
 
 

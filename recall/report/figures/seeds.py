@@ -11,16 +11,12 @@ from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, 
 from recall.report.figures.groups import Family, shown_families, slug
 from recall.report.figures.style import TEXT, LineStyle
 from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.measures import FORGETTING, METRICS, PERFORMANCE, TITLES
 from recall.results.metrics import transfer
-from recall.results.scores import FORGETTING, METRICS, PERFORMANCE, TRANSFER, Scores
+from recall.results.scores import Scores
 
 Array = np.ndarray
 KIND = "seeds"
-TITLES = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
-    TRANSFER: "forward transfer",
-}
 RUNS, MEAN = "runs", "mean"  # mark the dots
 
 
@@ -34,7 +30,7 @@ class _Row:
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per family."""
     drawn = False
-    for family in shown_families(scene.collection):
+    for family in shown_families(scene.collection.with_success):
         found = {name: _rows(scene, family, name) for name in METRICS}
         if found[PERFORMANCE]:
             drawn = True

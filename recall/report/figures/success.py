@@ -28,7 +28,7 @@ def of_families(
     what: str = "success",
 ) -> Iterator[Figure | Skipped]:
     """Yield one figure per family, with the main labels of the methods."""
-    found = shown_families(scene.collection, staged=broken)
+    found = shown_families(scene.collection.with_success, staged=broken)
     if not found:
         yield Skipped(kind, NO_SEQUENCES)
     for family in found:
@@ -44,7 +44,7 @@ def of_families(
 
 def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
     """Yield the sequences that get figures of their own, with the main labels of the methods."""
-    found = shown_families(scene.collection, staged)
+    found = shown_families(scene.collection.with_success, staged)
     if not found:
         yield Skipped(kind, NO_SEQUENCES)
     for family in found:

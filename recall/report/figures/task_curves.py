@@ -21,14 +21,12 @@ OWN_STAGE = "own stage"  # marks the shading
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per sequence."""
     for group in each_sequence(scene, KIND):
-        yield group if isinstance(group, Skipped) else _make_figure(scene, group)
+        yield group if isinstance(group, Skipped) else figure_of(scene, group)
 
 
-def _own_curve(scene: Scene, task: int, run: RunResult) -> tuple[Array, Array]:
-    return run.steps, scene.successes(run)[:, task]
-
-
-def _make_figure(scene: Scene, group: Group) -> Figure:
+def figure_of(scene: Scene, group: Group, kind: str = KIND, field: str | None = None) -> Figure:
+    """Draw a panel for each task; `field` is drawn, or success as the scene measures it."""
+    what = field or "success"
     styles = scene.line_styles
     legend = [layout.handle(label, styles[label]) for label in group.runs]
     count = len(group.tasks)
@@ -41,20 +39,28 @@ def _make_figure(scene: Scene, group: Group) -> Figure:
     for (task, start, end), ax in zip(group.stages(), axes, strict=True):
         bottom, left = layout.is_outer(task, count, columns)
         ax.axvspan(start, end, color="#f0f0f0", linewidth=0, zorder=0, gid=OWN_STAGE)
-        bands = bands_of(group, partial(_own_curve, scene, task), points)
+        bands = bands_of(group, partial(_own_curve, scene, task, field), points)
         series = draw_bands(ax, bands, styles)
         layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
-        layout.success_axis(ax, left)
+        if field is None:
+            layout.success_axis(ax, left)
+        else:
+            layout.plain_axis(ax, what if left else "")
         name = f"{task + 1} {group.tasks[task]}"
         layout.title(ax, name)
-        panels.append(Panel.of(ax, name, ("steps", "success"), series))
+        panels.append(Panel.of(ax, name, ("steps", what), series))
     return Figure(
-        KIND,
-        f"{KIND}-{slug(group.sequence)}",
-        f"Every task of {group.sequence}",
-        "Success on each task over the whole sequence; its own stage is shaded. "
+        kind,
+        f"{kind}-{slug(group.sequence)}",
+        f"Every task of {group.sequence}" + ("" if field is None else f", {what}"),
+        f"{what.capitalize()} on each task over the whole sequence; its own stage is shaded. "
         + seeds_in_words([group])
         + (NEIGHBOURS if few else ""),
         figure,
         tuple(panels),
     )
+
+
+def _own_curve(scene: Scene, task: int, field: str | None, run: RunResult) -> tuple[Array, Array]:
+    measure = scene.measure
+    return run.steps, run.curves[measure.mode, field or measure.field][:, task]

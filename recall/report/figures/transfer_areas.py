@@ -40,13 +40,15 @@ def _for_sequence(scene: Scene, group: Group) -> Figure | Skipped:
     scores = [found for found in scored if found is not None and found.tasks == group.tasks]
     if not scores:
         return Skipped(KIND, f"{group.sequence} has no run that was trained to its end")
-    if missing := scores[0].missing_references:
+    comparable = [found for found in scores if not found.missing_references]
+    if not comparable:
+        missing = scores[0].missing_references
         return Skipped(
             KIND,
-            f"{group.sequence} needs runs of fine_tuning on each of these tasks alone, with as "
-            f"many steps: {', '.join(missing)}",
+            f"{group.sequence} needs runs of fine_tuning on each of these tasks alone, with the "
+            f"same settings: {', '.join(missing)}",
         )
-    return _make_figure(scene, group, scores)
+    return _make_figure(scene, group, comparable)
 
 
 def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
@@ -54,10 +56,10 @@ def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
     figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
     points = points_of_stage(axes[0], len(group.tasks))
     few = crowded([run for found in scores for run in found.runs], points)
-    references = [_reference(scene, scores[0], task, points) for task in range(len(group.tasks))]
     panels = []
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
         style = scene.line_styles[found.label]
+        references = [_reference(scene, found, task, points) for task in range(len(group.tasks))]
         own = band([_own(scene, run, points) for run in found.runs])
         _draw_areas(
             ax,
@@ -98,7 +100,7 @@ def _legend() -> list[layout.Handle]:
 
 
 def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
-    runs = scene.collection.references(scores.runs[0], scores.tasks[task])
+    runs = scene.collection.references(scores.runs[0], scores.tasks[task]).runs
     return band([_own(scene, run, points) for run in runs])
 
 

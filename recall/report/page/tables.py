@@ -53,6 +53,10 @@ def _row(row: Row, table: Table, colours: Mapping[str, str]) -> str:
 def _cell(cell: Cell, decimals: int) -> str:
     if cell.text is not None:
         return f"<td>{text(cell.text)}</td>"
+    if cell.is_papers:
+        return (
+            f"<td class='theirs' title='the paper'>{_estimate(cell.paper, decimals, 'span')}</td>"
+        )
     hint = f" title='mean of {cell.runs} runs'" if cell.runs > 1 else ""
     body = _estimate(cell.ours, decimals, "b" if cell.bold else "span")
     if cell.paper is not None:

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     cell,
     main_labels,
@@ -14,7 +12,8 @@ from recall.report.tables.cells import (
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
-from recall.results.scores import FORGETTING, PERFORMANCE, ScoreBoard, Scores
+from recall.results.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
+from recall.results.scores import ScoreBoard, Scores
 
 GROUP = "scaling"
 LEAST = 3  # number of lengths needed for a table
@@ -99,7 +98,7 @@ def _metric_table(
         columns=_columns(lengths),
         rows=with_best_of_columns(rows, [metric in LOWER_IS_BETTER] * len(lengths)),
         notes=(
-            *budget_notes(everything, paper=False),
+            *budget_notes(everything),
             "The mean over sequences where there are several of one length.",
         ),
         group=GROUP,

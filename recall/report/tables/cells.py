@@ -4,32 +4,38 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Sequence
 
-from recall.report.paper import published
+from recall.report.tables.paper_rows import has_papers_settings
 from recall.report.tables.table import Cell, Row
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import IMPORTED
-from recall.results.labels import departures, in_words
-from recall.results.scores import FORGETTING, PERFORMANCE, TRANSFER, ScoreBoard, Scores
-from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
-
-TITLES = {
-    PERFORMANCE: "average performance",
-    FORGETTING: "forgetting",
-    TRANSFER: "forward transfer",
-}
-LOWER_IS_BETTER = (FORGETTING,)
+from recall.results.departures import departures
+from recall.results.labels import in_words
+from recall.results.references import STEPS
+from recall.results.scores import ScoreBoard, Scores
+from recall.results.wording import spanned
 
 
-def cell(ours: Sampled | None, paper: Estimate | None = None, runs: int = 0) -> Cell:
-    """Return a cell with our estimate and the paper's."""
-    return Cell(None if ours is None else ours.estimate, paper, runs=runs)
+def cell(
+    ours: Sampled | None, paper: Estimate | None = None, runs: int = 0, same: bool = False
+) -> Cell:
+    """Return a cell with our estimate and the paper's; `same` if both have the same settings."""
+    return Cell(None if ours is None else ours.estimate, paper, runs=runs, same_settings=same)
 
 
-def metric_cell(scores: Scores | None, metric: str, paper: Estimate | None = None) -> Cell:
-    """Return the cell for one metric of one label on one sequence."""
+def metric_cell(
+    scores: Scores | None,
+    metric: str,
+    paper: Estimate | None = None,
+    varied: frozenset[str] = frozenset(),
+) -> Cell:
+    """Return the cell for one metric of one label on one sequence.
+
+    `varied` are the settings that the table is about, which the paper varied too.
+    """
     if scores is None:
         return Cell(paper=paper)
-    return cell(scores.metric(metric), paper, len(scores.runs))
+    same = has_papers_settings(scores, varied)
+    return cell(scores.metric(metric), paper, len(scores.runs), same)
 
 
 def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ...]:
@@ -85,62 +91,40 @@ def method_of(board: ScoreBoard, label: str) -> str:
     return next(run.method for run in board.collection.runs if run.label == label)
 
 
-def budget_notes(scores: Iterable[Scores], paper: bool = True) -> tuple[str, ...]:
-    """Return notes on how many runs and steps our numbers and the paper's are based on."""
+def budget_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
+    """Return notes on how many runs, steps and evaluations our numbers are based on."""
     scores = list(scores)
     if not scores:
         return ()
-    note = (
-        f"Ours: {_range([len(each.runs) for each in scores])} runs, "
-        f"{_range([each.steps_per_task for each in scores])} steps per task."
+    runs = [len(each.runs) for each in scores]
+    noun = "run" if max(runs) == 1 else "runs"
+    steps = spanned([each.steps_per_task for each in scores])
+    return (
+        f"{spanned(runs)} {noun}, {steps} steps per task. {window_note(scores)}",
+        *_departures(scores),
     )
-    if paper:
-        facts = published()
-        note += (
-            f" The paper: {facts['seeds']} runs, {facts['steps_per_task']:,} steps per task, "
-            "the simulator of 2021."
-        )
-    return note, *_departures(scores)
+
+
+def window_note(scores: Iterable[Scores]) -> str:
+    """Return a sentence on how many evaluations the success at the end of a stage is a mean of."""
+    used = sorted({(each.window, each.evaluations) for each in scores})
+    if any(window > 1 for window, _ in used):
+        shown = " or ".join(f"{window} of {evaluations}" for window, evaluations in used)
+        return f"Values at the end of a stage are means of its last {shown} evaluations."
+    count = spanned(evaluations for _, evaluations in used)
+    return f"Values at the end of a stage are of its last evaluation, of {count}."
 
 
 def _departures(scores: Sequence[Scores]) -> list[str]:
-    """Return the non-default settings that the runs' labels do not mention."""
+    """Return the settings of the schedule that differ from the preset's, unless labels do."""
     found: dict[str, dict[str, None]] = {}
     for each in scores:
         run = each.runs[0]
         silent = {
             name: value
-            for name, value in departures(run.method, run.settings).items()
-            if name not in run.changes and not name.startswith(("schedule.", "log."))
+            for name, value in departures(run.method, run.settings, run.preset).items()
+            if name not in run.changes and name != STEPS
         }
         if silent and run.source == "recall":
             found.setdefault(in_words(silent), {})[each.label] = None
-    return [f"Not the defaults: {words} in {', '.join(labels)}." for words, labels in found.items()]
-
-
-def _range(values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _options(steps: int, tasks: Iterable[str]) -> str:
-    """Return the options that give a study these tasks and this number of steps."""
-    scale = steps / published()["steps_per_task"]
-    others = [] if set(tasks) <= set(NUMBERED_TASKS) else [" --sequences", *tasks]
-    return " ".join(others) + ("" if scale == 1 else f" --scale {scale:g}")
-
-
-def transfer_note(scores: Iterable[Scores]) -> tuple[str, ...]:
-    """Return a note on what to run if single-task runs are missing for comparison."""
-    missing: dict[int, dict[str, None]] = {}
-    for each in scores:
-        if each.missing_references:
-            missing.setdefault(each.steps_per_task, {}).update(
-                dict.fromkeys(each.missing_references)
-            )
-    return tuple(
-        f"Forward transfer is left out: nothing to compare with was found for {', '.join(tasks)}, "
-        f"learnt alone in {steps:,} steps. `recall study reference{_options(steps, tasks)}` trains "
-        "single tasks; name their folder too, or give it as --reference."
-        for steps, tasks in missing.items()
-    )
+    return [f"Not the preset's: {words} in {', '.join(labels)}." for words, labels in found.items()]

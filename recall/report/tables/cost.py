@@ -8,6 +8,7 @@ from typing import Any
 from recall.files.reading import read_json
 from recall.replay.capacity import rows_held
 from recall.report import paper
+from recall.report.tables.computation import added_losses, other_work
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
@@ -15,16 +16,6 @@ from recall.results.labels import method_label
 from recall.results.run_result import RunResult
 
 _LARGEST_BENCH = 1 << 20
-_COSTS = {
-    f"method.{name}"
-    for name in (
-        "memory_per_task",
-        "batch_size",
-        "old_batch_size",
-        "sampling",
-        "retraining_updates",
-    )
-}
 _NO_TIMES = (
     "How long an update takes is not in the records, which hold no times so that a resumed fleet "
     "leaves the same bytes. `recall bench learner --json > DIR/learner.json` measures it, and a "
@@ -42,46 +33,29 @@ def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) 
 
 def _examples(collection: Collection) -> list[RunResult]:
     """Return one run per method, and one per variant with different storage or computation."""
-    found: dict[str, RunResult] = {}
-    for run in collection.sequential.runs:
-        if not run.variant or _COSTS.intersection(run.changes):
-            found.setdefault(run.label, run)
-    there = {run.method for run in found.values()}
-    for run in collection.sequential.runs:
-        if run.method not in there:
-            found.setdefault(run.label, run)
-    return [found[label] for label in collection.labels if label in found]
+    found: dict[tuple[Any, ...], RunResult] = {}
+    for run in sorted(collection.sequential.runs, key=lambda run: bool(run.variant)):
+        found.setdefault((run.method, *_computed(run), stored(run)), run)
+    labels = {run.label: run for run in reversed(found.values())}
+    return [labels[label] for label in collection.labels if label in labels]
+
+
+def _computed(run: RunResult) -> tuple[str, str, str]:
+    """Return what a run adds to the losses, its other computation and its batches, as texts."""
+    return ", ".join(added_losses(run)), ", ".join(other_work(run)), _batch(run)
 
 
 def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
     rows = []
     for run in runs:
-        theirs = paper.computation(run.method)
-        term, training = theirs if theirs else (None, None)
-        retraining = run.settings.get("method.retraining_updates")
-        rows.append(
-            Row(
-                run.label,
-                (
-                    Cell(text=term or MISSING),
-                    Cell(text=training or MISSING),
-                    Cell(text=f"{retraining:,}" if retraining else MISSING),
-                    Cell(text=_batch(run)),
-                ),
-            )
-        )
+        rows.append(Row(run.label, tuple(Cell(text=each or MISSING) for each in _computed(run))))
     return Table(
         name="computation",
         title="Computation beside plain SAC",
         corner="method",
-        columns=(
-            "regularisation term",
-            "additional training",
-            "updates of retraining after each task",
-            "rows in an update",
-        ),
+        columns=("added to the losses", "other computation", "rows in an update"),
         rows=tuple(rows),
-        notes=("The first two columns are the paper's words.", *(() if benches else (_NO_TIMES,))),
+        notes=("As the settings of the runs say.", *(() if benches else (_NO_TIMES,))),
         group="computation",
     )
 

@@ -5,30 +5,32 @@ from collections.abc import Sequence
 from recall.methods import METHODS
 from recall.report import paper
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     main_labels,
     method_of,
     metric_cell,
-    transfer_note,
     with_best_bold,
     with_best_of_columns,
 )
+from recall.report.tables.paper_rows import (
+    has_papers_settings,
+    label_for_paper,
+    paper_notes,
+    with_paper_rows,
+)
 from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.transfer_notes import transfer_note
 from recall.results.bootstrap import Estimate, mean_of
-from recall.results.labels import method_label
-from recall.results.scores import METRICS, TRANSFER, ScoreBoard
-
-FAMILIES = ("cw3", "cw6")
-LONG = ("cw10", "cw20")
+from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
+from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.scores import ScoreBoard
 
 
 def family_tables(board: ScoreBoard) -> list[Table]:
     """Return the tables of CW3 and CW6, one per metric."""
     tables = []
-    for family in FAMILIES:
-        members = [name for name in board.sequences if name.startswith(f"{family}-")]
+    for family in TRIPLETS:
+        members = [name for name in board.sequences if family_of(name) == family]
         if members:
             tables += [
                 table for metric in METRICS if (table := _family(board, family, members, metric))
@@ -45,19 +47,20 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
     rows = []
     for name in members:
         cells = [_member(board, name, metric, *heading) for heading in headings]
-        rows.append(Row(name.partition("-")[2], with_best_bold(cells, lower)))
+        rows.append(Row(number_in_family(name), with_best_bold(cells, lower)))
     if len(members) == paper.FAMILY_SIZE:
         cells = [_mean(board, family, members, metric, *heading) for heading in headings]
         rows.append(Row("mean", with_best_bold(cells, lower)))
-    notes = budget_notes(scores)
+    shown = with_paper_rows(rows)
+    notes = budget_notes(scores) + paper_notes(shown, scores)
     if metric == TRANSFER:
         notes += transfer_note(scores)
     return Table(
         name=f"{family}-{metric}",
-        title=f"{family.upper()}: {TITLES[metric]}",
-        corner=family.upper(),
+        title=f"{family_title(family)}: {TITLES[metric]}",
+        corner=family_title(family),
         columns=tuple(label for label, _ in headings),
-        rows=tuple(rows),
+        rows=shown,
         notes=notes,
         group=family,
     )
@@ -68,7 +71,9 @@ def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, st
     there = dict.fromkeys(scores.label for scores in board.among(board.labels, sequences))
     ours = {label: method_of(board, label) for label in main_labels(board, there)}
     missing = {
-        method_label(method): method for method in paper.METHODS if method not in ours.values()
+        label: method
+        for method in paper.METHODS
+        if (label := label_for_paper(ours, method)) not in ours
     }
     order = list(METHODS)
     return sorted(
@@ -79,22 +84,27 @@ def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, st
 
 def _member(board: ScoreBoard, name: str, metric: str, label: str, method: str) -> Cell:
     theirs = paper.on_sequence(name, metric, method)
-    return metric_cell(board.get(label, name), metric, _if_plain(label, method, theirs))
+    return metric_cell(board.get(label, name), metric, _if_plain(board, label, method, theirs))
 
 
-def _if_plain(label: str, method: str, theirs: Estimate | None) -> Estimate | None:
+def _if_plain(
+    board: ScoreBoard, label: str, method: str, theirs: Estimate | None
+) -> Estimate | None:
     """Return the paper's numbers for a plain method, and None for a variant of it."""
-    return theirs if label == method_label(method) else None
+    return theirs if label == label_for_paper(board.labels, method) else None
 
 
 def _mean(
     board: ScoreBoard, family: str, members: Sequence[str], metric: str, label: str, method: str
 ) -> Cell:
-    theirs = _if_plain(label, method, paper.over_family(family, metric, method))
-    found = [scores.metric(metric) for name in members if (scores := board.get(label, name))]
-    parts = [part for part in found if part is not None]
-    whole = len(parts) == len(members)
-    return Cell(mean_of(parts).estimate if whole else None, theirs, runs=len(parts))
+    theirs = _if_plain(board, label, method, paper.over_family(family, metric, method))
+    scores = board.among([label], members)
+    parts = [part for each in scores if (part := each.metric(metric)) is not None]
+    if len(parts) < len(members):
+        return Cell(paper=theirs)
+    same = all(has_papers_settings(each) for each in scores)
+    runs = sum(len(each.runs) for each in scores)
+    return Cell(mean_of(parts).estimate, theirs, runs=runs, same_settings=same)
 
 
 def long_table(board: ScoreBoard) -> list[Table]:
@@ -114,14 +124,16 @@ def long_table(board: ScoreBoard) -> list[Table]:
         Row(label, tuple(_member(board, name, metric, label, method) for name, metric in places))
         for label, method in headings
     ]
+    best = with_best_of_columns(rows, [metric in LOWER_IS_BETTER for _, metric in places])
+    shown = with_paper_rows(best, [method for _, method in headings])
     return [
         Table(
             name="-".join(there),
             title=" and ".join(name.upper() for name in there),
             corner="method",
             columns=tuple(f"{name.upper()} {TITLES[metric]}" for name, metric in places),
-            rows=with_best_of_columns(rows, [metric in LOWER_IS_BETTER for _, metric in places]),
-            notes=budget_notes(scores) + transfer_note(scores),
+            rows=shown,
+            notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_note(scores),
             group=there[0],
         )
     ]

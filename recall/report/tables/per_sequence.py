@@ -5,37 +5,35 @@ from collections.abc import Sequence
 import numpy as np
 
 from recall.report.tables.cells import (
-    LOWER_IS_BETTER,
-    TITLES,
     budget_notes,
     cell,
     metric_cell,
-    transfer_note,
     with_best_of_columns,
 )
-from recall.report.tables.families import FAMILIES, LONG
 from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.transfer_notes import transfer_note
 from recall.results import bootstrap
 from recall.results.bootstrap import probability_of_improvement
+from recall.results.families import has_own_table, is_pair
+from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
 from recall.results.metrics import final_successes
 from recall.results.run_result import RunResult
-from recall.results.scores import METRICS, TRANSFER, ScoreBoard, Scores
+from recall.results.scores import ScoreBoard, Scores
 
-PAIR = "pair-"
 # Up to this many pairs are shown one by one; more are shown as means.
 FEW_PAIRS = 4
 
 
 def sequence_tables(board: ScoreBoard) -> list[Table]:
     """Return the metrics of each sequence outside the paper's tables, and the details of all."""
-    pairs = [name for name in board.sequences if name.startswith(PAIR)]
+    pairs = [name for name in board.sequences if is_pair(name)]
     hidden = set(pairs) if len(pairs) > FEW_PAIRS else set()
     tables = []
     for sequence in board.sequences:
         if sequence in hidden:
             continue
         scores = board.among(board.labels, [sequence])
-        if not sequence.startswith(FAMILIES) and sequence not in LONG:
+        if has_own_table(sequence):
             tables.append(_metrics(sequence, scores))
         tables.append(_tasks(sequence, scores))
         if any(each.forward_transfer for each in scores):
@@ -73,7 +71,7 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
-        notes=budget_notes(scores, paper=False) + transfer_note(scores),
+        notes=budget_notes(scores) + transfer_note(scores),
         group=sequence,
     )
 
@@ -97,7 +95,7 @@ def _tasks(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=_numbered(tasks),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
-        notes=budget_notes(scores, paper=False),
+        notes=budget_notes(scores),
         group=sequence,
         detail=True,
     )
@@ -147,7 +145,7 @@ def _chance(mine: Scores, other: Scores) -> Cell:
 
 def single_table(board: ScoreBoard) -> list[Table]:
     """Return the table of how well tasks are learnt on their own."""
-    single = board.collection.single.where(lambda run: run.complete)
+    single = board.collection.with_success.single.where(lambda run: run.complete)
     labels = single.labels
     if not single.runs:
         return []

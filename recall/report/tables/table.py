@@ -10,7 +10,7 @@ MISSING = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of one cell: our estimate with the paper's, or a text."""
+    """The content of one cell: our estimate, the paper's, both, or a text."""
 
     ours: Estimate | None = None
     paper: Estimate | None = None
@@ -20,6 +20,13 @@ class Cell:
     """Whether our estimate is the best of its row or column, or indistinguishable from it."""
     runs: int = 0
     """Number of runs that our estimate is a mean of."""
+    same_settings: bool = False
+    """Whether ours were trained with the paper's settings, so that both may share a cell."""
+
+    @property
+    def is_papers(self) -> bool:
+        """Return True if the cell holds the paper's number alone."""
+        return self.ours is None and self.paper is not None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from recall.report.tables.table import MISSING, Cell, Table, estimate_text, numb
 from recall.results.bootstrap import Estimate
 
 _LONGEST_STEM = 80
+_WIDEST_HEADING = 28  # on the terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "λ": r"$\lambda$",
@@ -28,7 +29,7 @@ _LATEX = {
 def print_table(table: Table, console: Console) -> None:
     """Print a table on the terminal, with the interval and the paper's number below ours."""
     shown = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)))
-    shown.add_column(escape(table.corner), no_wrap=True)
+    shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
     for column in table.columns:
         shown.add_column(escape(column), justify="right")
     for row in table.rows:
@@ -39,11 +40,17 @@ def print_table(table: Table, console: Console) -> None:
 def _on_terminal(cell: Cell, table: Table) -> str:
     if cell.text is not None:
         return escape(cell.text)
-    ours = escape(estimate_text(cell.ours, table.decimals)).replace(" ", "\n", 1)
+    if cell.is_papers:
+        return f"[dim]{_in_two_lines(cell.paper, table)}[/dim]"
+    ours = _in_two_lines(cell.ours, table)
     text = f"[bold]{ours}[/bold]" if cell.bold else ours
     if cell.paper is None:
         return text
     return f"{text}\n[dim]paper {number_text(cell.paper.value, table.decimals)}[/dim]"
+
+
+def _in_two_lines(estimate: Estimate | None, table: Table) -> str:
+    return escape(estimate_text(estimate, table.decimals)).replace(" ", "\n", 1)
 
 
 def markdown(table: Table) -> str:
@@ -68,6 +75,8 @@ def _line(texts: list[str]) -> str:
 def _in_markdown(cell: Cell, table: Table) -> str:
     if cell.text is not None:
         return cell.text
+    if cell.is_papers:
+        return estimate_text(cell.paper, table.decimals)
     text = estimate_text(cell.ours, table.decimals)
     if cell.bold:
         value, space, interval = text.partition(" ")

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from recall.errors import BadValueError, UnknownNameError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recall.worlds.continual_world.sawyer import SawyerSimulator
+    from recall.worlds.simulator import Array
 
 # In the paper's order; a position is the paper's task number.
 TASKS: tuple[str, ...] = (
@@ -46,3 +49,13 @@ def make_simulator(
     from recall.worlds.continual_world.tasks import load_task
 
     return SawyerSimulator(load_task(task), slots, reward, observation)
+
+
+def restored_simulator(
+    task: str, reward: str, observation: str, states: "Sequence[Array]"
+) -> "SawyerSimulator":
+    """Return a simulator with these states in its slots: the copy of another simulator."""
+    simulator = make_simulator(task, len(states), reward, observation)
+    for slot, state in enumerate(states):
+        simulator.set_state(slot, state)
+    return simulator

@@ -44,6 +44,7 @@ class SawyerSimulator(Simulator):
         self.action_space = unit_box(4)
         self.reset_low, self.reset_high = np.array(task.reset_low), np.array(task.reset_high)
         self._task = task
+        self._variant = (reward, observation)
         # A copy, so that simulators of the same task can run in several threads.
         self._model = copy.copy(load_physics(task.name))
         self._data = [mujoco.MjData(self._model) for _ in range(slots)]
@@ -309,6 +310,13 @@ class SawyerSimulator(Simulator):
         self._mocap[slot] = data.mocap_pos[0]
         self._clocks[slot] = data.time
         self._is_current[slot] = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the slots' states; a copy of MuJoCo's data would lose our views."""
+        from recall.worlds.continual_world import restored_simulator
+
+        states = [self.get_state(slot) for slot in range(self.slots)]
+        return restored_simulator, (self.task, *self._variant, states)
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return an RGB image of the slot with its goal, drawn offscreen."""

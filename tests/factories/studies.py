@@ -10,6 +10,7 @@ from recall.launch.resources import Room
 from recall.studies import STUDIES
 from recall.studies.runner import Launch, run_study
 from recall.studies.selection import Choices
+from tests.factories.fleets import RECORDS
 
 SEQUENCE = "point-rich,point-poor"
 SMALL: dict[str, Any] = {
@@ -40,9 +41,6 @@ def launch(
     return run_study(
         STUDY, choices, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
     )
-
-
-RECORDS = ("evaluations.jsonl", "training.jsonl", "outcome.json")
 
 
 def left_by(folder: Path) -> dict[str, bytes]:

@@ -1,19 +1,15 @@
-"""One small fleet for all tests here, so that its learner is compiled once."""
+"""One small fleet for all tests, so that its learner is compiled once."""
 
-import os
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from recall.callbacks import Callback
-from recall.config.resolve import choose
-from recall.config.spec import FleetSpec, Sequences, make_spec, spec_from
+from recall.config.resolve import resolve
+from recall.config.spec import FleetSpec, Sequences, spec_from
 from recall.results.store import Store, read_description
-from recall.settings import Settings
 from recall.training.trainer import Trainer
+from tests.factories.processes import recall_process
 
 SEQUENCE = "point-rich,point-poor"
 CHANGES: dict[str, Any] = {
@@ -38,8 +34,7 @@ RECORDS = ("evaluations.jsonl", "training.jsonl", "outcome.json")
 def small_spec(
     method: str = "recall", sequence: Sequences = SEQUENCE, seeds=(0, 1), **changes: Any
 ) -> FleetSpec:
-    chosen, settings = choose(method, Settings(), "default", CHANGES, changes)
-    return make_spec(chosen, sequence, seeds, settings)
+    return resolve(method, sequence, seeds, changes=CHANGES | changes)
 
 
 def start(spec: FleetSpec, folder: Path, callback: Callback | None = None) -> Trainer:
@@ -104,23 +99,11 @@ class CrashAt(Callback):
 
 def options(**changes: Any) -> list[str]:
     """The small fleet's settings on the command line."""
-    groups = {"hidden": "network.", "head_layers": "network."}
     found = []
     for name, value in (CHANGES | changes).items():
         values = value if isinstance(value, tuple) else (value,)
-        flag = f"--{groups.get(name, '')}{name.replace('_', '-')}"
-        found += [flag, *map(str, values)]
+        found += [f"--{name.replace('_', '-')}", *map(str, values)]
     return found
-
-
-def recall_process(*arguments: str, **keywords: Any) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "recall", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **keywords,
-    )
 
 
 def train_process(folder: Path, **changes: Any) -> subprocess.Popen:
@@ -128,34 +111,3 @@ def train_process(folder: Path, **changes: Any) -> subprocess.Popen:
         *("train", "--sequence", SEQUENCE, "--seeds", "0", "1", "--out", str(folder)),
         *options(**changes),
     )
-
-
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 90.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := condition():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s in vain for {what}")
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes started by `pid`, wherever their session is."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it ended meanwhile
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

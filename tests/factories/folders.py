@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.config.resolve import choose
-from recall.config.spec import make_spec
+from recall.config.resolve import resolve
 from recall.results.store import Store
-from recall.settings import Settings
 
 STEPS, EVERY = 1_000, 250
 
@@ -30,12 +28,12 @@ def write_fleet(
     finished: bool = True,
     until: int | None = None,
     failed: dict[str, int] | None = None,
+    preset: str = "default",
     **changes: Any,
 ) -> Path:
     settings = {"steps_per_task": STEPS, "evaluate_every": EVERY, **changes}
-    chosen, complete = choose(method, Settings(), "default", settings)
-    spec = make_spec(chosen, sequence, list(seeds), complete)
-    every = complete.schedule.evaluate_every
+    spec = resolve(method, sequence, seeds, preset, changes=settings)
+    every = spec.settings.schedule.evaluate_every
     store = Store.create(folder, spec.describe() | {"command": ["recall", "train"]})
     for step in range(every, (until or spec.total_steps) + 1, every):
         store.append("evaluations", _evaluation(spec, step, success, failed or {}))

@@ -1,0 +1,46 @@
+"""`recall export`: trained policies as files for other programs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from recall.errors import BadValueError
+
+
+def export(
+    folder: Annotated[
+        Positional[Path], arg(metavar="DIR", help="Folder of a fleet, or one of its policy files.")
+    ],
+    onnx: Annotated[Path | None, arg(help="ONNX file to write; needs the extra `onnx`.")] = None,
+    torch: Annotated[
+        Path | None, arg(help="PyTorch file to write (.pt2, read by torch.export.load).")
+    ] = None,
+    task: Annotated[
+        str | None, arg(help="Task whose policy is exported: a name, or a position from 0 on.")
+    ] = None,
+    run: Annotated[str | None, arg(help="Name of the run. None: the first run.")] = None,
+    at: Annotated[
+        Literal["final", "learnt"],
+        arg(help="final: the end of the sequence; learnt: the end of the task's own training."),
+    ] = "final",
+) -> None:
+    """Export a trained policy to ONNX or PyTorch."""
+    from recall.policies.policy import load_policy
+
+    if onnx is None and torch is None:
+        raise BadValueError("nothing to export to: name a file with --onnx or --torch")
+    position = int(task) if task is not None and task.isdigit() else task
+    policy = load_policy(folder, position, run, at)
+    for path in filter(None, (onnx, torch)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if onnx is not None:
+        from recall.policies.onnx_file import write_onnx
+
+        write_onnx(policy, onnx)
+        print(onnx)
+    if torch is not None:
+        from recall.policies.torch_file import write_torch
+
+        write_torch(policy, torch)
+        print(torch)

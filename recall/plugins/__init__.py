@@ -1,0 +1,110 @@
+"""Plug-ins: modules of other people that register methods, worlds or figures when imported.
+
+A module is loaded by name or from a file, only when somebody names it: `--plugin` on the command
+line, `recall.load_plugin` in Python. Installed packages can declare entry points instead, which
+are found by themselves (recall.plugins.registry).
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from recall.errors import BadValueError
+
+HOW_TO_IMPORT = (
+    "One of your own has to be imported first: --plugin with its module or file on the command "
+    "line, recall.load_plugin in Python."
+)
+# Modules loaded as plug-ins, and the files of those that were loaded by file.
+_loaded: dict[str, Path | None] = {}
+
+
+def load_plugin(source: str | Path) -> ModuleType:
+    """Import a plug-in, given as a module's name or as a .py file, and return its module.
+
+    The folder of a file is added to the end of Python's search path, so that worker processes find
+    the module too.
+    """
+    if not str(source).endswith(".py"):
+        module = _imported(str(source), str(source))
+        _loaded.setdefault(module.__name__, None)
+        return module
+    path = Path(source).resolve()
+    if not path.is_file():
+        raise BadValueError(f"plug-in {source}: there is no such file")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    module = _imported(path.stem, str(source))
+    if module.__file__ is None or Path(module.__file__).resolve() != path:
+        raise BadValueError(
+            f"plug-in {source}: Python already knows another module called {path.stem!r} "
+            f"({module.__file__}); rename the file"
+        )
+    _loaded[module.__name__] = path
+    return module
+
+
+def _imported(name: str, source: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not name.startswith(error.name):
+            raise BadValueError(f"plug-in {source} needs {error.name}: {error}") from error
+        raise BadValueError(
+            f"plug-in {source}: Python finds no module {name!r}; a file is given with its .py"
+        ) from error
+    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+        raise BadValueError(f"plug-in {source} cannot be imported: {error}") from error
+
+
+def note(module: str) -> None:
+    """Remember a module that registers something, however it was imported."""
+    if module != "__main__" and not module.startswith("recall."):
+        _loaded.setdefault(module, None)
+
+
+def loaded() -> list[str]:
+    """Return the plug-ins of this process as they can be named again: modules or files."""
+    return [module if path is None else str(path) for module, path in _loaded.items()]
+
+
+def portable() -> list[dict[str, str]]:
+    """Return the plug-ins as plain data for another process or machine, files with their text."""
+    return [
+        {"name": module}
+        if path is None
+        else {"name": module, "path": str(path), "text": path.read_text("utf-8")}
+        for module, path in _loaded.items()
+    ]
+
+
+def load_portable(plugins: Iterable[Mapping[str, str]]) -> None:
+    """Load plug-ins that `portable` returned in the process that started this one."""
+    for plugin in plugins:
+        if plugin["name"] in _loaded:
+            continue
+        if "path" not in plugin:
+            load_plugin(plugin["name"])
+            continue
+        path = Path(plugin["path"])
+        if not path.is_file():  # another machine
+            path = Path(tempfile.mkdtemp(prefix="recall-plugin-")) / path.name
+            path.write_text(plugin["text"], "utf-8")
+        load_plugin(path)
+
+
+def check_named(description: Mapping[str, Any], known: bool) -> None:
+    """Raise an error for a run.json that needs plug-ins which nobody has named.
+
+    A folder may come from anywhere, so the code that it names is never loaded by itself.
+    """
+    if not known and description.get("plugins"):
+        names = " ".join(f"--plugin {name}" for name in description["plugins"])
+        raise BadValueError(
+            f"it was trained with plug-ins that are not loaded; name them again: {names} "
+            "(in Python, recall.load_plugin), since code that a folder names is not run by itself"
+        )

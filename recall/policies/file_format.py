@@ -1,0 +1,143 @@
+"""The format of a policy file (.npz): named layers, and what is needed to act with them.
+
+    format, recall_version                      versions of this format and of the package
+    method, run, seed                           what was trained
+    tasks                                       names of the run's tasks, by position
+    reward, observation, horizon_steps          the environment (0: the world's own horizon)
+    observation_size, action_size, hidden, activation, shared_layers    the network
+    task_K/bias_0, task_K/kernel_0, ...         layers that act on task K, float32
+
+All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
+"""
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.collect.policy import PolicyShape
+from recall.errors import BadValueError
+
+Array = np.ndarray
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class PolicyInfo:
+    """What a run's policy files say besides the layers."""
+
+    method: str
+    run: str
+    seed: int
+    tasks: tuple[str, ...]
+    reward: str
+    observation: str
+    horizon_steps: int | None
+    shape: PolicyShape
+
+
+def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
+    """Return the arrays of a file; `vectors` maps positions of tasks to flat policies [size]."""
+    shape = info.shape
+    values: dict[str, Any] = {
+        "format": FORMAT,
+        "recall_version": metadata.version("recall-rl"),
+        "method": info.method,
+        "run": info.run,
+        "seed": info.seed,
+        "tasks": info.tasks,
+        "reward": info.reward,
+        "observation": info.observation,
+        "horizon_steps": info.horizon_steps or 0,
+        "observation_size": shape.observation_size,
+        "action_size": shape.action_size,
+        "hidden": shape.hidden,
+        "activation": shape.activation,
+        "shared_layers": shape.shared_layers,
+    }
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    for position, vector in vectors.items():
+        for name, layer in layers_of(shape, vector).items():
+            arrays[f"task_{position}/{name}"] = layer
+    return arrays
+
+
+def layers_of(shape: PolicyShape, vector: Array) -> dict[str, Array]:
+    """Return the named layers of a flat policy, as views."""
+    layers, start = {}, 0
+    for name, layer in shape.layer_shapes().items():
+        end = start + int(np.prod(layer))
+        layers[name] = vector[start:end].reshape(layer)
+        start = end
+    return layers
+
+
+def read_policy_file(
+    path: Path, positions: Iterable[int] | None = None
+) -> tuple[PolicyInfo, dict[int, Array]]:
+    """Read a policy file; return its info and the flat policies of its tasks by position.
+
+    `positions` selects tasks; None returns all that the file holds.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            version = int(stored["format"]) if "format" in stored.files else None
+            if version != FORMAT:
+                raise BadValueError(
+                    f"{path} has format {version}, this version of recall reads {FORMAT}: "
+                    "train again, or use the version that wrote it"
+                )
+            info = _info(stored)
+            held = {int(name[5:].split("/")[0]) for name in stored.files if name[:5] == "task_"}
+            chosen = sorted(held) if positions is None else list(positions)
+            for position in chosen:
+                if position not in held:
+                    raise BadValueError(f"{path} has no policy of the task at position {position}")
+            return info, {position: _vector(stored, info, position) for position in chosen}
+    except BadValueError:
+        raise
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise BadValueError(f"{path} is no policy file, or is damaged: {error}") from error
+
+
+def _info(stored: Any) -> PolicyInfo:
+    def text(name: str) -> str:
+        return str(stored[name][()])
+
+    def number(name: str) -> int:
+        return int(stored[name])
+
+    shape = PolicyShape(
+        number("observation_size"),
+        number("action_size"),
+        tuple(int(width) for width in stored["hidden"]),
+        text("activation"),
+        number("shared_layers"),
+    )
+    return PolicyInfo(
+        text("method"),
+        text("run"),
+        number("seed"),
+        tuple(str(task) for task in stored["tasks"]),
+        text("reward"),
+        text("observation"),
+        number("horizon_steps") or None,
+        shape,
+    )
+
+
+def _vector(stored: Any, info: PolicyInfo, position: int) -> Array:
+    layers = []
+    for name, shape in info.shape.layer_shapes().items():
+        layer = stored[f"task_{position}/{name}"]
+        if layer.shape != shape or layer.dtype != np.float32:
+            raise ValueError(
+                f"layer {name} of task {position} is {layer.dtype} {layer.shape}, "
+                f"expected float32 {shape}"
+            )
+        layers.append(layer.ravel())
+    return np.concatenate(layers)

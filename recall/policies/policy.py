@@ -1,0 +1,195 @@
+"""A trained policy outside of training: `recall.load_policy` and acting, with NumPy alone."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from recall.collect.policy import NumpyPolicy
+from recall.errors import BadValueError, UnknownNameError
+from recall.policies.file_format import PolicyInfo, layers_of, read_policy_file
+
+Array = np.ndarray
+At = Literal["final", "learnt"]
+# The values of recall.collect.policy; a test checks that one row and a batch agree.
+LOG_STD_RANGE = (-20.0, 2.0)
+NORM_EPSILON = 1e-6
+
+
+class Policy:
+    """The policy of one run on one task, read from a file.
+
+    `task`, `position`, `method`, `run` and `seed` say what it is. `observation_size` and
+    `action_size` are its sizes, `world` holds the arguments with which `recall.make(policy.task,
+    **policy.world)` makes its environment, and `layers` its parameters by name.
+    """
+
+    def __init__(self, info: PolicyInfo, position: int, vector: Array):
+        self.info = info
+        self.position = position
+        self.task = info.tasks[position]
+        self.method, self.run, self.seed = info.method, info.run, info.seed
+        self.observation_size = info.shape.observation_size
+        self.action_size = info.shape.action_size
+        self.world: dict[str, Any] = {
+            "reward": info.reward,
+            "observation": info.observation,
+            "horizon": info.horizon_steps,
+        }
+        self.layers = layers_of(info.shape, vector)
+        self._one_row = NumpyPolicy(info.shape, vector)
+        self._random = np.random.default_rng()
+
+    def __repr__(self) -> str:
+        return (
+            f"<policy of {self.run} on {self.task}: {self.observation_size} observations, "
+            f"{self.action_size} actions>"
+        )
+
+    def act(
+        self,
+        observation: Any,
+        deterministic: bool = True,
+        rng: np.random.Generator | int | None = None,
+    ) -> Array:
+        """Return an action in (-1, 1), float32, for an observation [obs] or a batch [batch, obs].
+
+        The deterministic action is the tanh of the mean; otherwise noise is drawn from `rng`, a
+        generator or a seed (None: a generator of the policy's own). For one observation, the
+        action equals that of an evaluation bit for bit.
+        """
+        rows = self._checked(observation)
+        noise = None
+        if not deterministic:
+            drawn = self._random if rng is None else np.random.default_rng(rng)
+            noise = drawn.standard_normal((*rows.shape[:-1], self.action_size))
+        if rows.ndim == 1:
+            return self._one_row.act(rows, noise).astype(np.float32)
+        mean, log_std = self._outputs(rows)
+        if noise is not None:
+            mean = mean + np.exp(log_std) * noise
+        return np.tanh(mean).astype(np.float32)
+
+    def distribution(self, observation: Any) -> tuple[Array, Array]:
+        """Return mean and log standard deviation of the Gaussian before the tanh."""
+        rows = self._checked(observation)
+        return self._one_row.outputs(rows) if rows.ndim == 1 else self._outputs(rows)
+
+    def facts(self) -> dict[str, str]:
+        """Return what the policy is, as texts, for the metadata of exported files."""
+        facts = {"task": self.task, "method": self.method, "run": self.run, "seed": self.seed}
+        known = {name: value for name, value in self.world.items() if value is not None}
+        return {name: str(value) for name, value in (facts | known).items()}
+
+    def _checked(self, observation: Any) -> Array:
+        rows = np.asarray(observation, np.float64)
+        if rows.ndim not in (1, 2) or rows.shape[-1] != self.observation_size:
+            raise BadValueError(
+                f"observation of shape {rows.shape} for {self.task}; expected "
+                f"({self.observation_size},) or (batch, {self.observation_size})"
+            )
+        return rows
+
+    def _outputs(self, rows: Array) -> tuple[Array, Array]:
+        layers = self.layers
+        x = rows.astype(np.float32) @ layers["kernel_0"] + layers["bias_0"]
+        x -= x.mean(axis=1, keepdims=True)
+        x /= np.sqrt(np.square(x).mean(axis=1, keepdims=True) + np.float32(NORM_EPSILON))
+        x = np.tanh(x * layers["norm_scale"] + layers["norm_bias"])
+        slope = np.float32(negative_slope(self.info))
+        for layer in range(1, len(self.info.shape.hidden)):
+            x = x @ layers[f"kernel_{layer}"] + layers[f"bias_{layer}"]
+            x = np.maximum(x, slope * x)
+        out = x @ layers["out_kernel"] + layers["out_bias"]
+        mean, log_std = out[:, : self.action_size], out[:, self.action_size :]
+        return mean, np.clip(log_std, *LOG_STD_RANGE)
+
+
+def negative_slope(info: PolicyInfo) -> float:
+    """Return the slope of the activation below zero."""
+    return 0.2 if info.shape.activation == "leaky_relu" else 0.0
+
+
+def load_policy(
+    folder: str | Path,
+    task: str | int | None = None,
+    run: str | None = None,
+    at: At = "final",
+) -> Policy:
+    """Read one trained policy of a fleet; neither JAX nor the environments are imported.
+
+    `folder` is a fleet's folder, or one of its policy files. `task` is a task's name or its
+    position in the sequence; it may be left out if there is only one. `run` is the name of a run
+    (None: the first). `at` is "final", the end of the sequence, or "learnt", the end of the task's
+    own training.
+    """
+    folder = Path(folder)
+    if folder.suffix == ".npz":
+        return _from_file(folder, task)
+    if at not in get_args(At):
+        raise UnknownNameError("time", at, get_args(At))
+    where = folder / "policies" / _chosen_run(folder, run)
+    if at == "final":
+        path = where / "final.npz"
+        if not path.exists():
+            raise BadValueError(
+                f"{folder} has no final policies: it is not finished. at='learnt' reads those of "
+                "finished tasks"
+            )
+        return _from_file(path, task)
+    learnt = sorted(where.glob("task-*.npz"))
+    if not learnt:
+        raise BadValueError(f"{folder} has no policies yet: no task is finished")
+    position = _position(read_policy_file(learnt[0], ())[0].tasks, task)
+    path = where / f"task-{position}.npz"
+    if not path.exists():
+        raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
+    return _from_file(path, position)
+
+
+def _chosen_run(folder: Path, run: str | None) -> str:
+    there = {path.name for path in (folder / "policies").glob("*") if path.is_dir()}
+    if not there:
+        raise BadValueError(f"{folder} has no policies: it is no fleet, or no task is finished")
+    if run is not None:
+        if run not in there:
+            raise UnknownNameError("run of this fleet", run, sorted(there))
+        return run
+    # The order of run.json, so that seed 2 comes before seed 10.
+    described = folder / "run.json"
+    names = json.loads(described.read_text())["runs"] if described.exists() else ()
+    return next((each["name"] for each in names if each["name"] in there), min(there))
+
+
+def _from_file(path: Path, task: str | int | None) -> Policy:
+    info, vectors = read_policy_file(path)
+    if task is None and len(vectors) == 1:
+        position = next(iter(vectors))
+    else:
+        position = _position(info.tasks, task)
+    if position not in vectors:
+        held = ", ".join(info.tasks[each] for each in vectors)
+        raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
+    return Policy(info, position, vectors[position])
+
+
+def _position(tasks: tuple[str, ...], task: str | int | None) -> int:
+    """Return the position of the task that is meant."""
+    if task is None:
+        if len(tasks) == 1:
+            return 0
+        raise BadValueError(f"task: choose one of {', '.join(tasks)}, or a position from 0 on")
+    if isinstance(task, int):
+        if not 0 <= task < len(tasks):
+            raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
+        return task
+    if task not in tasks:
+        raise UnknownNameError("task of this run", task, tasks)
+    if tasks.count(task) > 1:
+        where = [position for position, name in enumerate(tasks) if name == task]
+        raise BadValueError(
+            f"task {task!r} comes more than once: give its position, one of "
+            f"{', '.join(map(str, where))}"
+        )
+    return tasks.index(task)

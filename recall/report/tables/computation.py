@@ -1,0 +1,44 @@
+"""Say in words what a run computes beside plain SAC, from its settings."""
+
+from typing import Any
+
+from recall.results.run_result import RunResult
+
+_ANCHORED = {"ewc": "weight consolidation", "l2": "L2 penalty", "mas": "synapse penalty"}
+_CLONED = {"clonex": "behavioural cloning", "clear": "behavioural cloning"}
+
+
+def _setting(run: RunResult, name: str) -> Any:
+    return run.settings.get(f"method.{name}")
+
+
+def added_losses(run: RunResult) -> list[str]:
+    """Return the terms that a run adds to the losses of SAC, with their weights."""
+    found = []
+    weight, critics = _setting(run, "weight"), _setting(run, "critic_weight")
+    term = (_ANCHORED | _CLONED | {"vcl": "KL to the last posterior"}).get(run.method)
+    if term and weight:
+        found.append(f"{term} (λ {weight:g})")
+    if term and critics:
+        found.append(f"the same of the critics (λ {critics:g})")
+    if _setting(run, "distil") and _setting(run, "distillation_weight"):
+        found.append(f"policy distillation (λ {_setting(run, 'distillation_weight'):g})")
+    if _setting(run, "distil") and _setting(run, "distil_critics"):
+        found.append("old critics' values as targets")
+    return found
+
+
+def other_work(run: RunResult) -> list[str]:
+    """Return what a run computes besides losses."""
+    found = []
+    if _setting(run, "normalise_targets"):
+        found.append("PopArt updates")
+    if _setting(run, "best_return"):
+        found.append("scoring of old heads")
+    if _setting(run, "average_actor"):
+        found.append("average of the actor")
+    if run.method == "agem":
+        found.append("projection of gradients")
+    if updates := _setting(run, "retraining_updates"):
+        found.append(f"{updates:,} updates of retraining after each task")
+    return found

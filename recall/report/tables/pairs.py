@@ -1,0 +1,101 @@
+"""Build the tables of pairs of tasks: means and counts over all pairs that a method has."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recall.report import paper
+from recall.report.tables.cells import (
+    budget_notes,
+    cell,
+    with_best_of_columns,
+)
+from recall.report.tables.paper_rows import has_papers_settings, paper_notes, with_paper_rows
+from recall.report.tables.table import Cell, Row, Table
+from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.families import is_pair
+from recall.results.scores import ScoreBoard, Scores
+
+
+def pair_tables(board: ScoreBoard) -> list[Table]:
+    """Return means and counts over the pairs of tasks that every label has."""
+    names = [name for name in board.sequences if is_pair(name)]
+    groups: dict[str, list[Scores]] = {}
+    for scores in board.among(board.labels, names):
+        groups.setdefault(scores.label, []).append(scores)
+    groups = {label: group for label, group in groups.items() if len(group) > 1}
+    if not groups:
+        return []
+    note = ", ".join(f"{label} {len(group)}" for label, group in groups.items())
+    notes = (
+        *budget_notes([each for group in groups.values() for each in group]),
+        f"Pairs: {note}; the paper: 100.",
+    )
+    methods = [group[0].method for group in groups.values()]
+    means = [Row(label, _pair_means(group)) for label, group in groups.items()]
+    best = with_paper_rows(with_best_of_columns(means, [False, False, True]), methods)
+    counts = [Row(label, _pair_counts(group)) for label, group in groups.items()]
+    notes += paper_notes(best, [group[0] for group in groups.values()])
+    return [
+        Table(
+            name="pairs",
+            title="Pairs of tasks: means over pairs",
+            corner="method",
+            columns=("first task", "second task", "first task's forgetting"),
+            rows=best,
+            notes=notes,
+            group="pairs",
+        ),
+        Table(
+            name="pairs-counts",
+            title="Pairs of tasks: how many",
+            corner="method",
+            columns=(
+                "second task never succeeds",
+                "second task succeeds in less than half",
+                "first task loses more than 0.1",
+            ),
+            rows=with_paper_rows(counts, methods),
+            notes=notes,
+            decimals=0,
+            group="pairs",
+        ),
+    ]
+
+
+def _plain_method(group: Sequence[Scores]) -> str:
+    """Return the method to compare with in the paper, or an empty string for a variant."""
+    return "" if group[0].runs[0].changes else group[0].method
+
+
+def _pair_means(group: Sequence[Scores]) -> tuple[Cell, ...]:
+    method = _plain_method(group)
+    means: Mapping[str, list[Sampled]] = {
+        "first_task": [each.at_end(0) for each in group],
+        "second_task": [each.at_end(1) for each in group],
+        "first_task_forgetting": [each.forgotten(0) for each in group],
+    }
+    runs, same = sum(len(each.runs) for each in group), all(map(has_papers_settings, group))
+    return tuple(
+        cell(mean_of(parts), paper.over_pairs(method, what), runs, same)
+        for what, parts in means.items()
+    )
+
+
+def _pair_counts(group: Sequence[Scores]) -> tuple[Cell, ...]:
+    method = _plain_method(group)
+    seconds = np.array([each.final[:, 1].mean() for each in group])
+    lost = np.array([(each.trained - each.final)[:, 0].mean() for each in group])
+    never = paper.over_pairs(method, "second_tasks_with_zero_success")
+    little = paper.over_pairs(method, "second_tasks_above_zero_below_half")
+    below = paper.over_pairs(method, "second_tasks_below_half")
+    if never and little:
+        below = Estimate(never.value + little.value)
+    dropping = paper.over_pairs(method, "first_tasks_dropping_over_0.1")
+    counts = (
+        (np.sum(seconds == 0.0), never),
+        (np.sum(seconds < 0.5), below),
+        (np.sum(lost > 0.1), dropping),
+    )
+    same = all(map(has_papers_settings, group))
+    return tuple(Cell(Estimate(float(ours)), theirs, same_settings=same) for ours, theirs in counts)

@@ -1,0 +1,76 @@
+"""Build the tables of each method and its variants, over the sequences that they share."""
+
+from collections.abc import Sequence
+
+from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of, metrics_of
+from recall.report.tables.cells import (
+    budget_notes,
+    cell,
+    with_best_of_columns,
+)
+from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.transfer_notes import transfer_note
+from recall.results.bootstrap import mean_of
+from recall.results.labels import in_words, label_of
+from recall.results.measures import TITLES
+from recall.results.scores import ScoreBoard, Scores
+
+
+def variant_tables(board: ScoreBoard) -> list[Table]:
+    """Return tables of each method and its variants, as means over the sequences they share.
+
+    Variants that a table of the paper shows (lambda, sharing, replay mode) are not repeated.
+    """
+    shown = ({WEIGHT}, {ACTOR, CRITIC}, {MODE})
+    groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for label in board.labels:
+        scores = board.among([label], board.sequences)
+        changed = set(scores[0].runs[0].changes)
+        if changed and not any(changed <= names for names in shown):
+            where = tuple(each.sequence for each in scores)
+            preset = scores[0].runs[0].preset
+            groups.setdefault((scores[0].method, preset, where), []).append(label)
+    return [
+        _variants(board, method, preset, sequences, labels)
+        for (method, preset, sequences), labels in groups.items()
+        if len(sequences) > 1 or len(labels) > 1
+    ]
+
+
+def _variants(
+    board: ScoreBoard, method: str, preset: str, sequences: Sequence[str], labels: Sequence[str]
+) -> Table:
+    plain = [
+        label
+        for label in board.labels
+        for found in [board.among([label], sequences)]
+        if len(found) == len(sequences)
+        and found[0].method == method
+        and not found[0].variant
+        and found[0].runs[0].preset == preset
+    ]
+    chosen = [*plain, *labels]
+    scores = board.among(chosen, sequences)
+    metrics = metrics_of(scores)
+    rows = []
+    for label in chosen:
+        group = board.among([label], sequences)
+        heading = in_words(group[0].runs[0].changes) or label
+        rows.append(Row(heading, tuple(_over(group, metric) for metric in metrics)))
+    where = sequences[0] if len(sequences) == 1 else f"{sequences[0]} to {sequences[-1]}"
+    return Table(
+        name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}",
+        title=f"Variants of {label_of(method, preset=preset)} on {where}",
+        corner="variant",
+        columns=tuple(TITLES[metric] for metric in metrics),
+        rows=with_best_of_columns(rows, lower_of(metrics)),
+        notes=budget_notes(scores) + transfer_note(scores),
+        group="variants",
+    )
+
+
+def _over(group: Sequence[Scores], metric: str) -> Cell:
+    parts = [part for each in group if (part := each.metric(metric)) is not None]
+    if len(parts) < len(group):
+        return Cell()
+    return cell(mean_of(parts), runs=sum(len(each.runs) for each in group))

@@ -1,0 +1,88 @@
+"""What a run's settings are called and how they depart from a preset's.
+
+Settings are compared with the preset that they are nearest to, so that a run of the preset `quick`
+with one change departs in that one setting and not in a dozen.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from recall.config.names import flattened
+from recall.config.presets import PRESETS
+from recall.config.resolve import choose
+from recall.methods import METHODS
+from recall.settings import Settings
+
+DEFAULT, PAPER = "default", "paper"
+METHOD = "method."
+# These settings do not affect what is learnt.
+NO_MATTER = frozenset(
+    f"schedule.{name}"
+    for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
+                 "evaluation_episodes")
+)  # fmt: skip
+_BUDGET = "schedule."
+"""Lengths and intervals. They are the experiment's rather than the method's."""
+
+
+def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every setting of a run.json by dotted name; the method's are `method.<name>`."""
+    method = {key: value for key, value in description["method"].items() if key != "name"}
+    return flattened({"method": method, **description["settings"]})
+
+
+@cache
+def settings_of_preset(method: str, preset: str = DEFAULT) -> Mapping[str, Any]:
+    """Return all settings of a preset; the method's own are included if the method is known."""
+    known = method in METHODS
+    own, settings = choose(method if known else next(iter(METHODS)), Settings(), preset)
+    plain = flattened(
+        {"method": dataclasses.asdict(own) if known else {}, **dataclasses.asdict(settings)}
+    )
+    return {name: comparable(value) for name, value in plain.items()}
+
+
+def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that affect what is learnt, in a comparable form."""
+    return {name: comparable(value) for name, value in settings.items() if name not in NO_MATTER}
+
+
+def departures(
+    method: str, settings: Mapping[str, Any], preset: str = DEFAULT, budget: bool = True
+) -> dict[str, Any]:
+    """Return the settings that affect what is learnt and differ from those of a preset.
+
+    `budget` includes the schedule: how long and how often. The settings of a method that is not
+    registered have no preset to depart from.
+    """
+    known = settings_of_preset(method, preset)
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in NO_MATTER
+        and (budget or not is_budget(name))
+        and (method in METHODS or not name.startswith(METHOD))
+        and (name not in known or comparable(value) != known[name])
+    }
+
+
+def is_budget(name: str) -> bool:
+    """Return True for settings of the schedule, which say how long and how often."""
+    return name.startswith(_BUDGET)
+
+
+def nearest_preset(method: str, settings: Mapping[str, Any]) -> str:
+    """Return the preset that the settings depart from least, apart from the schedule."""
+    if not any(name.startswith((METHOD, "learner.")) for name in settings):
+        return DEFAULT
+    return min(PRESETS, key=lambda name: len(departures(method, settings, name, budget=False)))
+
+
+def comparable(value: Any) -> Any:
+    """Return a value in comparable form: JSON turns tuples into lists and may turn 10.0 into 10."""
+    if isinstance(value, list | tuple):
+        return tuple(map(comparable, value))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number else value

@@ -1,0 +1,47 @@
+"""The records of evaluations.jsonl: one line per run, evaluation, task and mode.
+
+A record carries the step of the policies that were evaluated. Records may be written late and in
+any order, so readers go by the step and never by the order of lines.
+"""
+
+from typing import Any, Literal, TypedDict, get_args
+
+Mode = Literal["stochastic", "deterministic"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Field = Literal["success", "last_success", "return"]
+"""Means over episodes: success at any step, success at the last step, and the return."""
+FIELDS: tuple[Field, ...] = get_args(Field)
+
+# A call, because `return` is a keyword.
+EvaluationRecord = TypedDict(
+    "EvaluationRecord",
+    {
+        "run": int,  # index of the run in its fleet
+        "step": int,  # step of the run whose policies were evaluated
+        "position": int,  # of the task in the sequence
+        "task": str,
+        "mode": Mode,
+        "episodes": int,
+        "success": float,
+        "last_success": float,
+        "return": float,
+    },
+)
+KEYS: tuple[str, ...] = tuple(EvaluationRecord.__annotations__)
+
+
+def evaluation_record(
+    run: int, step: int, position: int, task: str, mode: Mode, episodes: int, means: Any
+) -> EvaluationRecord:
+    """Return the record of one task's episodes; `means` has a number for each of FIELDS."""
+    return {
+        "run": run,
+        "step": step,
+        "position": position,
+        "task": task,
+        "mode": mode,
+        "episodes": episodes,
+        "success": float(means["success"]),
+        "last_success": float(means["last_success"]),
+        "return": float(means["return"]),
+    }

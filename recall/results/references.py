@@ -1,0 +1,109 @@
+"""Single-task runs of plain SAC that forward transfer compares with, and why others are refused.
+
+Forward transfer says how much the sequence helped. So a reference run may differ from the run that
+it is compared with in the sequence and the method alone: the task, the world, the steps, the
+networks, the batches, the optimiser and the evaluations must be the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from recall.results import continual_world_logs
+from recall.results.departures import METHOD, NO_MATTER, comparable, settings_of_preset
+from recall.results.labels import in_words
+from recall.results.run_result import RunResult
+
+REFERENCE_METHOD = "fine_tuning"
+BATCH = f"{METHOD}batch_size"
+STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
+# Settings that plain SAC on a single task does not use.
+_UNUSED = ("learner.popart.", "schedule.scoring_episodes")
+# Settings of Continual World's code that concern SAC itself.
+_OF_LOGS = tuple(
+    f"log.{name}"
+    for name in ("activation", "alpha", "batch_size", "gamma", "hidden_sizes", "lr",
+                 "target_output_std", "use_layer_norm")
+)  # fmt: skip
+
+
+class References(NamedTuple):
+    """The runs to compare one task with, and sentences on the runs that are not comparable."""
+
+    runs: list[RunResult]
+    refused: list[str]
+
+
+def is_reference(run: RunResult) -> bool:
+    """Return True for complete single-task runs of plain SAC."""
+    return len(run.tasks) == 1 and run.method == REFERENCE_METHOD and run.complete
+
+
+def find_references(run: RunResult, task: str, candidates: Iterable[RunResult]) -> References:
+    """Return which candidates `run` may be compared with on `task`, and why others not."""
+    found: list[RunResult] = []
+    refused: dict[str, None] = {}
+    for other in candidates:
+        if other.tasks != (task,) or other.source != run.source:
+            continue
+        if unlike := mismatch(run, other):
+            refused[_refusal(other, unlike)] = None
+        else:
+            found.append(other)
+    return References(found, [] if found else list(refused))
+
+
+def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that keep two runs from being compared: what is needed, what is there."""
+    wanted, there = needed(run), needed(reference)
+    wanted[STEPS], there[STEPS] = run.steps_per_task, reference.steps_per_task
+    if run.source != continual_world_logs.SOURCE:
+        there |= _own_changes(reference)
+    return {
+        name: (wanted.get(name, _default(name, reference)), there[name])
+        for name in there
+        if (name in wanted or name.startswith(METHOD))
+        and comparable(wanted.get(name, _default(name, reference))) != comparable(there[name])
+    }
+
+
+def needed(run: RunResult) -> dict[str, Any]:
+    """Return the settings that a single-task run must have to be compared with `run`."""
+    if run.source == continual_world_logs.SOURCE:
+        names = [name for name in run.settings if name in _OF_LOGS or name.startswith("world.")]
+        return {name: run.settings[name] for name in names}
+    found = {
+        name: value
+        for name, value in run.settings.items()
+        if name.startswith(("learner.", "world.", "schedule."))
+        and not name.startswith(_UNUSED)
+        and (name not in NO_MATTER or name == EVALUATE_EVERY)
+    }
+    if BATCH in run.settings:
+        found[BATCH] = _batch_size(run)
+    return found
+
+
+def _batch_size(run: RunResult) -> Any:
+    """Return the batch size of the reference: its preset's, unless the run departs from its own."""
+    own = run.settings[BATCH]
+    changed = comparable(own) != settings_of_preset(run.method, run.preset).get(BATCH)
+    return own if changed else _preset(run.preset)[BATCH]
+
+
+def _own_changes(reference: RunResult) -> dict[str, Any]:
+    """Return the method's settings in which a reference is not plain SAC."""
+    return {name: value for name, value in reference.changes.items() if name.startswith(METHOD)}
+
+
+def _default(name: str, reference: RunResult) -> Any:
+    return _preset(reference.preset).get(name)
+
+
+def _preset(name: str) -> Mapping[str, Any]:
+    return settings_of_preset(REFERENCE_METHOD, name)
+
+
+def _refusal(reference: RunResult, unlike: Mapping[str, tuple[Any, Any]]) -> str:
+    there = in_words({name: values[1] for name, values in unlike.items()})
+    wanted = in_words({name: values[0] for name, values in unlike.items()})
+    return f"{reference.tasks[0]} in {reference.folder} has {there} and not {wanted}"

@@ -1,0 +1,28 @@
+"""Small pieces of sentences."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 run`, `2 runs`, `3 methods and variants`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(word: str, items: Sequence[Any]) -> str:
+    """Return a noun with the items it names: `seed 3`, `seeds 1, 2`."""
+    return f"{word}{'s' if len(items) > 1 else ''} {', '.join(map(str, items))}"
+
+
+def spanned(values: Iterable[int]) -> str:
+    """Return the range of some numbers: `5`, `3 to 5`."""
+    found = sorted(set(values))
+    low, high = found[0], found[-1]
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def few(names: Iterable[str], most: int) -> str:
+    """Return the first names, and how many more there are."""
+    everything = list(names)
+    more = f" and {len(everything) - most} more" if len(everything) > most else ""
+    return ", ".join(everything[:most]) + more

@@ -1,0 +1,1 @@
+"""What tests are made of: small learners, fleets, studies, environments, and folders of results."""

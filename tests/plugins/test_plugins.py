@@ -1,0 +1,228 @@
+"""Plug-ins are known to every command and every process, and only if somebody names them."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import recall
+from recall.cli import main
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.methods import METHODS, Method, method_class, register_method
+from recall.report.figures import FIGURES, register_figure
+from recall.results.fleet_folder import is_finished
+from recall.worlds.registry import register_world, task_names
+from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
+
+DECAY = str(EXAMPLES / "weight_decay.py")
+CORRIDOR = str(EXAMPLES / "corridor_world.py")
+FIGURE = str(EXAMPLES / "learnt_tasks_figure.py")
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    with plugins_forgotten():
+        yield
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A fleet whose method and world are plug-ins, trained by the command."""
+    below = tmp_path_factory.mktemp("trained")
+    folder = below / "fleet"
+    with plugins_forgotten():
+        main(
+            ["train", "--plugin", DECAY, f"--plugin={CORRIDOR}", "--method", "weight_decay",
+             "--sequence", "corridor-left,corridor-right", "--out", str(folder), *small(below)]
+        )  # fmt: skip
+    return folder
+
+
+def test_a_fleet_of_plugins_is_trained_and_says_which(trained):
+    """The worker processes know the world, and the records hold the method's own metric."""
+    assert is_finished(trained)
+    assert "loss_decay" in (trained / "training.jsonl").read_text()
+    description = json.loads((trained / "run.json").read_text())
+    assert description["plugins"] == [DECAY, CORRIDOR]
+    assert description["method"]["decay"] == 1e-4
+
+
+def test_evaluate_film_and_report_know_them(trained, tmp_path, capsys):
+    plugins = ["--plugin", DECAY, "--plugin", CORRIDOR]
+    main(["evaluate", str(trained), "--episodes", "1", "--workers", "1", "--json", *plugins])
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["task"] for row in rows} == {"corridor-left", "corridor-right"}
+    out = tmp_path / "report"
+    main(["report", str(trained), "--out", str(out), "--plugin", DECAY, "--plugin", FIGURE])
+    assert "Decay" in (out / "report.md").read_text()
+    assert list((out / "figures").glob("learnt_tasks*.png"))
+    with pytest.raises(SystemExit):
+        main(["film", str(trained), *plugins])
+    assert "has no pictures" in capsys.readouterr().err  # our corridor draws none
+
+
+@pytest.mark.parametrize("command", ["resume", "evaluate", "film"])
+def test_code_that_a_folder_names_is_not_run(trained, tmp_path, capsys, command):
+    """Without --plugin the command is refused, names the plug-ins, and imports nothing."""
+    folder = tmp_path / "fleet"
+    shutil.copytree(trained, folder)
+    (folder / "outcome.json").unlink()
+    with pytest.raises(SystemExit):
+        main([command, str(folder)])
+    message = capsys.readouterr().err
+    assert f"--plugin {DECAY} --plugin {CORRIDOR}" in message
+    assert "weight_decay" not in sys.modules
+    assert "corridor_world" not in sys.modules
+
+
+def test_a_fleet_of_plugins_resumes(trained, tmp_path):
+    """Named again, they are enough to go on to the same results."""
+    folder = tmp_path / "fleet"
+    shutil.copytree(trained, folder)
+    (folder / "outcome.json").unlink()
+    main(["resume", str(folder), "--quiet", "--no-tensorboard", "--plugin", CORRIDOR,
+          "--plugin", DECAY])  # fmt: skip
+    assert is_finished(folder)
+    for name in ("evaluations.jsonl", "training.jsonl"):
+        assert (folder / name).read_bytes() == (trained / name).read_bytes()
+
+
+def test_slots_in_worker_processes_know_a_world():
+    recall.load_plugin(CORRIDOR)
+    env = recall.make_vec("corridor-right", 4, workers=2, seed=0)
+    env.reset()
+    assert env.step(env.action_space.sample())[0].shape == (4, 1)
+    env.close()
+
+
+def test_fleets_in_processes_of_their_own_know_a_method(tmp_path):
+    """A study gives its plug-ins to the process of each fleet, with the text of files."""
+    main(
+        ["study", "cw3", "--plugin", DECAY, "--methods", "weight_decay", "--sequences",
+         "point-slide", "--seeds", "1", "--memory", "1", "--out", str(tmp_path / "study"),
+         *small(tmp_path)]
+    )  # fmt: skip
+    (folder,) = (path.parent for path in (tmp_path / "study").glob("*/outcome.json"))
+    assert "loss_decay" in (folder / "training.jsonl").read_text()
+
+
+def test_another_machine_gets_the_text_of_a_file(tmp_path):
+    """Where the path does not exist, the plug-in is loaded from the text that was sent."""
+    from recall import plugins
+
+    source = tmp_path / "elsewhere_method.py"
+    source.write_text(
+        (EXAMPLES / "weight_decay.py").read_text().replace('"weight_decay"', '"elsewhere"')
+    )
+    with plugins_forgotten():
+        recall.load_plugin(source)
+        sent = plugins.portable()
+    source.unlink()
+    del sys.modules["elsewhere_method"]
+    assert "elsewhere" not in METHODS
+    plugins.load_portable(sent)
+    assert method_class("elsewhere").label == "Decay"
+
+
+def test_a_modules_name_works_as_well_as_its_file(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    main(["list", "methods", "--json", "--plugin", "weight_decay"])
+    assert "weight_decay" in {row["method"] for row in json.loads(capsys.readouterr().out)}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("no_such_module", "finds no module 'no_such_module'"),
+        ("/nowhere/method.py", "no such file"),
+    ],
+)
+def test_a_missing_plugin_is_told(source, message):
+    with pytest.raises(BadValueError, match=message):
+        recall.load_plugin(source)
+
+
+def test_a_file_that_cannot_be_used_is_told(tmp_path):
+    wrong = tmp_path / "wrong_plugin.py"
+    wrong.write_text("import no_such_package_at_all")
+    with pytest.raises(BadValueError, match="needs no_such_package_at_all"):
+        recall.load_plugin(wrong)
+    (tmp_path / "json.py").write_text("")
+    with pytest.raises(BadValueError, match="another module called 'json'"):
+        recall.load_plugin(tmp_path / "json.py")
+    with pytest.raises(SystemExit):
+        main(["list", "methods", "--plugin"])
+
+
+def test_unknown_names_say_how_to_import():
+    for unknown in (lambda: method_class("decay"), lambda: recall.make("corridor-left")):
+        with pytest.raises(UnknownNameError, match="--plugin"):
+            unknown()
+
+
+def test_what_does_not_fit_is_refused():
+    class NoDataclass(Method):
+        name = "bare"
+
+    with pytest.raises(BadValueError, match="frozen=True"):
+        register_method(NoDataclass)
+    with pytest.raises(BadValueError, match="one of recall's own"):
+        register_method(METHODS["ewc"])
+    with pytest.raises(BadValueError, match="not a class derived from Method"):
+        register_method(dict)
+    with pytest.raises(BadValueError, match="TASKS"):
+        register_world("empty", "json")
+    with pytest.raises(BadValueError, match="has a task"):
+        register_world("copy", "recall.worlds.pointworld")
+    with pytest.raises(BadValueError, match="one of recall's own"):
+        register_figure("seeds", lambda scene: iter(()))
+
+
+def test_an_installed_package_adds_to_the_registries(tmp_path, monkeypatch):
+    """A real distribution with entry points, in a folder on the search path of a new process."""
+    info = tmp_path / "somebody-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: somebody\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[recall.methods]\nweight_decay = weight_decay:WeightDecay\nbroken = nowhere:Broken\n"
+        "[recall.worlds]\ncorridor = corridor_world\n"
+        "[recall.figures]\nlearnt_tasks = learnt_tasks_figure:make_figures\n"
+    )
+    for name in ("weight_decay", "corridor_world", "learnt_tasks_figure"):
+        text = (EXAMPLES / f"{name}.py").read_text()
+        lines = [line for line in text.splitlines() if not line.startswith("register_")]
+        text = "\n".join(line for line in lines if line != "@register_method")
+        (tmp_path / f"{name}.py").write_text(text)
+    code = (
+        "import recall, warnings\n"
+        "from recall.methods import method_class, METHODS\n"
+        "from recall.report.figures import FIGURES\n"
+        "assert method_class('weight_decay')().decay == 1e-4\n"
+        "env = recall.make_vec('corridor-left', 2, workers=2, seed=0)\n"
+        "env.reset(); env.close()\n"
+        "assert 'learnt_tasks' in FIGURES and 'seeds' in FIGURES\n"
+        "with warnings.catch_warnings(record=True) as told:\n"
+        "    warnings.simplefilter('always')\n"
+        "    assert list(METHODS)[-1] == 'weight_decay'\n"
+        "assert 'somebody' in str(told[0].message)\n"
+        "try:\n    method_class('broken')\n"
+        "except recall.errors.RecallError as error:\n    print(error)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text("if __name__ == '__main__':\n" + "".join(
+        f"    {line}\n" for line in code.splitlines()))  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "broken of somebody" in done.stdout
+
+
+def test_nothing_of_the_examples_is_left_behind():
+    """What the fixture restores: the other tests see recall's own names only."""
+    assert "weight_decay" not in METHODS
+    assert "corridor-left" not in task_names()
+    assert "learnt_tasks" not in FIGURES
+    assert issubclass(RecallError, Exception)

@@ -1,0 +1,95 @@
+"""Fleets that are still training, and tasks that do not report success."""
+
+import json
+
+import numpy as np
+import pytest
+
+from recall.report.build import problems_of
+from recall.report.figures import Scene, Skipped, all_figures
+from recall.report.summary import verdicts
+from recall.report.tables import all_tables
+from recall.results.collection import gather
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
+
+THREE = "push,hammer,window-close"
+
+
+def tables_of(folder):
+    return {table.name: table for table in all_tables(ScoreBoard(gather(folder)))}
+
+
+def forgets_half(seed, position, step):
+    """Learns a task fully and keeps half of it from the next stage on."""
+    if step <= position * STEPS:
+        return 0.0
+    return 1.0 if step <= (position + 1) * STEPS else 0.5
+
+
+def test_an_unfinished_fleet_has_success_when_just_learnt_and_now(tmp_path):
+    write_fleet(tmp_path / "a", "ewc", THREE, success=forgets_half, finished=False,
+                until=STEPS + EVERY)  # fmt: skip
+    table = tables_of(tmp_path)[f"provisional-EWC-{THREE}"]
+    assert table.columns == ("success when just learnt", "now", "lost")
+    assert [row.heading for row in table.rows] == ["1 push", "2 hammer"]
+    assert [cell.ours.value for cell in table.rows[0].cells] == [1.0, 0.5, 0.5]
+    learnt, now, lost = table.rows[1].cells
+    assert (learnt.ours, now.ours.value, lost.ours) == (None, 1.0, None)
+    assert "2 runs, at step 1,250 of 3,000. These numbers will change." in table.notes
+
+
+def test_finished_and_failed_runs_have_no_provisional_table(tmp_path):
+    failed = {f"ewc-{THREE}-seed1": 1_100}
+    write_fleet(tmp_path / "a", "ewc", THREE, failed=failed)
+    assert not [name for name in tables_of(tmp_path) if name.startswith("provisional")]
+
+
+def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tmp_path):
+    warning = {"run": 1, "step": 100, "position": 0, "health": "collapsed_temperature",
+               "message": "the temperature of push has collapsed"}  # fmt: skip
+    going = write_fleet(tmp_path / "a", "ewc", THREE, finished=False, until=EVERY)
+    young = write_fleet(tmp_path / "b", "recall", THREE, finished=False, until=EVERY)
+    (young / "evaluations.jsonl").write_text("")
+    for folder in (going, young):
+        append_training(folder, warning)
+    told = problems_of(ScoreBoard(gather(tmp_path)))
+    assert any("EWC: collapsed temperature in 1 of 2 runs" in line for line in told)
+    assert any(f"{young} at step 100: the temperature of push" in line for line in told)
+
+
+@pytest.fixture
+def silent(tmp_path):
+    """A fleet whose tasks say nothing of success; returns are 0 and 10."""
+    folder = write_fleet(tmp_path / "a", "ewc", "push,hammer", success=lambda *_: 0.0)
+    description = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(
+        json.dumps(description | {"without_success": ["push", "hammer"]})
+    )
+    return folder
+
+
+def test_returns_stand_instead_of_success(silent):
+    board = ScoreBoard(gather(silent))
+    tables = {table.name: table for table in all_tables(board)}
+    assert "push,hammer" not in tables
+    assert "push,hammer-tasks" not in tables
+    table = tables["push,hammer-returns"]
+    assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
+    assert "do not report success" in table.notes[-1]
+    (verdict,) = verdicts(board)
+    assert "do not report success" in verdict.sentences[0]
+    found = {each.kind: each for each in all_figures(Scene(board.collection))}
+    drawn = found["task_returns"]
+    assert [panel.y_name for panel in drawn.panels] == ["return", "return"]
+    assert np.allclose(drawn.panels[1].series[0].y, 10.0)
+    for kind in ("average_success", "current_task", "seeds", "task_curves"):
+        assert isinstance(found[kind], Skipped)
+
+
+def test_returns_stand_beside_success_that_is_never_reached(tmp_path):
+    write_fleet(tmp_path / "a", "ewc", "push,hammer", success=lambda *_: 0.0)
+    tables = tables_of(tmp_path)
+    assert {"push,hammer", "push,hammer-returns"} <= set(tables)
+    write_fleet(tmp_path / "b", "recall", "push,hammer")
+    assert "push,hammer-returns" not in tables_of(tmp_path)

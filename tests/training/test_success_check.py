@@ -1,0 +1,53 @@
+"""Tasks that do not report success are found before training, and the user is told once."""
+
+import io
+
+import pytest
+
+import recall
+from recall.callbacks.text import Lines
+from recall.config.spec import make_spec
+from recall.errors import RecallError
+from recall.results.store import read_description
+from recall.settings import Settings
+from recall.training.success_check import tasks_without_success
+from tests.factories.own_tasks import Point, Raising
+
+
+class Telling(Point):
+    def step(self, action):
+        *result, info = super().step(action)
+        return *result, info | {"is_success": self.steps > 3}
+
+
+def silent_of(*tasks) -> list[str]:
+    settings = Settings(world=recall.settings.WorldSettings(horizon_steps=10))
+    return tasks_without_success(make_spec("fine_tuning", [*tasks], (0,), settings))
+
+
+def test_only_tasks_that_say_nothing_are_found():
+    assert silent_of(Point, Telling) == ["Point"]
+    assert silent_of(Telling, Telling) == []
+    assert silent_of("gym:Pendulum-v1") == ["gym:Pendulum-v1"]
+    assert silent_of("point-rich", "push") == []
+
+
+def test_an_environment_that_fails_is_left_to_training():
+    assert silent_of(Raising, Point) == ["Point"]
+
+
+def test_the_user_is_told_once_and_progress_shows_returns(tmp_path):
+    told = io.StringIO()
+    recall.train(
+        "fine_tuning", [Point, Telling], (0,), tmp_path / "a", preset="quick",
+        callback=Lines(told), hidden=(8,), steps_per_task=100, evaluate_every=50,
+        update_after=50, random_steps=50, record_every=50, batch_size=8, horizon_steps=10,
+        evaluation_episodes=1, workers=1,
+    )  # fmt: skip
+    text = told.getvalue()
+    assert text.count("Point does not report success") == 1
+    assert "success or return Point 10, Telling " in text
+    assert "Telling 100%" in text
+    assert read_description(tmp_path / "a")["without_success"] == ["Point"]
+    with pytest.raises(RecallError):
+        recall.resume(tmp_path / "a")

@@ -180,6 +180,8 @@ def _run(
 def _restore(trainer: Trainer, callback: Callback) -> None:
     for complaint in trainer.restore():
         callback.on_message(f"{complaint}; falling back to the previous one")
+    if not trainer.total_steps:
+        callback.on_message("no checkpoint was written yet: training starts from the beginning")
     if warning := other_versions(read_description(trainer.folder)):
         callback.on_message(warning)
 

@@ -22,6 +22,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tests.conftest  # noqa: F401  (compiles quickly, and once for all processes)
 from recall.methods import METHODS
 from tests.factories.fleets import CHANGES, SEQUENCE, left_by
 from tests.factories.processes import children_of, is_alive
@@ -77,6 +78,16 @@ class Soak:
             self.whole[method] = left_by(folder)
         return self.whole[method]
 
+    def wait(self, process: subprocess.Popen, folder: Path, method: str) -> None:
+        """Wait for a random moment: from the start on, or soon after the fleet has moved on."""
+        if self.draw.random() < 0.4:
+            time.sleep(self.draw.uniform(0.0, self.seconds[method]))
+            return
+        before = _written(folder)
+        while process.poll() is None and _written(folder) == before:
+            time.sleep(0.02)
+        time.sleep(self.draw.uniform(0.0, 1.0))
+
     def disturb(self, process: subprocess.Popen) -> str:
         """Do something to a fleet's process; return what."""
         kind = self.draw.choices(list(KINDS), list(KINDS.values()))[0]
@@ -113,13 +124,18 @@ class Soak:
             if disturbed >= MOST_DISTURBANCES or time.monotonic() > self.deadline:
                 process.wait(SLOWEST_SECONDS)
                 continue
-            time.sleep(self.draw.uniform(0.0, self.seconds[method]))
+            self.wait(process, folder, method)
             if process.poll() is None:
                 self.counts[self.disturb(process)] += 1
                 disturbed += 1
         self.fleets[method] += 1
         if left_by(folder) != expected:
             self.mismatches.append(f"{method}: {folder} differs from {method}-whole")
+
+
+def _written(folder: Path) -> int:
+    """Bytes of transitions, which grow with every chunk."""
+    return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
 
 
 def main() -> None:

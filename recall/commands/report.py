@@ -41,6 +41,7 @@ def report(
     """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
+    from recall.files.atomic import writing_to
     from recall.report.build import make_report
     from recall.results.measures import Measure
     from recall.results.wording import counted
@@ -48,7 +49,8 @@ def report(
     console = Console()
     field = "success" if success == "any" else "last_success"
     measure = Measure(window, mode, field)
-    made = make_report(folders, out, reference, measure, figures, console, detailed)
+    with writing_to(out):
+        made = make_report(folders, out, reference, measure, figures, console, detailed)
     found = len(made.problems)
     problems = counted(found, "problem was found", "problems were found")
     console.print(

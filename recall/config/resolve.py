@@ -13,9 +13,9 @@ from typing import Any
 
 from recall.config.names import by_path, paths, replaced
 from recall.config.presets import preset_named
-from recall.config.spec import FleetSpec, Sequences, make_spec
+from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
 from recall.errors import BadValueError
-from recall.methods import Method, method_class
+from recall.methods import Method
 from recall.settings import Settings
 from recall.settings.checked import from_plain
 
@@ -77,8 +77,9 @@ def choose(
     """
     applied = preset_named(preset)
     layers = [applied.settings, *changes]
-    if isinstance(method, str):
-        method = method_class(method)()
+    named = isinstance(method, str)
+    method = checked_method(method)
+    if named:
         layers = [applied.every_method, applied.methods.get(method.name, {}), *layers]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
@@ -101,6 +102,8 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         content: Any = readers[path.suffix](path.read_text())
     except (OSError, ValueError) as error:
         raise BadValueError(f"settings file {path} cannot be read: {error}") from error
+    except RecursionError:
+        raise BadValueError(f"settings file {path} is nested too deeply") from None
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} must contain named settings")
     arguments = {

@@ -1,11 +1,13 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
+
+import gymnasium
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
@@ -88,8 +90,7 @@ def make_spec(
     method: str | Method, sequences: Sequences, seeds: Many[int], settings: Settings
 ) -> FleetSpec:
     """Check the arguments and return the fleet of every seed on every sequence."""
-    if isinstance(method, str):
-        method = method_class(method)()
+    method = checked_method(method)
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
     _check_sequences(parsed)
     _check_seeds(seeds)
@@ -102,10 +103,25 @@ def make_spec(
     return FleetSpec(method, runs, settings)
 
 
+def checked_method(method: str | Method) -> Method:
+    """Return the method of that name with its defaults, or the method itself; refuse all else."""
+    if isinstance(method, str):
+        return method_class(method)()
+    if isinstance(method, Method):
+        return method
+    what = f"the class {method.__name__}" if isinstance(method, type) else repr(method)
+    raise BadValueError(
+        f"{what} is not a method: give its name, such as 'recall', or an object of its class, "
+        "such as recall.methods.Recall()"
+    )
+
+
 def _listed(sequences: Sequences) -> list[Any]:
     """Return a list of sequences; a list that contains functions is one sequence of tasks."""
     if isinstance(sequences, str):
         return [sequences]
+    if isinstance(sequences, gymnasium.Env) or not isinstance(sequences, Iterable):
+        raise _no_task(sequences)
     items = list(sequences)
     return [items] if any(callable(item) for item in items) else items
 
@@ -114,8 +130,20 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     if isinstance(sequence, str):
         found = parse_sequence(sequence)
         return found.name, tuple(found.tasks)
+    if not isinstance(sequence, Iterable):
+        raise _no_task(sequence)
     tasks = tuple(sequence)
+    for task in tasks:
+        if not (isinstance(task, str) or callable(task)):
+            raise _no_task(task)
     return ",".join(task_label(task) for task in tasks), tasks
+
+
+def _no_task(value: Any) -> BadValueError:
+    what = "an environment" if isinstance(value, gymnasium.Env) else repr(value)
+    return BadValueError(
+        f"{what} is not a task: give the name of a task, or a function that makes an environment"
+    )
 
 
 def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:

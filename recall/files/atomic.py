@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from recall.errors import RecallError
 from recall.files.stamps import Stamp
+
+
+class NotWritableError(RecallError):
+    """A path cannot be written to."""
 
 
 class StampedFile:
@@ -48,6 +53,18 @@ def replacement(path: Path, temporary: Path) -> Iterator[Path]:
         sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Turn errors of the system, such as a read-only disk, into one that names `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise NotWritableError(
+            f"{path} cannot be written ({error.strerror or error}): choose another place, or free "
+            "some space"
+        ) from error
 
 
 def sync(path: Path) -> None:

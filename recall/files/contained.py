@@ -37,6 +37,12 @@ def _check(root: Path, path: Path) -> None:
         raise UnsafeFolderError(f"{path} is neither a file nor a folder: remove it")
 
 
+def check_inside(path: Path, folder: Path) -> None:
+    """Raise an error if `path` is a link that leads out of `folder`."""
+    if not is_inside(path, folder):
+        raise UnsafeFolderError(f"{path} is a link that leads out of {folder}: remove it")
+
+
 def is_inside(path: Path, folder: Path) -> bool:
     """Return True if `path`, with all links followed, lies in `folder`."""
     try:

@@ -1,5 +1,6 @@
 """Write images as an MP4, a GIF or a contact sheet."""
 
+import contextlib
 import shutil
 import subprocess
 from collections import deque
@@ -10,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 
 from recall.errors import BadValueError, RecallError
-from recall.files.atomic import replacement
+from recall.files.atomic import NotWritableError, replacement, writing_to
 from recall.filming.compose import FAILURE, SUCCESS
 
 FILMS = (".mp4", ".gif")
@@ -37,10 +38,13 @@ def writable(path: Path) -> Path:
 
 def write(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
     """Write all images as a film, or the last one as a contact sheet, depending on the suffix."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise NotWritableError(f"{path} is a folder: give the name of a file")
     temporary = path.with_name(f".{path.stem}-unfinished{path.suffix}")
     writers = {".mp4": _write_mp4, ".gif": _write_gif, SHEET: _write_sheet}
-    with replacement(path, temporary):
+    with writing_to(path), contextlib.ExitStack() as finishing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        finishing.enter_context(replacement(path, temporary))
         writers[path.suffix.lower()](pictures, temporary, fps)
 
 

@@ -12,6 +12,7 @@ from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.contained import check_inside
 from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
@@ -104,6 +105,7 @@ def film(
     if out is None:
         name = _name(chosen, tasks, when, deterministic)
         out = folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}"
+        check_inside(folder / FILMS, folder)
     path = writable(Path(out))
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:

@@ -35,7 +35,6 @@ class History:
         After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none.
         """
         self._task_schedule = task_schedule
-        self._chunk_steps = task_schedule.chunk_steps
         self.capacity, self._memory = rows_held(
             capacity, task_schedule.steps_per_task, memory_per_task
         )

@@ -58,11 +58,12 @@ def _faults(content: Description, path: Path) -> Iterator[str]:
     if not (isinstance(settings, dict) and isinstance(settings.get("schedule"), dict)):
         yield _unexpected("settings", settings)
     yield from _faults_of_numbers(settings["schedule"], method)
-    for name, kind in (("functions", list), ("versions", dict), ("machine", dict)):
-        if not isinstance(content.get(name, kind()), kind):
+    for name in ("versions", "machine"):
+        if not isinstance(content.get(name, {}), dict):
             yield _unexpected(name, content[name])
-    if not all(isinstance(name, str) for name in content.get("functions", ())):
-        yield _unexpected("functions", content["functions"])
+    for name in ("functions", "plugins", "command"):
+        if not _is_texts(content.get(name, [])):
+            yield _unexpected(name, content[name])
 
 
 def _faults_of_numbers(schedule: Description, method: Description) -> Iterator[str]:
@@ -79,7 +80,7 @@ def _faults_of_runs(runs: Any, path: Path) -> Iterator[str]:
         yield _unexpected("runs", runs)
     for run in runs:
         tasks, seed = run.get("tasks"), run.get("seed")
-        if not (isinstance(tasks, list) and tasks and all(isinstance(task, str) for task in tasks)):
+        if not (tasks and _is_texts(tasks)):
             yield _unexpected("tasks", tasks)
         if not _is_count(seed) or seed > _LARGEST_SEED:
             yield _unexpected("seed", seed)
@@ -90,6 +91,10 @@ def _faults_of_runs(runs: Any, path: Path) -> Iterator[str]:
         yield "does not have the expected content: its runs have different numbers of tasks"
     if len({run["name"] for run in runs}) < len(runs):
         yield "does not have the expected content: two runs have the same name"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_count(value: Any) -> bool:

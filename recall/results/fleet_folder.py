@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from recall.errors import RecallError
+from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
 from recall.results.description import Description, differences, identity, read_description
 
@@ -22,10 +23,6 @@ _OURS = (LOCK, "run.tmp")
 
 class FolderInUseError(RecallError):
     """The folder holds something else, or another process is working in it."""
-
-
-class NotWritableError(RecallError):
-    """The path is not a folder, or the folder is not writable."""
 
 
 class FolderHeldError(FolderInUseError):

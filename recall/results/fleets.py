@@ -7,7 +7,7 @@ from typing import Any
 
 from recall.errors import RecallError
 from recall.results.curves import RunCurves, read_curves
-from recall.results.departures import settings_of
+from recall.results.departures import settings_of, settings_of_preset
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
 from recall.results.training_records import read_warnings
@@ -38,12 +38,21 @@ def _reason(error: Exception) -> str:
     return f"run.json does not have the expected content: {error}"
 
 
+def _check_kinds(settings: Mapping[str, Any], method: str) -> None:
+    """Raise ValueError if a setting that is a number by default is something else."""
+    for name, default in settings_of_preset(method).items():
+        value = settings.get(name)
+        if isinstance(default, int | float) and not isinstance(value, int | float | None):
+            raise ValueError(f"{name} is {str(value)[:80]!r}")
+
+
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
     path = folder / "evaluations.jsonl"
     listed = description["runs"]
     tasks = len(listed[0]["tasks"])
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     settings = settings_of(description)
+    _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
         return [], [f"{folder} has no evaluations yet: left out.", *_warned(folder, listed)]
     curves, unread = read_curves(path, len(listed), tasks)

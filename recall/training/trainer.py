@@ -26,13 +26,12 @@ from recall.collect.messages import RunTasks
 from recall.collect.pool import Abandoned, Pool, default_workers, never
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
-from recall.files.stamps import Stamp, check_all, read_stamps
+from recall.files.stamps import Stamp
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, reshard, shard
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
-from recall.results.description import differences, identity, in_words, read_description
 from recall.results.policies import FINAL, write_policies
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -44,6 +43,7 @@ from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
+from recall.training.saved_files import SavedFiles
 
 Array = np.ndarray
 
@@ -100,8 +100,7 @@ class Trainer:
         self._early: Policies | None = None  # policies of the chunk after the ordered one
         self._saved_at = time.monotonic()
         self._stage_saved = 0  # stage of the newest checkpoint
-        self._written: dict[str, Stamp] = {}  # policies of the finished tasks
-        self._started_as = identity(read_description(folder))
+        self.files = SavedFiles(folder, store, self.history)
 
     @property
     def total_steps(self) -> int:
@@ -275,7 +274,7 @@ class Trainer:
         )
         for task in self.task_schedule.learnt(number):
             policies = {task: self.policies(task)}
-            self._written |= self._write_policies(f"task-{task}", policies)
+            self.files.add_policies(self._write_policies(f"task-{task}", policies))
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -341,10 +340,7 @@ class Trainer:
             "progress": dataclasses.asdict(self.progress),
             "ended": ended,
             "evaluation": pending,
-            "records": self.store.sync(),
-            "replay": self.history.sync(self.progress.stage),
-            "policies": self._written,
-            "fleet": self._started_as,
+            **self.files.sync(self.progress.stage),
         }
         sign_programs(self.folder)
         self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
@@ -359,19 +355,16 @@ class Trainer:
 
         Returns a list of what is wrong with newer checkpoints.
         """
-        found = self.checkpoints.restore(self._arrays_like, self._check_metadata)
+        found = self.checkpoints.restore(self._arrays_like, self.files.check)
         if found is None:
-            self.store.cut({})
-            self.history.restore(0, {})
+            self.files.restore(None)
             return []
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._early = None
         self._stage_saved = self.progress.stage
         self.state = LearnerState(*shard(arrays["learner"]))
-        self.store.cut(read_stamps(metadata["records"]))
-        self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
-        self._written = read_stamps(metadata["policies"])
+        self.files.restore(metadata)
         self.chunks.restore(arrays["chunks"], metadata["ended"])
         self.evaluation.restore(arrays, metadata.get("evaluation"))
         if self.progress.steps:
@@ -383,14 +376,6 @@ class Trainer:
         chunks, _ = self.chunks.saved()
         snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
         return {"learner": self.state, "chunks": chunks} | snapshot
-
-    def _check_metadata(self, metadata: dict[str, Any]) -> None:
-        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
-        if changes := differences(self._started_as, metadata["fleet"]):
-            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
-        self.store.check(read_stamps(metadata["records"]))
-        self.history.check(read_stamps(metadata["replay"]))
-        check_all(self.folder, read_stamps(metadata["policies"]))
 
     def close(self) -> None:
         """Stop the workers and close the files."""

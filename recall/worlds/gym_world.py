@@ -122,7 +122,7 @@ class GymnasiumSimulator(Simulator):
 
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
-            return self._source()
+            return _made(self._source)
         name = _known_id(self._source)
         options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
         env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
@@ -142,6 +142,17 @@ class GymnasiumSimulator(Simulator):
         return self._envs[slot].step(own)
 
 
+def _made(function: Any) -> _Env:
+    """Return the environment that a user's function makes; refuse anything else that it returns."""
+    env = function()
+    if not isinstance(env, gymnasium.Env):
+        raise BadValueError(
+            f"{task_label(function)} returned {env!r}: a task's function must return a Gymnasium "
+            "environment"
+        )
+    return env
+
+
 def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
     """Return a simulator with these states in its slots."""
     simulator = GymnasiumSimulator(task, len(states), horizon_steps)
@@ -158,7 +169,7 @@ def time_limit(task: Task) -> int:
     if isinstance(task, str):
         steps = gymnasium.spec(_known_id(task)).max_episode_steps
     else:
-        env = task()
+        env = _made(task)
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:

@@ -17,6 +17,7 @@ from recall.results.fleet_folder import hold
 from recall.results.scores import Measure, ScoreBoard
 from recall.results.store import read
 from recall.studies.study_folder import read_study, seconds_of
+from recall.training.provenance import surroundings
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
 
@@ -37,6 +38,8 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study") / "run"
     with pytest.raises(CrashError):
         run(start(small_spec("fine_tuning", checkpoint_minutes=1e-9), folder, CrashAt(25)))
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | surroundings() | {"plugins": ["a"]}))
     (folder / "outcome.json").write_text('{"schema": 1, "finished": true, "failed": {}}')
     (folder.parent / "study.json").write_text(json.dumps(STUDY))
     return folder

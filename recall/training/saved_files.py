@@ -1,0 +1,58 @@
+"""The files beside a fleet's checkpoints: their stamps, checking them and cutting them back.
+
+A checkpoint needs the records, the transitions and the policies of finished tasks. Its metadata
+hold the stamps of these files, and what the fleet was started as.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from recall.errors import RecallError
+from recall.files.stamps import Stamp, check_all, read_stamps
+from recall.replay.history import History
+from recall.results.description import differences, identity, in_words, read_description
+from recall.results.store import Store
+
+Metadata = dict[str, Any]
+
+
+class SavedFiles:
+    """The files of one fleet that its checkpoints need."""
+
+    def __init__(self, folder: Path, store: Store, history: History):
+        self._folder, self._store, self._history = folder, store, history
+        self._started_as = identity(read_description(folder))
+        self._policies: dict[str, Stamp] = {}
+
+    def add_policies(self, stamps: dict[str, Stamp]) -> None:
+        """Add the policies of a finished task, which every later checkpoint needs."""
+        self._policies |= stamps
+
+    def sync(self, stage: int) -> Metadata:
+        """Flush everything to disk; return what a checkpoint in this stage says about it."""
+        return {
+            "fleet": self._started_as,
+            "records": self._store.sync(),
+            "replay": self._history.sync(stage),
+            "policies": self._policies,
+        }
+
+    def check(self, metadata: Metadata) -> None:
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if "fleet" not in metadata:
+            raise RecallError("it was written by an earlier version, without checksums")
+        if changes := differences(self._started_as, metadata["fleet"]):
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
+        self._store.check(read_stamps(metadata["records"]))
+        self._history.check(read_stamps(metadata["replay"]))
+        check_all(self._folder, read_stamps(metadata["policies"]))
+
+    def restore(self, metadata: Metadata | None) -> None:
+        """Cut all files back to a checkpoint that was checked, or to nothing, and refill replay."""
+        if metadata is None:
+            self._store.cut({})
+            self._history.restore(0, {})
+            return
+        self._store.cut(read_stamps(metadata["records"]))
+        self._history.restore(metadata["progress"]["stage"], read_stamps(metadata["replay"]))
+        self._policies = read_stamps(metadata["policies"])

@@ -1,0 +1,69 @@
+"""Bad input from the command line and from Python gives one line, and no traceback."""
+
+import gymnasium
+import pytest
+
+import recall
+from recall.callbacks import Callback
+from recall.cli import main
+from recall.errors import RecallError
+from recall.methods import METHODS
+
+
+def nothing():
+    return None
+
+
+def two_at_once():
+    return gymnasium.make_vec("Pendulum-v1", 2)
+
+
+@pytest.mark.parametrize(
+    ("method", "sequence", "words"),
+    [
+        (METHODS["recall"], "point-rich", "the class Recall is not a method: give its name"),
+        (dict, "point-rich", "the class dict is not a method"),
+        (3, "point-rich", "3 is not a method"),
+        ("recall", [gymnasium.make("Pendulum-v1")], "an environment is not a task"),
+        ("recall", gymnasium.make("Pendulum-v1"), "an environment is not a task"),
+        ("recall", [None], "None is not a task"),
+        ("recall", 3, "3 is not a task"),
+        ("recall", [nothing], "nothing returned None: a task's function must return"),
+        ("recall", [two_at_once], "two_at_once returned SyncVectorEnv"),
+    ],
+)
+def test_what_is_no_method_and_no_task_is_refused(tmp_path, method, sequence, words):
+    with pytest.raises(RecallError) as caught:
+        recall.train(method, sequence, out=tmp_path / "run", callback=Callback())
+    assert words in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def refused(capsys, *words):
+    """The lines that a command prints before it ends with status 2."""
+    with pytest.raises(SystemExit) as caught:
+        main([str(word) for word in words])
+    assert caught.value.code == 2
+    return capsys.readouterr().err.splitlines()
+
+
+@pytest.mark.parametrize("option", ["--scale", "--memory"])
+@pytest.mark.parametrize("value", ["nan", "Infinity", "-1", "1e300"])
+def test_numbers_of_studies_are_finite(tmp_path, capsys, option, value):
+    lines = refused(capsys, "study", "lambda", "--dry-run", option, value, "--out", tmp_path / "s")
+    assert not any("Traceback" in line for line in lines)
+
+
+def test_places_that_cannot_be_written_are_named(finished, tmp_path, capsys):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file")
+    for words in (
+        ("report", finished, "--no-figures", "--out", occupied),
+        ("film", finished, "--task", "point-rich", "--out", occupied / "film.gif"),
+        ("film", finished, "--task", "point-rich", "--out", "/proc/film.png"),
+    ):
+        (line,) = refused(capsys, *words)
+        assert line.startswith(f"recall: {words[-1]} cannot be written (")
+    (tmp_path / "folder.png").mkdir()
+    (line,) = refused(capsys, "film", finished, "--out", tmp_path / "folder.png")
+    assert line.endswith("folder.png is a folder: give the name of a file")

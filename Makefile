@@ -24,7 +24,7 @@ install: $(INSTALLED)  ## make the environment in .venv
 demo: $(INSTALLED)  ## see the package at work, in about three minutes
 	$(BIN)/python -m recall demo
 
-robots: $(INSTALLED)  ## learn two robot tasks and film them, in about 15 minutes on two cores
+robots: $(INSTALLED)  ## learn two robot tasks and film them, within minutes on two cores
 	$(BIN)/python -m recall demo --robots
 
 methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from recall.commands import bench, demo, film, listing, report, study, train
+from recall.commands import bench, compare, demo, film, listing, report, study, train
 from recall.errors import RecallError
 
 _BAD_INPUT = 2
@@ -25,6 +25,7 @@ def _commands() -> SubcommandApp:
     app.command(name="resume")(train.resume)
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
+    app.command(name="compare")(compare.compare)
     app.command(name="film")(film.film)
     app.command(name="study")(study.study)
     lists = SubcommandApp()

@@ -1,9 +1,52 @@
 """`recall report`: the command-line interface of recall.make_report."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from recall.report.build import Report
+    from recall.results.measures import Measure
+
+
+Window = Annotated[
+    int,
+    arg(help="Evaluations to average at the end of a task, if they are at most a fifth of it."),
+]
+Mode = Annotated[
+    Literal["stochastic", "deterministic"],
+    arg(help="How the policy acted in the evaluations that are reported."),
+]
+Success = Annotated[
+    Literal["any", "last"],
+    arg(help="Count success at any step of an episode, or only at its last step."),
+]
+
+
+def measure_of(window: int, mode: str, success: str) -> "Measure":
+    """Return what the options say of success."""
+    from recall.results.measures import Measure
+
+    return Measure(window, mode, "success" if success == "any" else "last_success")
+
+
+def tell_end(made: "Report", console: "Console") -> None:
+    """Print how many runs, tables, figures and problems there are."""
+    from recall.results.wording import counted
+
+    found = len(made.problems)
+    problems = counted(found, "problem was found", "problems were found")
+    console.print(
+        f"{counted(len(made.collection.runs), 'run')}, {counted(len(made.tables), 'table')} and "
+        f"{counted(len(made.figures), 'figure')} in {made.folder}"
+        + (f"; {problems}" if found else ""),
+        soft_wrap=True,
+    )
 
 
 def report(
@@ -21,39 +64,47 @@ def report(
         tuple[Path, ...],
         arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
     ] = (),
-    window: Annotated[
-        int, arg(help="Number of evaluations to average for the success at the end of a task.")
-    ] = 5,
-    mode: Annotated[
-        Literal["stochastic", "deterministic"],
-        arg(help="How the policy acted in the evaluations that are reported."),
-    ] = "stochastic",
-    success: Annotated[
-        Literal["any", "last"],
-        arg(help="Count success at any step of an episode, or only at its last step."),
-    ] = "any",
+    window: Window = 5,
+    mode: Mode = "stochastic",
+    success: Success = "any",
     figures: Annotated[bool, arg(help="Whether to draw figures.")] = True,
     detailed: Annotated[
         int | None,
         arg(help="Number of sequences per family that get figures of their own. None: all."),
     ] = 2,
+    serve: Annotated[
+        bool,
+        arg(help="Show the page in a browser on this machine, and keep it up to date."),
+    ] = False,
+    port: Annotated[int, arg(help="With --serve: the port; 0 takes a free one.")] = 0,
 ) -> None:
     """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
     from recall.report.build import make_report
-    from recall.results.measures import Measure
-    from recall.results.wording import counted
 
     console = Console()
-    field = "success" if success == "any" else "last_success"
-    measure = Measure(window, mode, field)
+    measure = measure_of(window, mode, success)
+    if serve:
+        _serve(
+            folders,
+            port,
+            lambda: make_report(
+                folders, out, reference, measure, figures, None, detailed, live=True
+            ),
+        )
+        return
     made = make_report(folders, out, reference, measure, figures, console, detailed)
-    found = len(made.problems)
-    problems = counted(found, "problem was found", "problems were found")
-    console.print(
-        f"{counted(len(made.collection.runs), 'run')}, {counted(len(made.tables), 'table')} and "
-        f"{counted(len(made.figures), 'figure')} in {made.folder}"
-        + (f"; {problems}" if found else ""),
-        soft_wrap=True,
-    )
+    tell_end(made, console)
+
+
+def _serve(folders: tuple[Path, ...], port: int, make: "Callable[[], Report]") -> None:
+    """Serve the page until the user stops it."""
+    from recall.report.page import FILE
+    from recall.report.serve import LivePage, served
+
+    page = LivePage(folders, lambda: make().folder / FILE)
+    with served(page, port) as url:
+        print(f"The report is at {url} and refreshes by itself; Ctrl-C stops it.", flush=True)
+        page.refresh()
+        page.keep_fresh()

@@ -88,6 +88,7 @@ def lambda_tables(board: ScoreBoard) -> list[Table]:
                 columns=tuple(TITLES[metric] for metric in metrics),
                 rows=shown,
                 notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_note(scores),
+                lower=tuple(lower_of(metrics)),
                 group="lambda",
             )
         )

@@ -62,6 +62,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         columns=tuple(label for label, _ in headings),
         rows=shown,
         notes=notes,
+        lower=(lower,) * len(headings),
         group=family,
     )
 
@@ -134,6 +135,7 @@ def long_table(board: ScoreBoard) -> list[Table]:
             columns=tuple(f"{name.upper()} {TITLES[metric]}" for name, metric in places),
             rows=shown,
             notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_note(scores),
+            lower=tuple(metric in LOWER_IS_BETTER for _, metric in places),
             group=there[0],
         )
     ]

@@ -50,6 +50,8 @@ class Table:
     """Headings of the cell columns, one per cell of a row."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    lower: tuple[bool, ...] = ()
+    """For each column, whether less is better; empty if more is better in all."""
     decimals: int = 2
     group: str = ""
     """Tables of one group are shown together, such as the three metrics of CW3."""

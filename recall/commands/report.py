@@ -1,5 +1,6 @@
 """`recall report`: the command-line interface of recall.make_report."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -72,6 +73,16 @@ def report(
         int | None,
         arg(help="Number of sequences per family that get figures of their own. None: all."),
     ] = 2,
+    methods: Annotated[
+        tuple[str, ...],
+        arg(help="Methods or labels to show, in this order; all if none are given."),
+    ] = (),
+    names: Annotated[tuple[str, ...], arg(help="Other names for labels, each as LABEL=NAME.")] = (),
+    font: Annotated[str, arg(help="Font of the figures.")] = "DejaVu Sans",
+    font_size: Annotated[
+        float, arg(help="Points of the figures' text, when they are shown at their width.")
+    ] = 7.0,
+    figure_width: Annotated[float, arg(help="Inches of a wide figure, a page's text.")] = 7.0,
     serve: Annotated[
         bool,
         arg(help="Show the page in a browser on this machine, and keep it up to date."),
@@ -82,20 +93,26 @@ def report(
     from rich.console import Console
 
     from recall.report.build import make_report
+    from recall.report.figures.style import Look
+    from recall.results.arrange import names_from
 
     console = Console()
-    measure = measure_of(window, mode, success)
+    make = partial(
+        make_report,
+        folders,
+        out,
+        reference,
+        measure_of(window, mode, success),
+        figures,
+        detailed=detailed,
+        methods=methods,
+        names=names_from(names),
+        look=Look(font, font_size, figure_width),
+    )
     if serve:
-        _serve(
-            folders,
-            port,
-            lambda: make_report(
-                folders, out, reference, measure, figures, None, detailed, live=True
-            ),
-        )
-        return
-    made = make_report(folders, out, reference, measure, figures, console, detailed)
-    tell_end(made, console)
+        _serve(folders, port, partial(make, live=True))
+    else:
+        tell_end(make(console=console), console)
 
 
 def _serve(folders: tuple[Path, ...], port: int, make: "Callable[[], Report]") -> None:

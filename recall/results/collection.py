@@ -36,6 +36,8 @@ class Collection:
     problems: tuple[str, ...] = ()
     reference_runs: tuple[RunResult, ...] = ()
     """Complete single-task runs of plain SAC to compare with, wherever they were found."""
+    chosen: tuple[str, ...] = ()
+    """The methods that were asked for, in order; empty if all are shown."""
 
     @property
     def labels(self) -> list[str]:
@@ -107,7 +109,7 @@ def gather(
     runs = _labelled(runs)
     return Collection(
         tuple(runs),
-        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs)])),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs), *_lengths(runs)])),
         tuple(filter(is_reference, _labelled(others))),
     )
 
@@ -225,6 +227,21 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
         f"have {'it' if len(missing) == 1 else 'them'}: its means there are over fewer runs."
         for (label, missing), sequences in lacking.items()
     ]
+
+
+def _lengths(runs: Sequence[RunResult]) -> list[str]:
+    """Return a sentence for each sequence whose runs were trained for different steps."""
+    found = []
+    for sequence, group in _grouped(runs, lambda run: run.sequence).items():
+        steps = Counter(run.steps_per_task for run in group)
+        if len(steps) > 1:
+            usual, *others = (number for number, _ in steps.most_common())
+            found.append(
+                f"{sequence} was run with {usual:,} and with "
+                f"{', '.join(f'{number:,}' for number in others)} steps per task: figures show "
+                f"the runs of {usual:,}."
+            )
+    return found
 
 
 def _grouped(runs: Iterable[RunResult], key: Callable[[RunResult], Any]) -> dict[Any, list[Any]]:

@@ -5,7 +5,6 @@ import html
 import json
 import re
 import shlex
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,13 +30,6 @@ from recall.results.scores import ScoreBoard
 from recall.settings import Settings
 from tests.report.made_runs import made_collection
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
 # By value 10.5, 9.25, 0.5, -3; as texts the order would be another.
 VALUES = {"nine": 9.25, "none": None, "ten": 10.5, "minus three": -3.0, "half": 0.5}
@@ -85,17 +77,6 @@ def report(board, tmp_path_factory) -> Path:
     path = write_page(folder, board, [made_table(), *all_tables(board)], gallery)
     assert path == folder / "index.html"
     return path
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed: `apt-get install chromium`")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @contextmanager

@@ -11,7 +11,21 @@ WHITE, CARD = "#ffffff", "#1f1f1f"
 LEAST_CONTRAST = 3.0
 """Contrast that the web's guidelines for accessibility ask of graphics."""
 # Of methods, by name; the others are lightened until they stand out.
-_DARK_METHODS: dict[str, str] = {}
+_DARK_METHODS = {
+    "fine_tuning": "#a0a0a0",
+    "ewc": "#276fd9",
+    "packnet": "#76fbc7",
+    "clonex": "#94681d",
+    "perfect_memory": "#a59aff",
+    "recall": "#ff6b6b",
+    "l2": "#75b904",
+    "mas": "#7dc9f2",
+    "agem": "#faff60",
+    "vcl": "#d50468",
+    "clear": "#d4159d",
+    "reset": "#6d53ff",
+    "multi_task": "#6dfdf9",
+}
 # Of paper, ink, grids and marks, from figures/style.py and the figures' own greys.
 _DARK_GREYS = {
     WHITE: CARD,

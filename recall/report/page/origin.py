@@ -23,7 +23,7 @@ def _now() -> str:
     """Return the date and time in UTC; SOURCE_DATE_EPOCH stands for it in reproducible builds."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     moment = time.gmtime(int(seconds) if seconds else None)
-    return time.strftime("on %d %B %Y at %H:%M UTC", moment).replace(" 0", " ")
+    return f"on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
 
 
 def _version() -> str:

@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from recall.report.page.markup import named, text
-from recall.report.tables.table import MISSING, Cell, Row, Table, estimate_text, number_text
+from recall.report.tables.table import (
+    MISSING,
+    Cell,
+    Row,
+    Table,
+    estimate_text,
+    notes_below,
+    number_text,
+)
 from recall.results.bootstrap import Estimate
 
 _MEANS = ("mean", "mean (paper)")  # headings of summary rows, which stay below the others
@@ -36,7 +44,7 @@ def table_html(table: Table, colours: Mapping[str, str]) -> str:
         ),
     ]
     rows = "".join(_row(row, table, colours) for row in table.rows)
-    notes = "".join(f"<p class='note'>{text(note)}</p>" for note in table.notes)
+    notes = "".join(f"<p class='note'>{text(note)}</p>" for note in notes_below(table))
     title = text(table.title)
     return (
         f"<div class='block'><h3>{title}</h3>"

@@ -54,7 +54,8 @@ def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
         corner="method",
         columns=("added to the losses", "other computation", "rows in an update"),
         rows=tuple(rows),
-        notes=("As the settings of the runs say.", *(() if benches else (_NO_TIMES,))),
+        notes=("As the settings of the runs say.",),
+        advice=() if benches else (_NO_TIMES,),
         group="computation",
     )
 

@@ -71,7 +71,8 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
-        notes=budget_notes(scores) + transfer_note(scores),
+        notes=budget_notes(scores),
+        advice=transfer_note(scores),
         lower=(*lower, False),
         group=sequence,
     )
@@ -115,7 +116,7 @@ def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=_numbered(tasks),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
-        notes=transfer_note(scores),
+        advice=transfer_note(scores),
         group=sequence,
         detail=True,
     )

@@ -5,15 +5,13 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from recall.commands.report import Mode, Success, Window, measure_of, tell_end
+from recall.commands.report import Mode, Out, Success, Window, measure_of, tell_end
 
 
 def compare(
     first: Annotated[Positional[Path], arg(metavar="A", help="Folder of the first runs.")],
     second: Annotated[Positional[Path], arg(metavar="B", help="Folder of the second runs.")],
-    out: Annotated[Path, arg(help="Folder to write tables, figures and the page to.")] = Path(
-        "comparison"
-    ),
+    out: Out = Path("comparison"),
     window: Window = 5,
     mode: Mode = "stochastic",
     success: Success = "any",

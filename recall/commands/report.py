@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from recall.results.measures import Measure
 
 
+Folders = Annotated[
+    Positional[tuple[Path, ...]],
+    arg(
+        metavar="DIR",
+        help="Folders of runs, or folders that contain them; logs of other code are read too.",
+    ),
+]
+Out = Annotated[Path, arg(help="Folder to write tables, figures and the page to.")]
 Window = Annotated[
     int,
     arg(help="Evaluations to average at the end of a task, if they are at most a fifth of it."),
@@ -51,16 +59,8 @@ def tell_end(made: "Report", console: "Console") -> None:
 
 
 def report(
-    folders: Annotated[
-        Positional[tuple[Path, ...]],
-        arg(
-            metavar="DIR",
-            help="Folders of runs, or folders that contain them; logs of other code are read too.",
-        ),
-    ],
-    out: Annotated[Path, arg(help="Folder to write tables, figures and the page to.")] = Path(
-        "report"
-    ),
+    folders: Folders,
+    out: Out = Path("report"),
     reference: Annotated[
         tuple[Path, ...],
         arg(help="Folders of single-task runs to compare with; they are not reported themselves."),

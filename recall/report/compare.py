@@ -78,7 +78,7 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 def _marked(run: RunResult, name: str) -> RunResult:
     """Return the run with the folder in its label; it is no variant of the other one."""
-    return dataclasses.replace(run, label=f"{name}: {run.label}", variant="", changes={})
+    return dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
 
 
 def _matches(first: Collection, second: Collection) -> tuple[list[_Match], list[str]]:

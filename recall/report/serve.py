@@ -48,7 +48,7 @@ class LivePage:
         self._seen = state
         try:
             html = self._make().read_text("utf-8")
-        except RecallError as error:  # there are no runs yet, or a file was being written
+        except (RecallError, OSError) as error:  # no runs yet, or a file that was being replaced
             if self.number:
                 return False
             self.html = _WAITING.format(why=f"There is nothing to report yet: {error}")

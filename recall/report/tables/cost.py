@@ -31,9 +31,10 @@ def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) 
 
 
 def _examples(collection: Collection) -> list[RunResult]:
-    """Return one run per method, and one per variant with different storage or computation."""
+    """Return one run of ours per method, and one per variant that stores or computes otherwise."""
     found: dict[tuple[Any, ...], RunResult] = {}
-    for run in sorted(collection.sequential.runs, key=lambda run: bool(run.variant)):
+    ours = [run for run in collection.sequential.runs if run.source == "recall"]
+    for run in sorted(ours, key=lambda run: bool(run.variant)):
         found.setdefault((run.method, *_computed(run), stored(run)), run)
     labels = {run.label: run for run in reversed(found.values())}
     return [labels[label] for label in collection.labels if label in labels]

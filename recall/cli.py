@@ -10,7 +10,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from tyro.extras import SubcommandApp
 
 import recall
-from recall.commands import bench, demo, export, film, listing, report, study, train
+from recall.commands import bench, compare, demo, export, film, listing, report, study, train
 from recall.errors import BadValueError, RecallError
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
@@ -47,6 +47,7 @@ def _commands() -> SubcommandApp:
     app.command(name="resume")(train.resume)
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
+    app.command(name="compare")(compare.compare)
     app.command(name="film")(film.film)
     app.command(name="export")(export.export)
     app.command(name="study")(study.study)

@@ -15,6 +15,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 # Commands that take longer than a test should; their help is asked for instead.
 SLOW = (
     "recall bench",
+    "recall compare",
     "recall report",
     "recall demo",
     "recall study",

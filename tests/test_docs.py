@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recall.cli import without_plugins
 from recall.commands.train import parse_train
+from tests.plugins.restored import plugins_forgotten
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -63,7 +65,8 @@ def test_the_commands_in_the_pages_run(command):
         return
     assert program == "recall", f"no way is known to test {command!r}"
     if command.startswith("recall train"):
-        parse_train(arguments[1:])  # asked for help, it would not look at the other options
+        with plugins_forgotten():  # asked for help, it would not look at the other options
+            parse_train(without_plugins(arguments[1:]))
         return
     slow = ["--help"] if command.startswith(SLOW) else []
     run([sys.executable, "-m", "recall", *arguments, *slow])

@@ -20,7 +20,14 @@ from recall.methods import METHODS, Method, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
 from recall.worlds.episodes import Episodes
-from recall.worlds.registry import Task, check_same_shapes, is_task, make_simulator, task_label
+from recall.worlds.registry import (
+    Task,
+    check_same_shapes,
+    is_task,
+    make_simulator,
+    refuse_instance,
+    task_label,
+)
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
@@ -118,7 +125,10 @@ def _listed(sequences: Sequences) -> list[Any]:
     """Return a list of sequences; a list that contains functions is one sequence of tasks."""
     if isinstance(sequences, str):
         return [sequences]
+    refuse_instance(sequences)
     items = list(sequences)
+    for item in items:
+        refuse_instance(item)
     return [items] if any(callable(item) for item in items) else items
 
 
@@ -255,7 +265,7 @@ def spec_from(
         names = ", ".join(f"{name!r}: {name}" for name in missing)
         raise BadValueError(
             f"it trains on tasks that are Python functions ({', '.join(missing)}), which cannot be "
-            f"stored in a file. Continue from Python: recall.resume(folder, tasks={{{names}}})"
+            f"stored in a file. Continue from Python: recall.resume(folder, functions={{{names}}})"
         )
     runs = tuple(
         RunSpec(

@@ -41,7 +41,8 @@ def model_path(task: Task) -> str:
 
 
 def _weld_hand(model: mujoco.MjModel) -> mujoco.MjModel:
-    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD] = _WELD
+    # Newer MuJoCo has one more number for other constraints at the end of each row.
+    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, : len(_WELD)] = _WELD
     return model
 
 

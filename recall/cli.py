@@ -70,7 +70,7 @@ def _train_is_parsed_apart() -> None:
     """Stand in for `train`, which is parsed apart because its options depend on the method."""
 
 
-def _without_plugins(arguments: Sequence[str]) -> list[str]:
+def without_plugins(arguments: Sequence[str]) -> list[str]:
     """Load every `--plugin MODULE_OR_FILE` and return the other arguments.
 
     Plug-ins come first, because options and the values they accept depend on them.
@@ -90,7 +90,7 @@ def _without_plugins(arguments: Sequence[str]) -> list[str]:
 
 
 def _run(arguments: Sequence[str]) -> None:
-    arguments = _without_plugins(arguments)
+    arguments = without_plugins(arguments)
     if arguments and arguments[0] == "train":
         train.train_command(arguments[1:])
         return

@@ -8,7 +8,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo robots methods test soak check format format-check lint types layers clean
+.PHONY: help install demo robots methods test soak check format format-check lint types layers docs clients clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -19,12 +19,12 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-install: $(INSTALLED)  ## make the environment in .venv
+install: $(INSTALLED)  ## make the environment in .venv; `. .venv/bin/activate` puts recall on the path
 
 demo: $(INSTALLED)  ## see the package at work, in about three minutes
 	$(BIN)/python -m recall demo
 
-robots: $(INSTALLED)  ## learn two robot tasks and film them, in about 15 minutes on two cores
+robots: $(INSTALLED)  ## learn two robot tasks and film them, within minutes on two cores
 	$(BIN)/python -m recall demo --robots
 
 methods: $(INSTALLED)  ## train every method on pointworld and compare them, in half an hour
@@ -54,6 +54,17 @@ types: $(INSTALLED)
 
 layers: $(INSTALLED)
 	$(BIN)/lint-imports
+
+# The pages link to each other as on a code host, so they are built in the same places.
+docs: $(INSTALLED)  ## build the documentation site in .cache/site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	rm -rf .cache/docs && mkdir -p .cache/docs
+	cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE CITATION.cff Dockerfile docs examples .cache/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+clients: $(INSTALLED)  ## try our environments and policies with other people's packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[clients,notebook]'
+	$(BIN)/python -m pytest tests/clients tests/policies tests/examples/test_notebook.py
 
 clean:  ## remove the environment and the caches
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

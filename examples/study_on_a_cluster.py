@@ -5,7 +5,8 @@
     python examples/study_on_a_cluster.py --address 10.0.0.1:6379 --out /shared/study
 
 Without an address, a cluster of this machine alone is started. The same command goes on with what
-is left. Everything that follows the options here is passed on to `recall study`.
+is left, and `recall report /shared/study --plugin examples/weight_decay.py` shows the results.
+Options that are not listed here are passed on to `recall study`.
 """
 
 import argparse
@@ -15,17 +16,17 @@ from recall.cli import main as recall
 
 
 def main() -> None:
-    """Compare two methods on two sequences of pointworld, and make the report."""
+    """Compare two methods on a sequence of pointworld."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--address", help="address of the cluster")
     parser.add_argument("--out", type=Path, default=Path("runs/study"))
+    parser.add_argument("--methods", nargs="+", default=["fine_tuning", "weight_decay"])
     chosen, others = parser.parse_known_args()
     plugin = ["--plugin", str(Path(__file__).parent / "weight_decay.py")]
     study = ["study", "cw3", "--launcher", "ray", "--out", str(chosen.out), "--preset", "quick"]
-    study += ["--methods", "fine_tuning", "weight_decay", "--sequences", "point-slide,point-poor"]
+    study += ["--methods", *chosen.methods, "--sequences", "point-slide,point-poor"]
     study += ["--address", chosen.address] if chosen.address else []
     recall([*study, *plugin, *others])
-    recall(["report", str(chosen.out), "--out", str(chosen.out / "report"), *plugin])
 
 
 if __name__ == "__main__":

@@ -119,11 +119,11 @@ def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
 
 
 def resume(
-    folder: Folder, tasks: Mapping[str, Task] | None = None, callback: Callback | None = None
+    folder: Folder, functions: Mapping[str, Task] | None = None, callback: Callback | None = None
 ) -> Results:
     """Continue the fleet in `folder` to its end, exactly as if it had never stopped.
 
-    If the fleet was started with functions as tasks, `tasks` maps their names to them.
+    If the fleet was started with functions as tasks, `functions` maps their names to them.
     """
     folder = Path(folder)
     description = read_description(folder)
@@ -131,7 +131,7 @@ def resume(
         raise BadValueError(f"{folder} is finished: {summary(description)}")
     check_unedited(folder, description)
     try:
-        spec = spec_from(description, tasks)
+        spec = spec_from(description, functions)
     except BadValueError as error:
         raise BadValueError(f"{folder}: {error}") from error
     check_memory(spec)

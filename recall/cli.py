@@ -10,7 +10,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from tyro.extras import SubcommandApp
 
 import recall
-from recall.commands import bench, demo, export, film, listing, report, study, train
+from recall.commands import bench, compare, demo, export, film, listing, report, study, train
 from recall.errors import BadValueError, RecallError
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
@@ -47,6 +47,7 @@ def _commands() -> SubcommandApp:
     app.command(name="resume")(train.resume)
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
+    app.command(name="compare")(compare.compare)
     app.command(name="film")(film.film)
     app.command(name="export")(export.export)
     app.command(name="study")(study.study)
@@ -69,7 +70,7 @@ def _train_is_parsed_apart() -> None:
     """Stand in for `train`, which is parsed apart because its options depend on the method."""
 
 
-def _without_plugins(arguments: Sequence[str]) -> list[str]:
+def without_plugins(arguments: Sequence[str]) -> list[str]:
     """Load every `--plugin MODULE_OR_FILE` and return the other arguments.
 
     Plug-ins come first, because options and the values they accept depend on them.
@@ -89,7 +90,7 @@ def _without_plugins(arguments: Sequence[str]) -> list[str]:
 
 
 def _run(arguments: Sequence[str]) -> None:
-    arguments = _without_plugins(arguments)
+    arguments = without_plugins(arguments)
     if arguments and arguments[0] == "train":
         train.train_command(arguments[1:])
         return

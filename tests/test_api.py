@@ -131,8 +131,8 @@ def test_tasks_that_are_functions_need_python_to_resume(tmp_path):
     with pytest.raises(BadValueError) as caught:
         recall.resume(stopped)
     assert "tasks that are Python functions (Point)" in str(caught.value)
-    assert "recall.resume(folder, tasks={'Point': Point})" in str(caught.value)
-    recall.resume(stopped, tasks={"Point": Point}, callback=Callback())
+    assert "recall.resume(folder, functions={'Point': Point})" in str(caught.value)
+    recall.resume(stopped, functions={"Point": Point}, callback=Callback())
     assert left_by(stopped) == left_by(whole)
 
 

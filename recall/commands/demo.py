@@ -28,7 +28,7 @@ of the others. Fine-tuning forgets old tasks. Perfect memory replays everything,
 rewards of an old task drown the small ones of a new task. RECALL normalises rewards per task."""
 
 ROBOTS = """\
-A robot arm learns to press a handle and then to close a window, in about 15 minutes on two cores.
+A robot arm learns to press a handle and then to close a window, within minutes on two cores.
 Perfect memory and RECALL both replay the first task while they learn the second."""
 
 

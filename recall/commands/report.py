@@ -1,56 +1,53 @@
 """`recall report`: the command-line interface of recall.make_report."""
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def report(
-    folders: Annotated[
-        Positional[tuple[Path, ...]],
-        arg(
-            metavar="DIR",
-            help="Folders of runs, or folders that contain them; logs of other code are read too.",
-        ),
-    ],
-    out: Annotated[Path, arg(help="Folder to write tables, figures and the page to.")] = Path(
-        "report"
-    ),
-    reference: Annotated[
-        tuple[Path, ...],
-        arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
-    ] = (),
-    window: Annotated[
-        int, arg(help="Number of evaluations to average for the success at the end of a task.")
-    ] = 5,
-    mode: Annotated[
-        Literal["stochastic", "deterministic"],
-        arg(help="How the policy acted in the evaluations that are reported."),
-    ] = "stochastic",
-    success: Annotated[
-        Literal["any", "last"],
-        arg(help="Count success at any step of an episode, or only at its last step."),
-    ] = "any",
-    figures: Annotated[bool, arg(help="Whether to draw figures.")] = True,
-    detailed: Annotated[
-        int | None,
-        arg(help="Number of sequences per family that get figures of their own. None: all."),
-    ] = 2,
-) -> None:
-    """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
-    from recall.files.atomic import writing_to
-    from recall.report.build import make_report
+    from recall.report.build import Report
     from recall.results.measures import Measure
+
+
+Folders = Annotated[
+    Positional[tuple[Path, ...]],
+    arg(
+        metavar="DIR",
+        help="Folders of runs, or folders that contain them; logs of other code are read too.",
+    ),
+]
+Out = Annotated[Path, arg(help="Folder to write tables, figures and the page to.")]
+Window = Annotated[
+    int,
+    arg(help="Evaluations to average at the end of a task, if they are at most a fifth of it."),
+]
+Mode = Annotated[
+    Literal["stochastic", "deterministic"],
+    arg(help="How the policy acted in the evaluations that are reported."),
+]
+Success = Annotated[
+    Literal["any", "last"],
+    arg(help="Count success at any step of an episode, or only at its last step."),
+]
+
+
+def measure_of(window: int, mode: str, success: str) -> "Measure":
+    """Return what the options say of success."""
+    from recall.results.measures import Measure
+
+    return Measure(window, mode, "success" if success == "any" else "last_success")
+
+
+def tell_end(made: "Report", console: "Console") -> None:
+    """Print how many runs, tables, figures and problems there are."""
     from recall.results.wording import counted
 
-    console = Console()
-    field = "success" if success == "any" else "last_success"
-    measure = Measure(window, mode, field)
-    with writing_to(out):
-        made = make_report(folders, out, reference, measure, figures, console, detailed)
     found = len(made.problems)
     problems = counted(found, "problem was found", "problems were found")
     console.print(
@@ -59,3 +56,75 @@ def report(
         + (f"; {problems}" if found else ""),
         soft_wrap=True,
     )
+
+
+def report(
+    folders: Folders,
+    out: Out = Path("report"),
+    reference: Annotated[
+        tuple[Path, ...],
+        arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
+    ] = (),
+    window: Window = 5,
+    mode: Mode = "stochastic",
+    success: Success = "any",
+    figures: Annotated[bool, arg(help="Whether to draw figures.")] = True,
+    detailed: Annotated[
+        int | None,
+        arg(help="Number of sequences per family that get figures of their own. None: all."),
+    ] = 2,
+    methods: Annotated[
+        tuple[str, ...],
+        arg(help="Methods or labels to show, in this order; all if none are given."),
+    ] = (),
+    names: Annotated[tuple[str, ...], arg(help="Other names for labels, each as LABEL=NAME.")] = (),
+    font: Annotated[str, arg(help="Font of the figures.")] = "DejaVu Sans",
+    font_size: Annotated[
+        float, arg(help="Points of the figures' text, when they are shown at their width.")
+    ] = 7.0,
+    figure_width: Annotated[float, arg(help="Inches of a wide figure, a page's text.")] = 7.0,
+    serve: Annotated[
+        bool,
+        arg(help="Show the page in a browser on this machine, and keep it up to date."),
+    ] = False,
+    port: Annotated[int, arg(help="With --serve: the port; 0 takes a free one.")] = 0,
+) -> None:
+    """Make tables, figures and a page from all runs in the given folders."""
+    from rich.console import Console
+
+    from recall.files.atomic import writing_to
+    from recall.report.build import make_report
+    from recall.report.figures.style import Look
+    from recall.results.arrange import names_from
+
+    console = Console()
+    make = partial(
+        make_report,
+        folders,
+        out,
+        reference,
+        measure_of(window, mode, success),
+        figures,
+        detailed=detailed,
+        methods=methods,
+        names=names_from(names),
+        look=Look(font, font_size, figure_width),
+    )
+    if serve:
+        _serve(folders, port, partial(make, live=True))
+    else:
+        with writing_to(out):
+            made = make(console=console)
+        tell_end(made, console)
+
+
+def _serve(folders: tuple[Path, ...], port: int, make: "Callable[[], Report]") -> None:
+    """Serve the page until the user stops it."""
+    from recall.report.page import FILE
+    from recall.report.serve import LivePage, served
+
+    page = LivePage(folders, lambda: make().folder / FILE)
+    with served(page, port) as url:
+        print(f"The report is at {url} and refreshes by itself; Ctrl-C stops it.", flush=True)
+        page.refresh()
+        page.keep_fresh()

@@ -69,11 +69,10 @@ PRESETS = {
         },
     ),
     "laptop": Preset(
-        "Smaller networks and fewer updates: easy robot tasks in minutes on two cores.",
+        "Smaller networks, batches and budgets: easy robot tasks in minutes on two cores.",
         settings={
             "hidden": (128, 128, 128),
             "head_layers": 2,
-            "updates_per_burst": 25,
             "steps_per_task": 60_000,
             "random_steps": 4_000,
             "evaluate_every": 10_000,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-import gymnasium
-
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
 from recall.files.names import file_name
@@ -16,7 +14,7 @@ from recall.methods import METHODS, Method, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, from_plain
-from recall.worlds.registry import Task, is_task, task_label
+from recall.worlds.registry import Task, is_task, refuse_instance, task_label
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
@@ -120,9 +118,12 @@ def _listed(sequences: Sequences) -> list[Any]:
     """Return a list of sequences; a list that contains functions is one sequence of tasks."""
     if isinstance(sequences, str):
         return [sequences]
-    if isinstance(sequences, gymnasium.Env) or not isinstance(sequences, Iterable):
+    refuse_instance(sequences)
+    if not isinstance(sequences, Iterable):
         raise _no_task(sequences)
     items = list(sequences)
+    for item in items:
+        refuse_instance(item)
     return [items] if any(callable(item) for item in items) else items
 
 
@@ -140,9 +141,8 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
 
 
 def _no_task(value: Any) -> BadValueError:
-    what = "an environment" if isinstance(value, gymnasium.Env) else repr(value)
     return BadValueError(
-        f"{what} is not a task: give the name of a task, or a function that makes an environment"
+        f"{value!r} is not a task: give the name of a task, or a function that makes an environment"
     )
 
 
@@ -200,7 +200,7 @@ def spec_from(
         names = ", ".join(f"{name!r}: {name}" for name in missing)
         raise BadValueError(
             f"it trains on tasks that are Python functions ({', '.join(missing)}), which cannot be "
-            f"stored in a file. Continue from Python: recall.resume(folder, tasks={{{names}}})"
+            f"stored in a file. Continue from Python: recall.resume(folder, functions={{{names}}})"
         )
     runs = tuple(
         RunSpec(

@@ -47,7 +47,7 @@ class AGem(Method):
     label: ClassVar[str] = "A-GEM"
     summary: ClassVar[str] = "Projects gradients so that an episodic memory's loss does not rise."
     reference: ClassVar[str] = "Chaudhry et al., Efficient Lifelong Learning with A-GEM, 2019"
-    colour: ClassVar[str] = "#ddcc77"
+    colour: ClassVar[str] = "#717949"
 
     sampling: Sampling = "balanced"
     rehearse: bool = False

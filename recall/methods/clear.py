@@ -27,7 +27,7 @@ class Clear(Cloning):
     label: ClassVar[str] = "CLEAR"
     summary: ClassVar[str] = "Half replay of everything, with old policies and values cloned."
     reference: ClassVar[str] = "Rolnick et al., Experience Replay for Continual Learning, 2019"
-    colour: ClassVar[str] = "#882255"
+    colour: ClassVar[str] = "#f40db0"
 
     memory_per_task: int | None = None
     weight: float = 0.01

@@ -25,7 +25,7 @@ class ClonEx(Cloning):
     label: ClassVar[str] = "ClonEx"
     summary: ClassVar[str] = "Clones old policies on a small memory; best-return start."
     reference: ClassVar[str] = "Wolczyk et al., Disentangling Transfer, 2022 (ClonEx-SAC)"
-    colour: ClassVar[str] = "#e69f00"
+    colour: ClassVar[str] = "#e27218"
 
     rehearse: bool = False
     memory_per_task: int | None = 10_000

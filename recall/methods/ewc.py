@@ -34,7 +34,7 @@ class Ewc(Anchored):
     label: ClassVar[str] = "EWC"
     summary: ClassVar[str] = "Pulls shared weights back in proportion to their Fisher information."
     reference: ClassVar[str] = "Kirkpatrick et al., Overcoming Catastrophic Forgetting, 2017"
-    colour: ClassVar[str] = "#0072b2"
+    colour: ClassVar[str] = "#5a95cf"
 
     weight: float = 1e4
     importance_floor: NotNegative = 1e-5

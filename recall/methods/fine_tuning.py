@@ -14,4 +14,4 @@ class FineTuning(Method):
     label: ClassVar[str] = "Fine-tuning"
     summary: ClassVar[str] = "SAC on one task after the other, nothing done against forgetting."
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021"
-    colour: ClassVar[str] = "#7f7f7f"
+    colour: ClassVar[str] = "#7d7d7d"

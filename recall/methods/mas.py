@@ -26,7 +26,7 @@ class Mas(Anchored):
     label: ClassVar[str] = "MAS"
     summary: ClassVar[str] = "Pulls shared weights back by how strongly the outputs feel them."
     reference: ClassVar[str] = "Aljundi et al., Memory Aware Synapses, 2018"
-    colour: ClassVar[str] = "#56b4e9"
+    colour: ClassVar[str] = "#1794f1"
 
     weight: float = 1e4
 

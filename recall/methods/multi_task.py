@@ -21,7 +21,7 @@ class MultiTask(Method):
     label: ClassVar[str] = "Multi-task"
     summary: ClassVar[str] = "SAC on all tasks at once: what continual learning is measured by."
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (MTL)"
-    colour: ClassVar[str] = "#17becf"
+    colour: ClassVar[str] = "#13738c"
 
     sampling: Sampling = "uniform"
     memory_per_task: int | None = None

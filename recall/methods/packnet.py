@@ -70,7 +70,7 @@ class PackNet(Method):
     label: ClassVar[str] = "PackNet"
     summary: ClassVar[str] = "Gives each task an equal share of every kernel and freezes it."
     reference: ClassVar[str] = "Mallya and Lazebnik, PackNet, 2018"
-    colour: ClassVar[str] = "#009e73"
+    colour: ClassVar[str] = "#09503f"
 
     clip_norm: float | None = 2e-5
     retraining_updates: int = 100_000

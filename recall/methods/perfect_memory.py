@@ -21,7 +21,7 @@ class PerfectMemory(Method):
     label: ClassVar[str] = "PM"
     summary: ClassVar[str] = "Keeps every transition and samples uniformly from all of them."
     reference: ClassVar[str] = "Wolczyk et al., Disentangling Transfer, 2022"
-    colour: ClassVar[str] = "#9467bd"
+    colour: ClassVar[str] = "#722fbd"
 
     sampling: Sampling = "uniform"
     batch_size: int = 512

@@ -56,7 +56,7 @@ class Recall(Method):
         "Replay, normalised targets, distilled old policies, best-return start."
     )
     reference: ClassVar[str] = "Zhang et al., Replay-enhanced Continual RL, 2023"
-    colour: ClassVar[str] = "#d62728"
+    colour: ClassVar[str] = "#c4161c"
 
     sampling: Sampling = "balanced"
     memory_per_task: int | None = None

@@ -21,7 +21,7 @@ class Reset(Method):
     label: ClassVar[str] = "Reset"
     summary: ClassVar[str] = "A fresh network for each task: no forgetting, no transfer."
     reference: ClassVar[str] = "Wolczyk et al., Continual World, 2021 (single tasks)"
-    colour: ClassVar[str] = "#332288"
+    colour: ClassVar[str] = "#1426d6"
 
     actor_heads: Sharing = "separate"
     critic_heads: Sharing = "separate"

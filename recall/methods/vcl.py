@@ -49,7 +49,7 @@ class Vcl(Method):
     label: ClassVar[str] = "VCL"
     summary: ClassVar[str] = "A Bayesian actor; each task's posterior is the next one's prior."
     reference: ClassVar[str] = "Nguyen et al., Variational Continual Learning, 2018"
-    colour: ClassVar[str] = "#cc79a7"
+    colour: ClassVar[str] = "#810a8d"
 
     weight: NotNegative = 1.0
     """Weight (lambda) of the KL loss."""

@@ -1,6 +1,6 @@
 """Build a report: gather runs, then write tables, figures and a page into one folder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.figures import Gallery, draw_all
+from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
@@ -16,12 +17,15 @@ from recall.report.tables import all_tables
 from recall.report.tables.cost import read_benches
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
+from recall.results.arrange import arranged
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import Measure
 from recall.results.scores import ScoreBoard
+from recall.results.tidy import write_tables as write_data
 
 Folder = str | Path
+DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ def make_report(
     figures: bool = True,
     console: Console | None = None,
     detailed: int | None = 2,
+    live: bool = False,
+    methods: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+    look: Look | None = None,
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
@@ -53,7 +61,10 @@ def make_report(
     it. `detailed` is the number of sequences per family that get figures of their own; None means
     all. Runs that cannot be read are left out and reported in `problems`; it is an error if there
     is nothing to show at all. Files that an earlier report wrote into `out` are removed, and no
-    others.
+    others. A `live` page is served, and loads itself again when there is a newer one.
+
+    `methods` chooses and orders what is shown, by name or label; `names` maps labels to others;
+    `look` sets the fonts and sizes of figures.
     """
     measure = measure or Measure()
     _check(measure)
@@ -62,19 +73,40 @@ def make_report(
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
+    collection = arranged(collection, methods, names)
     board = ScoreBoard(collection, measure)
-    benches = read_benches(folders)
-    tables = all_tables(board, benches)
-    out = Path(out)
+    tables = all_tables(board, read_benches(folders))
+    title = ", ".join(map(str, folders))
+    return write_report(
+        board, tables, Path(out), title, None if figures else (), console, detailed, live, look
+    )
+
+
+def write_report(
+    board: ScoreBoard,
+    tables: list[Table],
+    out: Path,
+    title: str,
+    kinds: Sequence[str] | None = None,
+    console: Console | None = None,
+    detailed: int | None = 2,
+    live: bool = False,
+    look: Look | None = None,
+) -> Report:
+    """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
+    collection = board.collection
     remove_earlier(out)
     written = write_tables(tables, out / "tables")
-    gallery = Gallery(())
-    if figures:
-        gallery = draw_all(collection, out / "figures", measure, detailed=detailed)
+    written += write_data(board, out / DATA)
+    gallery = draw_all(
+        collection, out / "figures", board.measure, kinds, detailed=detailed, look=look
+    )
     problems = problems_of(board)
     text = out / "report.md"
-    text.write_text(_in_markdown(tables, problems), "utf-8")
-    page = write_page(out, board, tables, gallery, problems[len(collection.problems) :])
+    text.write_text(_in_markdown(title, tables, problems), "utf-8")
+    page = write_page(
+        out, board, tables, gallery, problems[len(collection.problems) :], title, live
+    )
     drawn = [path for each in gallery for path in each.paths.values()]
     write_manifest(out, [*written, *drawn, text, page])
     if console is not None:  # last, because the reader of a pipe may leave early
@@ -125,9 +157,9 @@ def show_problems(problems: Sequence[str], console: Console) -> None:
         console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
 
 
-def _in_markdown(tables: list[Table], problems: Sequence[str]) -> str:
+def _in_markdown(title: str, tables: list[Table], problems: Sequence[str]) -> str:
     """Return all tables, followed by the problems, as one Markdown page."""
-    parts = ["# Report\n", *map(markdown, tables)]
+    parts = [f"# Report of {title}\n", *map(markdown, tables)]
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         parts.append(f"## What is wrong or was left out\n\n{listed}\n")

@@ -17,13 +17,14 @@ from recall.results.measures import (
     TRANSFER,
 )
 from recall.results.scores import ScoreBoard
-from recall.results.wording import counted
+from recall.results.wording import counted, spanned
 
 _VERBS = {
     PERFORMANCE: "performs best",
     FORGETTING: "forgets least",
     TRANSFER: "transfers most to new tasks",
 }
+ENOUGH_RUNS = 5
 _SHORT = 6  # most tasks that a title lists by name
 _FEW = 3  # most names in a sentence; any further ones are counted
 
@@ -59,6 +60,19 @@ def measured(board: ScoreBoard) -> str:
         f"Success is reached {when} of an episode, by {measure.mode} policies. "
         f"{window_note(board.scores.values()) + ' ' if board.scores else ''}Brackets hold 90 % "
         "bootstrap intervals over runs."
+    )
+
+
+def few_seeds(board: ScoreBoard) -> str:
+    """Return a warning if intervals are of fewer than five runs, or an empty string."""
+    counts = [len(scores.runs) for scores in board.scores.values()]
+    if not counts or min(counts) >= ENOUGH_RUNS:
+        return ""
+    if max(counts) == 1:
+        return "A single run of each method says nothing of the spread: train five seeds or more."
+    return (
+        f"There are only {spanned(counts)} runs of a method and sequence: their intervals are too "
+        "narrow to rely on. Train five seeds or more."
     )
 
 

@@ -12,20 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recall.results import continual_world_logs
 from recall.results.departures import identity
-from recall.results.families import table_of
-from recall.results.labels import Variant, differing, in_words, label_of, order_of, variants
-from recall.results.references import STEPS, References, find_references, is_reference
+from recall.results.naming import grouped, labelled
+from recall.results.references import References, find_references, is_reference
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
 from recall.results.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
-
-_STEPS = (STEPS, "log.steps_per_task")
-IMPORTED = "imported"
-"""The variant of runs that were imported from other code."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +30,8 @@ class Collection:
     problems: tuple[str, ...] = ()
     reference_runs: tuple[RunResult, ...] = ()
     """Complete single-task runs of plain SAC to compare with, wherever they were found."""
+    chosen: tuple[str, ...] = ()
+    """The methods that were asked for, in order; empty if all are shown."""
 
     @property
     def labels(self) -> list[str]:
@@ -49,13 +45,13 @@ class Collection:
 
     def by_label(self) -> dict[str, list[RunResult]]:
         """Return the runs of each label."""
-        return _grouped(self.runs, lambda run: run.label)
+        return grouped(self.runs, lambda run: run.label)
 
     def by_sequence(self) -> dict[str, "Collection"]:
         """Return a collection for each sequence; all share the problems and the references."""
         return {
             sequence: dataclasses.replace(self, runs=tuple(runs))
-            for sequence, runs in _grouped(self.runs, lambda run: run.sequence).items()
+            for sequence, runs in grouped(self.runs, lambda run: run.sequence).items()
         }
 
     def where(self, condition: Callable[[RunResult], bool]) -> "Collection":
@@ -88,7 +84,7 @@ class Collection:
 
     @cached_property
     def _references(self) -> dict[Any, list[RunResult]]:
-        return _grouped(self.reference_runs, lambda run: run.tasks[0])
+        return grouped(self.reference_runs, lambda run: run.tasks[0])
 
 
 def gather(
@@ -104,11 +100,11 @@ def gather(
     runs, same = _without_copies(runs)
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
-    runs = _labelled(runs)
+    runs = labelled(runs)
     return Collection(
         tuple(runs),
-        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs)])),
-        tuple(filter(is_reference, _labelled(others))),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs), *_lengths(runs)])),
+        tuple(filter(is_reference, labelled(others))),
     )
 
 
@@ -153,71 +149,13 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
     return kept, problems
 
 
-def _labelled(runs: Sequence[RunResult]) -> list[RunResult]:
-    """Return the runs with labels, in the order of tables: method, variant, sequence, seed.
-
-    Settings of the schedule are compared among runs that are shown together: those of one family.
-    """
-    usual = {table: _usual_steps(group) for table, group in _grouped(runs, _table_of).items()}
-    named = []
-    for (method, source, _), group in _grouped(
-        runs, lambda run: (run.method, run.source, _table_of(run))
-    ).items():
-        imported = source == continual_world_logs.SOURCE
-        settings = [run.settings for run in group]
-        found = differing(settings) if imported else variants(method, settings)
-        for run, variant in zip(group, found, strict=True):
-            named.append(
-                _named(run, variant, imported, run.steps_per_task != usual[_table_of(run)])
-            )
-    sequences = list(dict.fromkeys(sorted((run.sequence for run in runs), key=_natural)))
-    return sorted(
-        named,
-        key=lambda run: (
-            order_of(run.method, run.label),
-            sequences.index(run.sequence),
-            run.seed,
-        ),
-    )
-
-
-def _table_of(run: RunResult) -> str:
-    return table_of(run.sequence, len(run.tasks))
-
-
-def _usual_steps(runs: Sequence[RunResult]) -> int | None:
-    """Return the steps per task of most runs of a table, or None if there is no such number."""
-    counts = Counter(run.steps_per_task for run in runs).most_common(2)
-    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
-
-
-def _named(run: RunResult, variant: Variant, imported: bool, with_steps: bool) -> RunResult:
-    changes = {name: value for name, value in variant.changes.items() if name not in _STEPS}
-    if with_steps:
-        changes[STEPS] = run.steps_per_task
-    variant = Variant(variant.preset, changes)
-    words = [IMPORTED] * imported + [in_words(variant.changes)] * bool(variant.changes)
-    in_label = ", ".join(words)
-    return dataclasses.replace(
-        run,
-        label=label_of(run.method, in_label, variant.preset),
-        variant=in_label,
-        changes=variant.changes,
-        preset=variant.preset,
-    )
-
-
-def _natural(name: str) -> tuple[Any, ...]:
-    return order_of("", name)
-
-
 def _gaps(runs: Sequence[RunResult]) -> list[str]:
     """Return a sentence for each method that lacks seeds which other methods have."""
     lacking: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     sequential = [run for run in runs if len(run.tasks) > 1]
-    for sequence, group in _grouped(sequential, lambda run: run.sequence).items():
+    for sequence, group in grouped(sequential, lambda run: run.sequence).items():
         seeds = {run.seed for run in group}
-        for label, mine in _grouped(group, lambda run: run.label).items():
+        for label, mine in grouped(group, lambda run: run.label).items():
             if missing := tuple(sorted(seeds - {run.seed for run in mine})):
                 lacking.setdefault((label, missing), []).append(sequence)
     return [
@@ -227,8 +165,16 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
     ]
 
 
-def _grouped(runs: Iterable[RunResult], key: Callable[[RunResult], Any]) -> dict[Any, list[Any]]:
-    groups: dict[Any, list[RunResult]] = {}
-    for run in runs:
-        groups.setdefault(key(run), []).append(run)
-    return groups
+def _lengths(runs: Sequence[RunResult]) -> list[str]:
+    """Return a sentence for each sequence whose runs were trained for different steps."""
+    found = []
+    for sequence, group in grouped(runs, lambda run: run.sequence).items():
+        steps = Counter(run.steps_per_task for run in group)
+        if len(steps) > 1:
+            usual, *others = (number for number, _ in steps.most_common())
+            found.append(
+                f"{sequence} was run with {usual:,} and with "
+                f"{', '.join(f'{number:,}' for number in others)} steps per task: figures show "
+                f"the runs of {usual:,}."
+            )
+    return found

@@ -96,6 +96,22 @@ class Scores:
         """Return the interquartile mean of the final successes of all runs and tasks."""
         return bootstrap.sampled_interquartile_mean(self.final, self.name)
 
+    def by_run(self, metric: str) -> Array | None:
+        """Return a metric of each run on its own, [run], or None in the same cases as `metric`."""
+        if metric == PERFORMANCE:
+            return self.final.mean(axis=1)
+        if learnt_together(self.method):
+            return None
+        if metric == FORGETTING:
+            return (self.trained - self.final).mean(axis=1)
+        if self.missing_references:
+            return None
+        reference = np.array([self.references[task].mean() for task in self.tasks])
+        transfers = metrics.transfer(self.areas, reference)
+        there = np.isfinite(transfers)
+        total = np.where(there, transfers, 0.0).sum(axis=1)
+        return np.where(there.any(axis=1), total / np.maximum(there.sum(axis=1), 1), np.nan)
+
     def at_end(self, task: int) -> Sampled:
         """Return p_task(N D)."""
         return self._mean(self.final[:, task])

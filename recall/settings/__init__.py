@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from recall.errors import BadValueError
-from recall.settings.checked import Checked, Count, Positive, Range, Share
+from recall.settings.checked import Checked, Count, Portion, Positive, Range, Share
 
 RewardName = Literal["v1", "v2"]
 ObservationName = Literal["classic", "full"]
@@ -79,9 +79,9 @@ class PopArtSettings(Checked):
 class SacSettings(Checked):
     """Soft actor-critic, the underlying algorithm."""
 
-    learning_rate: Share = 1e-3
-    discount: Annotated[float, Range(least=0, most=1)] = 0.99
-    target_smoothing: Share = 0.005
+    learning_rate: Portion = 1e-3
+    discount: Portion = 0.99
+    target_smoothing: Portion = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
     target_output_std: Positive = 0.089
     """Standard deviation of the Gaussian whose entropy is the target entropy of the temperature."""

@@ -56,6 +56,7 @@ Count = typing.Annotated[int, Range(least=1)]
 NotNegative = typing.Annotated[float, Range(least=0)]
 Positive = typing.Annotated[float, Range(above=0)]
 Share = typing.Annotated[float, Range(above=0, most=1)]
+Portion = typing.Annotated[float, Range(least=0, most=1)]
 
 
 @dataclass(frozen=True)

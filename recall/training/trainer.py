@@ -6,44 +6,32 @@ A fleet advances chunk by chunk, with all runs in lockstep:
     (with overlap, the workers meanwhile collect the next chunk with the previous policies)
 
 The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
-task, or others too. Between two chunks, the complete state of training is in `LearnerState`, the
-transition log, the simulators' states and `Progress`. A checkpoint holds all of them.
+task, or others too. Evaluations run beside this loop (recall.training.background). Everything that
+a checkpoint holds is in recall.training.trained_fleet.
 """
 
-import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from recall.callbacks import Callback
-from recall.collect.chunks import Chunks, Ended
-from recall.collect.messages import RunTasks
-from recall.collect.pool import Abandoned, Pool, default_workers, never
+from recall.collect.chunks import Ended
+from recall.collect.pool import Abandoned, never
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
-from recall.files.stamps import Stamp
 from recall.learn import fleet
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument, reshard, shard
-from recall.replay.batch import ReplayView
-from recall.replay.history import History
-from recall.results.policies import FINAL, write_policies
+from recall.nets.sharding import as_argument, reshard
+from recall.results.policies import FINAL
 from recall.results.records import score_records
 from recall.results.store import Store
-from recall.training.agents import agent_of
-from recall.training.background import BackgroundEvaluation
 from recall.training.behaviour import Behaviour, Policies, are_ready
-from recall.training.checkpoint import Checkpoints
 from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
-from recall.training.progress import Progress
-from recall.training.recorder import Recorder
-from recall.training.saved_files import SavedFiles
+from recall.training.trained_fleet import TrainedFleet
 
 Array = np.ndarray
 
@@ -52,7 +40,7 @@ class Interrupted(RecallError):  # noqa: N818  (stopping is not an error)
     """Training was asked to stop; everything is saved."""
 
 
-class Trainer:
+class Trainer(TrainedFleet):
     """Trains one fleet in one folder."""
 
     def __init__(
@@ -64,67 +52,9 @@ class Trainer:
         should_stop: Callable[[], bool] = never,
     ):
         """Build the fleet; `should_stop` is called between chunks and while episodes are played."""
-        self.spec, self.folder, self.store, self.callback = spec, folder, store, callback
-        self.schedule, self.task_schedule = spec.settings.schedule, spec.task_schedule
-        self.names = [run.name for run in spec.runs]
-        self.agent, state_size = agent_of(spec)
-        self.progress = Progress()
-        self.should_stop = should_stop
-        self.recorder = Recorder(spec, store, callback)
-        self.checkpoints = Checkpoints(folder)
-        self.history = History(
-            spec.task_schedule,
-            self.agent.columns,
-            len(spec.runs),
-            self.schedule.replay_capacity,
-            spec.method.memory_per_task,
-            folder,
-        )
-        self.state = shard(fleet.init(self.agent, jnp.array([run.seed for run in spec.runs])))
-        self.pool = Pool(
-            [RunTasks(run.seed, run.tasks) for run in spec.runs],
-            spec.settings.world,
-            fleet.policy_shape(self.agent),
-            self.schedule.chunk_steps,
-            state_size,
-            self.schedule.workers or default_workers(),
-            should_stop=lambda: self.should_stop(),
-            most_at_once=self.task_schedule.most_at_once,
-            most_played=self.task_schedule.most_played,
-        )
-        self.chunks = Chunks(self.pool)
-        self.evaluation = BackgroundEvaluation(
-            spec, fleet.policy_shape(self.agent), self.recorder.evaluation
-        )
+        super().__init__(spec, folder, store, callback, should_stop)
         self.behaviour = Behaviour(spec, self.agent)
         self._early: Policies | None = None  # policies of the chunk after the ordered one
-        self._saved_at = time.monotonic()
-        self._stage_saved = 0  # stage of the newest checkpoint
-        self.files = SavedFiles(folder, store, self.history)
-
-    @property
-    def total_steps(self) -> int:
-        """Return the number of steps of each run since its start."""
-        return self.task_schedule.steps_at(self.progress.stage, self.progress.steps)
-
-    @property
-    def task(self) -> int:
-        """Return the position of the task whose transitions are the learner's new data."""
-        return self.task_schedule.current(self.progress.stage)
-
-    def view(self) -> ReplayView:
-        """Return the learner's view of replay."""
-        return self.history.view(self.progress.stage, self.total_steps)
-
-    def policies(self, position: int) -> Array:
-        """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
-
-    def _write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
-        shape = fleet.policy_shape(self.agent)
-        return write_policies(self.folder, self.spec, shape, label, flat)
-
-    # The loop.
 
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
@@ -139,7 +69,7 @@ class Trainer:
         if not self._finish_evaluation():
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        self._write_policies(FINAL, final)
+        self.write_policies(FINAL, final)
         self.store.finish({"finished": True, "failed": self.progress.failed})
         self.history.clear()
 
@@ -274,7 +204,7 @@ class Trainer:
         )
         for task in self.task_schedule.learnt(number):
             policies = {task: self.policies(task)}
-            self.files.add_policies(self._write_policies(f"task-{task}", policies))
+            self.files.add_policies(self.write_policies(f"task-{task}", policies))
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -313,10 +243,8 @@ class Trainer:
         self.store.finish({"finished": False, "failed": self.progress.failed})
         raise RecallError(f"every run failed, at these steps: {self.progress.failed}")
 
-    # Checkpoints.
-
     def _save_if_due(self) -> None:
-        due = time.monotonic() - self._saved_at > 60.0 * self.schedule.checkpoint_minutes
+        due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
         sign_programs(self.folder)
@@ -330,57 +258,3 @@ class Trainer:
             f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; "
             "everything is saved"
         )
-
-    def save(self) -> None:
-        """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
-        self.chunks.settle()
-        arrays, ended = self.chunks.saved()
-        snapshot, pending = self.evaluation.saved()
-        metadata = {
-            "progress": dataclasses.asdict(self.progress),
-            "ended": ended,
-            "evaluation": pending,
-            **self.files.sync(self.progress.stage),
-        }
-        sign_programs(self.folder)
-        self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
-        self._saved_at = time.monotonic()
-        # Only this checkpoint and the previous one are kept.
-        self.history.forget(before=self._stage_saved)
-        self._stage_saved = self.progress.stage
-        self.callback.on_checkpoint()
-
-    def restore(self) -> list[str]:
-        """Restore the newest intact checkpoint, or the start if none was written.
-
-        Returns a list of what is wrong with newer checkpoints.
-        """
-        found = self.checkpoints.restore(self._arrays_like, self.files.check)
-        if found is None:
-            self.files.restore(None)
-            return []
-        arrays, metadata, complaints = found
-        self.progress = Progress(**metadata["progress"])
-        self._early = None
-        self._stage_saved = self.progress.stage
-        self.state = LearnerState(*shard(arrays["learner"]))
-        self.files.restore(metadata)
-        self.chunks.restore(arrays["chunks"], metadata["ended"])
-        self.evaluation.restore(arrays, metadata.get("evaluation"))
-        if self.progress.steps:
-            self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
-        return complaints
-
-    def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
-        """Return arrays shaped like those of the checkpoint with this metadata."""
-        chunks, _ = self.chunks.saved()
-        snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
-        return {"learner": self.state, "chunks": chunks} | snapshot
-
-    def close(self) -> None:
-        """Stop the workers and close the files."""
-        self.pool.close()
-        self.evaluation.close()
-        self.history.close()
-        self.store.close()
-        self.checkpoints.close()

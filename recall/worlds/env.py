@@ -22,7 +22,7 @@ RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms per step
 class TaskEnv(gymnasium.Env[Array, Array]):
     """Gymnasium environment of one task; `recall.make` is another name for this class.
 
-    `task` is a name from `recall list tasks`, "gym:<id>" or a function that makes a Gymnasium
+    `task` is a name from `recall list tasks`, `"gym:<id>"` or a function that makes a Gymnasium
     environment. `reward` and `observation` select Continual World's variants; `horizon` is the
     number of steps per episode (None: the world's default, 200 in Continual World).
 

@@ -111,9 +111,19 @@ def task_label(task: Task) -> str:
     return task if isinstance(task, str) else getattr(task, "__name__", repr(task))
 
 
+def refuse_instance(task: Any) -> None:
+    """Raise an error for an environment that is given itself, instead of a function making it."""
+    if hasattr(task, "reset") and hasattr(task, "step"):
+        raise BadValueError(
+            f"task {task} is an environment; give a function that makes it, since every run and "
+            "worker process needs its own: def my_task(): return gymnasium.make(...)"
+        )
+
+
 def world_of(task: Task) -> str:
     """Return the world of a task. Raises UnknownNameError for an unknown name."""
     if not isinstance(task, str):
+        refuse_instance(task)
         if callable(task):
             return GYMNASIUM
         raise BadValueError(

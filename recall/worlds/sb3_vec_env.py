@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from recall.errors import BadValueError, RecallError
-from recall.worlds.registry import Task
+from recall.worlds.registry import Task, refuse_instance
 from recall.worlds.simulator import Array
 from recall.worlds.vector import TaskVectorEnv, make_vec
 
@@ -91,5 +91,6 @@ def make_sb3_vec(task: Task | Iterable[Task], num_envs: int = 1, **arguments: An
     """
     if arguments.get("autoreset", "same_step") != "same_step":
         raise BadValueError("autoreset: Stable-Baselines3 needs 'same_step', the default")
+    refuse_instance(task)
     tasks = task if isinstance(task, str) or callable(task) else list(task)
     return VecMonitor(Sb3VecEnv(make_vec(tasks, num_envs, **arguments)))

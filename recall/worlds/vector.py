@@ -13,7 +13,7 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode
 from recall.worlds.processes import ProcessSlots
-from recall.worlds.registry import Task, task_label, world_of
+from recall.worlds.registry import Task, refuse_instance, task_label, world_of
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 from recall.worlds.vector_infos import final_infos, reset_infos, step_infos
@@ -225,6 +225,7 @@ def make_vec(
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise BadValueError(f"{kind} {number!r} is not a positive whole number")
+    refuse_instance(task)
     tasks = [task] if isinstance(task, str) or callable(task) else list(task)
     if not 1 <= len(tasks) <= num_envs:
         raise BadValueError(

@@ -40,7 +40,7 @@ BAD = [
     (NetworkSettings, {"head_layers": 5}, "head_layers is 5, but the network has 4 hidden layers"),
     (NetworkSettings, {"head_layers": -1}, "head_layers is -1; .* of at least 0"),
     (SacSettings, {"learning_rate": math.nan}, "learning_rate is nan; expected a number"),
-    (SacSettings, {"learning_rate": 2}, "is 2.0; expected a number above 0 and at most 1"),
+    (SacSettings, {"learning_rate": 2}, "is 2.0; expected a number of at least 0 and at most 1"),
     (SacSettings, {"adam_epsilon": 0.0}, "adam_epsilon is 0.0; expected a number above 0"),
     (SacSettings, {"adam_epsilon": 1e-60}, "is 1e-60, which is too small for a 32-bit number"),
     (SacSettings, {"adam_epsilon": 1e60}, r"is 1e\+60, which is too large for a 32-bit number"),

@@ -60,7 +60,7 @@ def test_evaluate_film_and_report_know_them(trained, tmp_path, capsys):
     assert list((out / "figures").glob("learnt_tasks*.png"))
     with pytest.raises(SystemExit):
         main(["film", str(trained), *plugins])
-    assert "has no pictures" in capsys.readouterr().err  # our corridor draws none
+    assert "cannot be rendered" in capsys.readouterr().err  # our corridor draws none
 
 
 @pytest.mark.parametrize("command", ["resume", "evaluate", "film"])

@@ -5,7 +5,6 @@ import html
 import json
 import re
 import shlex
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from recall.config.resolve import resolve
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.page.films import Film, films_of
+from recall.report.page.origin import origin_html
 from recall.report.page.runs import runs_section
 from recall.report.summary import scope, verdicts
 from recall.report.tables import all_tables
@@ -28,13 +28,6 @@ from recall.results.departures import settings_of
 from recall.results.scores import ScoreBoard
 from tests.factories.runs import made_collection
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
 # By value 10.5, 9.25, 0.5, -3; as texts the order would be another.
 VALUES = {"nine": 9.25, "none": None, "ten": 10.5, "minus three": -3.0, "half": 0.5}
@@ -49,7 +42,8 @@ def made_table() -> Table:
     mean = Row("mean", (Cell(Estimate(99.0), bold=True),))
     wide = tuple(f"a rather long heading {number}" for number in range(12))
     rows = [Row(row.heading, row.cells * 12) for row in [*rows, mean]]
-    return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",))
+    lower = (False, True, *[False] * 10)
+    return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",), lower)
 
 
 def made_matrix(folder: Path) -> Drawn:
@@ -59,7 +53,8 @@ def made_matrix(folder: Path) -> Drawn:
         Series("push", "#777777", [0, 1], [0.1, 0.2]),
         Series("hammer", "#777777", [0, 1], [0.3, None]),
     )
-    panel = Panel("Cells", (0.5, 0.0, 1.0, 1.0), (-0.5, 1.5), (1.5, -0.5), "linear", "x", "y", rows)
+    panel = Panel("Cells", (0.5, 0.0, 1.0, 1.0), (-0.5, 1.5), (1.5, -0.5), "linear", "second",
+                  "first", rows, ("push", "hammer"))  # fmt: skip
     return Drawn(
         "pair_matrices", "cells", "Cells", "Cells.", {"png": folder / "cells.png"}, (panel,)
     )
@@ -74,22 +69,12 @@ def board() -> ScoreBoard:
 @pytest.fixture(scope="module")
 def report(board, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    drawn = draw_all(board.collection, folder, kinds=["average_success"], formats=("svg",))
-    gallery = Gallery((*drawn.drawn, made_matrix(folder)), (Skipped("q_scale", "no records"),))
+    kinds = ["average_success", "seeds"]
+    curves, dots = draw_all(board.collection, folder, kinds=kinds, formats=("svg",))
+    gallery = Gallery((curves, made_matrix(folder), dots), (Skipped("q_scale", "no records"),))
     path = write_page(folder, board, [made_table(), *all_tables(board)], gallery)
     assert path == folder / "index.html"
     return path
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed: `apt-get install chromium`")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @contextmanager
@@ -156,6 +141,90 @@ def test_tables_sort_by_value_and_undo_it(browser, report):
         assert shown(tab) == [*VALUES, "mean"]
 
 
+def test_the_first_click_sorts_best_first_where_less_is_better(browser, report):
+    with opened(browser, report) as tab:
+        third = tab.locator("table.sorts").first.locator("thead th").nth(2)
+        third.locator("button").click()
+        assert third.get_attribute("aria-sort") == "ascending"
+        assert shown(tab) == ["minus three", "half", "nine", "ten", "none", "mean"]
+
+
+def test_dots_of_runs_tell_values_and_not_rows(browser, report, board):
+    with opened(browser, report) as tab:
+        frame, tip = tab.locator(".frame").nth(2), tab.locator("#tip")
+        frame.scroll_into_view_if_needed()
+        figure = json.loads(tab.locator("#values").text_content())[2]
+        panel = figure["panels"][0]
+        box = frame.locator(".inner").bounding_box()
+        left, top, right, bottom = panel["box"]
+        for row, label in enumerate(("Fine-tuning", "RECALL")):
+            height = (row - panel["y"][1]) / (panel["y"][0] - panel["y"][1])
+            tab.mouse.move(box["x"] + box["width"] * (left + right) / 2,
+                           box["y"] + box["height"] * (top + height * (bottom - top)))  # fmt: skip
+            series = next(each for each in panel["series"] if each["label"] == label)
+            told = tip.text_content()
+            assert label in told
+            assert f"{series['x'][0]:.3g}" in told
+            runs = [value for name in ("cw3-1", "cw3-2")
+                    for value in board.get(label, name).final.mean(axis=1)]  # fmt: skip
+            assert "runs: " + ", ".join(f"{value:.3g}" for value in runs) in told
+        frame.focus()
+        tab.keyboard.press("ArrowRight")
+        assert "Fine-tuning" in tip.text_content()
+
+
+def test_wide_tables_on_a_phone_say_that_they_scroll(browser, report):
+    with opened(browser, report, "phone") as tab:
+        first = tab.locator(".wide").first
+        assert "scrolls" in first.get_attribute("class")
+        assert tab.locator(".more").first.is_visible()
+    with opened(browser, report) as tab:
+        narrow = tab.locator(".wide:has(table[style='--columns:3'])").first
+        assert "scrolls" not in (narrow.get_attribute("class") or "")
+
+
+def test_nothing_is_cut_on_paper(browser, report, tmp_path):
+    """On A4 across, 1,031 pixels wide inside the margins, every table ends on the paper."""
+    with opened(browser, report) as tab:
+        tab.emulate_media(media="print")
+        tab.set_viewport_size({"width": 1031, "height": 700})
+        wide = tab.evaluate(
+            "[...document.querySelectorAll('table')].filter(t => t.offsetParent)"
+            ".map(t => t.getBoundingClientRect().right)"
+        )
+        assert max(wide) <= 1031
+        assert tab.locator("nav").is_hidden()
+        tab.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "page.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_the_top_says_what_when_and_from_where(board, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    about = {
+        "versions": {"recall": "0.0.9"},
+        "git": {"commit": "0123456789abcdef", "dirty": True},
+        "machine": {"processor": "Abacus 3"},
+    }
+    runs = [dataclasses.replace(run, description=about) for run in board.collection.runs]
+    assert "trained with recall 0.0.9 (commit 01234567 with changes) on Abacus 3." in origin_html(
+        runs
+    )
+    written = page(board, [], Gallery(()), [], [], "runs/<b>")
+    assert "<title>Report of runs/&lt;b&gt;</title>" in written
+    assert "<h1>Report of runs/&lt;b&gt;</h1>" in written
+    assert "Made on 9 September 2001 at 01:46 UTC with recall " in written
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"), [(1, "A single run"), (3, "There are only 3 runs"), (5, None)]
+)
+def test_few_seeds_are_warned_of(seeds, words):
+    few = ScoreBoard(made_collection(["ewc"], ["cw3-1"], seeds=seeds, singles=False))
+    written = page(few, [], Gallery(()), [], [])
+    assert ("class='caution'" in written) == (words is not None)
+    assert words is None or words in written
+
+
 def test_tables_sort_by_keyboard(browser, report):
     with opened(browser, report) as tab:
         first, second = (
@@ -202,9 +271,9 @@ def test_cells_tell_their_row_and_column(browser, report):
         frame.scroll_into_view_if_needed()
         box = frame.locator(".inner").bounding_box()
         tab.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2)
-        assert "push, then hammer: 0.2" in tab.locator("#tip").text_content()
+        assert "first push, second hammer: 0.2" in tab.locator("#tip").text_content()
         tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.8)
-        assert "hammer, then push: 0.3" in tab.locator("#tip").text_content()
+        assert "first hammer, second push: 0.3" in tab.locator("#tip").text_content()
 
 
 def test_figures_zoom_by_button_and_by_key(browser, report):

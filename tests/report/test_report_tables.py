@@ -96,7 +96,7 @@ def test_transfer_is_there_with_references_and_says_what_to_run_without(tmp_path
         "`recall train --method fine_tuning --sequence push hammer --seeds 0 1 --steps-per-task "
         "1000 --evaluate-every 250`"
     )
-    assert any(command in note for note in table.notes)
+    assert any(command in note for note in table.advice)
     write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
     tables = tables_of(tmp_path)
     found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
@@ -110,7 +110,7 @@ def test_transfer_is_there_with_references_and_says_what_to_run_without(tmp_path
 def test_tasks_that_are_not_continual_worlds_are_named_in_the_advice(tmp_path):
     write_fleet(tmp_path / "a", "recall", "point-rich,point-poor", steps_per_task=1_000_000,
                 evaluate_every=500_000)  # fmt: skip
-    (advice,) = tables_of(tmp_path)["point-rich,point-poor"].notes[1:]
+    (advice,) = tables_of(tmp_path)["point-rich,point-poor"].advice
     assert "--sequence point-rich point-poor --seeds 0 1 --evaluate-every 500000`" in advice
 
 
@@ -253,7 +253,7 @@ def test_storage_follows_from_the_settings(tmp_path):
         cell_of(tables["storage"], "ClonEx, memory per task 100", "the paper's D_old").text
         == "N 10^4"
     )
-    assert any("recall bench learner --json" in note for note in tables["computation"].notes)
+    assert any("recall bench learner --json" in note for note in tables["computation"].advice)
     losses = {row.heading: row.cells[0].text for row in tables["computation"].rows}
     assert losses["EWC"].startswith("weight consolidation (λ ")
     assert losses["RECALL"] == "policy distillation (λ 10), old critics' values as targets"
@@ -276,7 +276,7 @@ def test_benches_beside_the_runs_are_shown(tmp_path):
     table = tables["updates-H200-default"]
     assert cell_of(table, "RECALL", "5 runs").ours == (0.75, None)
     assert cell_of(table, "EWC", "5 runs").ours is None
-    assert not any("recall bench" in note for note in tables["computation"].notes)
+    assert not tables["computation"].advice
 
 
 @pytest.mark.parametrize(

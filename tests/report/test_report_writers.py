@@ -70,10 +70,10 @@ def test_latex_has_nothing_that_it_would_stumble_over():
     assert r"\caption{Results on 100 \% of a\_b [x]. A note.}" in text
     assert r"$\lambda$ & performance & words \\" in text
     assert (
-        r"0.1 & $\mathbf{0.90}$ {\scriptsize [0.88, 0.92]} "
-        r"{\scriptsize (paper 0.90 [0.85, 0.95])} & a | b \\"
+        r"0.1 & \shortstack[r]{$\mathbf{0.90}$ \\ {\scriptsize [0.88, 0.92]} \\ "
+        r"{\scriptsize paper 0.90 [0.85, 0.95]}} & a $|$ b \\"
     ) in text
-    assert r"R \& D & -- {\scriptsize (paper 0.00)} & -- \\" in text
+    assert r"R \& D & $0.00$ & -- \\" in text
     assert text.count(r"\begin") == text.count(r"\end") == 2
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recall.report.tables import all_tables
+from recall.report.tables.table import notes_below
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
 from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
@@ -114,7 +115,7 @@ def test_the_bundled_example_is_imported_whole():
     together = scores["multi_task"]
     assert (together.forgetting, together.forward_transfer) == (None, None)
     assert together.runs[0].settings["log.use_popart"] is True
-    notes = [note for table in all_tables(ScoreBoard(found)) for note in table.notes]
+    notes = [note for table in all_tables(ScoreBoard(found)) for note in notes_below(table)]
     assert not any("recall train" in note or "Not comparable" in note for note in notes)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from recall.commands.train import parse_train, spec_of
 from recall.report.tables import all_tables
+from recall.report.tables.table import notes_below
 from recall.report.train_command import reference_command
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
@@ -14,7 +15,7 @@ from tests.factories.folders import write_fleet, write_log
 
 def notes_of(folder) -> str:
     board = ScoreBoard(gather(folder))
-    return " ".join(note for table in all_tables(board) for note in table.notes)
+    return " ".join(note for table in all_tables(board) for note in notes_below(table))
 
 
 @pytest.mark.parametrize(

@@ -160,3 +160,10 @@ def test_gymnasium_makes_what_we_make():
     names = {f"ContinualWorld/{task}" for task in tasks_of("continual_world")}
     assert len(names) == 10
     assert names < set(gymnasium.registry)
+
+
+@pytest.mark.parametrize("use", [recall.make, recall.make_vec, lambda env: recall.train("ewc", env),
+                                 lambda env: recall.train("ewc", [env, env])])  # fmt: skip
+def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
+    with pytest.raises(BadValueError, match=r"is an environment; give a function.*def my_task"):
+        use(gymnasium.make("Pendulum-v1"))

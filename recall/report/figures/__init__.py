@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.font_manager import fontManager
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.plugins import HOW_TO_IMPORT, note
@@ -19,17 +20,19 @@ from recall.report.figures import (
     current_task,
     pair_matrices,
     plasticity,
+    profiles,
     q_scale,
     scaling,
     seeds,
     task_curves,
+    task_map,
     task_returns,
     task_switch,
     transfer_areas,
 )
 from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, Series, Skipped
 from recall.report.figures.layout import FORMATS, save
-from recall.report.figures.style import RC
+from recall.report.figures.style import LOOK, Look, rc
 from recall.results.collection import Collection
 from recall.results.measures import Measure
 
@@ -42,6 +45,8 @@ _OURS: dict[str, MakeFigures] = {
         average_success,
         current_task,
         seeds,
+        profiles,
+        task_map,
         task_curves,
         task_returns,
         transfer_areas,
@@ -79,14 +84,39 @@ def draw_all(
     kinds: Iterable[str] | None = None,
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
+    look: Look | None = None,
 ) -> Gallery:
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
     `detailed` is the number of sequences per family that get figures of their own; None means all.
-    These figures take most of the time.
+    These figures take most of the time. `look` sets fonts and sizes.
     """
+    look = look or Look()
+    check_look(look)
+    token = LOOK.set(look)
+    try:
+        return _draw(Scene(collection, measure or Measure(), detailed), folder, kinds, formats)
+    finally:
+        LOOK.reset(token)
+
+
+def check_look(look: Look) -> None:
+    """Raise an error for a font that is not installed, or for sizes that no figure can have."""
+    installed = sorted({font.name for font in fontManager.ttflist})
+    if look.font not in installed:
+        raise UnknownNameError("font", look.font, installed)
+    if not (2.0 <= look.font_size <= 40.0 and 2.0 <= look.width <= 40.0):
+        raise BadValueError(
+            f"figures of {look.width:g} inches with text of {look.font_size:g} points: both must "
+            "be from 2 to 40"
+        )
+
+
+def _draw(
+    scene: Scene, folder: Path, kinds: Iterable[str] | None, formats: Sequence[str]
+) -> Gallery:
     drawn, skipped = [], []
-    for found in all_figures(Scene(collection, measure or Measure(), detailed), kinds):
+    for found in all_figures(scene, kinds):
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
@@ -102,7 +132,7 @@ def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Fi
             raise UnknownNameError("figure", kind, FIGURES, HOW_TO_IMPORT)
         found = FIGURES[kind](scene)
         while True:
-            with matplotlib.rc_context(RC):  # not active while the caller uses what is yielded
+            with matplotlib.rc_context(rc()):  # not active while the caller uses what is yielded
                 one = next(found, None)
             if one is None:
                 break

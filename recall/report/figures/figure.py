@@ -33,6 +33,8 @@ class Series:
     y: list[float | None]
     low: list[float | None] | None = None
     high: list[float | None] | None = None
+    points: list[float | None] | None = None
+    """The values of the single runs, if x is their mean."""
 
     @classmethod
     def of(cls, label: str, colour: str, band: Band) -> "Series":
@@ -62,9 +64,21 @@ class Panel:
     x_name: str
     y_name: str
     series: tuple[Series, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Names of the columns, if the series are rows of cells."""
+    values_along_x: bool = False
+    """Whether x is the value that is shown and y only the row of a label."""
 
     @classmethod
-    def of(cls, axes: Axes, title: str, names: tuple[str, str], series: list[Series]) -> "Panel":
+    def of(
+        cls,
+        axes: Axes,
+        title: str,
+        names: tuple[str, str],
+        series: list[Series],
+        columns: tuple[str, ...] = (),
+        values_along_x: bool = False,
+    ) -> "Panel":
         """Return the panel that describes `axes`."""
         box = axes.get_position()
         return cls(
@@ -75,6 +89,8 @@ class Panel:
             axes.get_yscale(),
             *names,
             tuple(series),
+            columns,
+            values_along_x,
         )
 
 

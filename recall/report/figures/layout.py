@@ -18,7 +18,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
-from recall.report.figures.style import GREY, LIGHT, RC, SMALL, TEXT, TINY, LineStyle
+from recall.report.figures.style import (
+    GREY,
+    LIGHT,
+    LOOK,
+    RC,
+    SMALL,
+    TEXT,
+    TINY,
+    LineStyle,
+    Look,
+    rc,
+)
 
 Handle = Line2D | Rectangle
 FORMATS = ("png", "svg", "pdf")
@@ -43,10 +54,14 @@ class Space:
     """Below the other rows."""
 
 
-@cache
 def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a text in inches."""
-    font = FontProperties(family=RC["font.family"], size=size, weight=weight)
+    return _text_width(text, size, weight, LOOK.get().font)
+
+
+@cache
+def _text_width(text: str, size: float, weight: str, family: str) -> float:
+    font = FontProperties(family=family, size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72.0
 
 
@@ -59,6 +74,7 @@ def grid(
     space: Space = Space(),  # noqa: B008  (frozen)
 ) -> tuple[Canvas, list[Axes]]:
     """Make a figure with `count` panels of `height` inches, and a legend above that fits."""
+    width *= LOOK.get().scale
     columns = min(columns, count)
     rows = -(-count // columns)
     entries = _legend_rows(legend, width - space.left - space.right)
@@ -215,10 +231,12 @@ def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
     """Save the figure in every format; the same figure gives the same bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {}
-    with matplotlib.rc_context(RC):
+    look = LOOK.get()
+    dpi = _DPI * look.font_size / Look.font_size
+    with matplotlib.rc_context(rc()):
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
-            figure.savefig(path, dpi=_DPI, metadata=_UNDATED.get(kind))
+            figure.savefig(path, dpi=dpi, metadata=_UNDATED.get(kind))
             paths[kind] = path
     return paths
 

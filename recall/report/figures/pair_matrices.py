@@ -74,7 +74,7 @@ def _make_figure(label: str, first: Array, second: Array, forgotten: Array, pair
     axes[0].set_ylabel("first task", labelpad=1.5)
     _key(axes[0])
     panels = [
-        Panel.of(ax, matrix.title, ("second task", "first task"), _rows(matrix))
+        Panel.of(ax, matrix.title, ("second task", "first task"), _rows(matrix), TASKS)
         for ax, matrix in zip(axes, shown, strict=True)
     ]
     means = ", ".join(number_text(float(np.nanmean(matrix.values))) for matrix in shown)

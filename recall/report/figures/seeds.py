@@ -11,9 +11,7 @@ from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, 
 from recall.report.figures.groups import Family, shown_families, slug
 from recall.report.figures.style import TEXT, LineStyle
 from recall.results.bootstrap import Estimate, Sampled, mean_of
-from recall.results.measures import FORGETTING, METRICS, PERFORMANCE, TITLES
-from recall.results.metrics import transfer
-from recall.results.scores import Scores
+from recall.results.measures import METRICS, PERFORMANCE, TITLES
 
 Array = np.ndarray
 KIND = "seeds"
@@ -42,24 +40,15 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
     found = []
     for label in family.labels:
-        every = [scene.board.get(label, group.sequence) for group in family.groups]
-        scores = [one for one in every if one is not None]
+        scored = [scene.board.get(label, group.sequence) for group in family.groups]
+        scores = [one for one in scored if one is not None]
         sampled = [one.metric(metric) for one in scores]
         parts: list[Sampled] = [one for one in sampled if one is not None]
         if parts and len(parts) == len(scores):
-            values = np.concatenate([values_of(one, metric) for one in scores])
+            every = [one.by_run(metric) for one in scores]
+            values = np.concatenate([one for one in every if one is not None])
             found.append(_Row(label, values, mean_of(parts).estimate))
     return found
-
-
-def values_of(scores: Scores, metric: str) -> Array:
-    """Return [run] a metric of each run on its own."""
-    if metric == PERFORMANCE:
-        return scores.final.mean(axis=1)
-    if metric == FORGETTING:
-        return (scores.trained - scores.final).mean(axis=1)
-    reference = np.array([scores.references[task].mean() for task in scores.tasks])
-    return np.nanmean(transfer(scores.areas, reference), axis=1)
 
 
 def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Figure:
@@ -82,7 +71,7 @@ def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> F
         layout.plain_ticks(ax.xaxis)
         _x_limits(ax, metric)
         layout.title(ax, TITLES[metric])
-        panels.append(Panel.of(ax, TITLES[metric], (TITLES[metric], "method"), series))
+        panels.append(Panel.of(ax, TITLES[metric], (TITLES[metric], "method"), series, (), True))
     return Figure(
         KIND,
         f"{KIND}-{slug(family.name)}",
@@ -121,5 +110,5 @@ def _draw_row(axes: Axes, row: _Row, place: int, style: LineStyle) -> Series:
     low, high = row.estimate.interval or (row.estimate.value, row.estimate.value)
     return Series(
         row.label, style.colour, plain([row.estimate.value]), [float(place)], plain([low]),
-        plain([high]),
+        plain([high]), plain(row.values),
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """Define how figures look: sizes, and the colour, marker and dash of each label."""
 
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +46,34 @@ RC: Any = {
 # Distinguish labels in greyscale and for colour-blind readers, where colours are not enough.
 _MARKERS = "oDs^vPX<>*hd"
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.2, 1, 1.2)))
-# Okabe and Ito's palette, for methods that are not registered.
-_PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#000000", "#b8860b", "#882255")
+# For variants and for methods that are not registered: the hues of Okabe and Ito's palette,
+# darkened until they stand out from white paper.
+PALETTE = ("#0072b2", "#b26a00", "#00795a", "#b3498a", "#3a87b8", "#000000", "#8a6508", "#882255")
+
+
+@dataclass(frozen=True)
+class Look:
+    """The font of figures, and its size when a figure is shown at its width."""
+
+    font: str = "DejaVu Sans"
+    font_size: float = 7.0
+    """In points."""
+    width: float = TEXT
+    """Width of a page's text, in inches, which wide figures fill."""
+
+    @property
+    def scale(self) -> float:
+        """Return the width of figures as laid out, with text of 7 points, relative to TEXT."""
+        return self.width / TEXT * Look.font_size / self.font_size
+
+
+LOOK: ContextVar[Look] = ContextVar("look", default=Look())  # noqa: B039  (frozen)
+"""How figures look that are drawn now."""
+
+
+def rc() -> Any:
+    """Return matplotlib's settings for the figures that are drawn now."""
+    return RC | {"font.family": LOOK.get().font}
 
 
 @dataclass(frozen=True)
@@ -84,18 +111,19 @@ def _of_method(method: str, seen: Sequence[str]) -> tuple[str, str]:
         return METHODS[method].colour, _MARKERS[names.index(method) % len(_MARKERS)]
     strangers = [name for name in seen if name not in names]
     place = strangers.index(method)
-    return _PALETTE[place % len(_PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
+    return PALETTE[place % len(PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
 
 
 def variant_line_styles(runs: Sequence[RunResult]) -> dict[str, LineStyle]:
     """Return styles of one method's variants, each with its own colour; plain runs keep theirs."""
     found: dict[str, LineStyle] = {}
-    own = METHODS[runs[0].method].colour if runs[0].method in METHODS else _PALETTE[0]
-    free = [colour for colour in _PALETTE if colour != own]
+    own = METHODS[runs[0].method].colour if runs[0].method in METHODS else PALETTE[0]
+    free = [colour for colour in PALETTE if colour != own]
     for run in runs:
         if run.label not in found:
             number = len([style for style in found.values() if style.colour != own])
-            colour = free[number % len(free)] if run.variant else own
+            taken = any(style.colour == own for style in found.values())
+            colour = free[number % len(free)] if run.variant or taken else own
             dash = _DASHES[number // len(free) % len(_DASHES)]
             found[run.label] = LineStyle(colour, _MARKERS[len(found) % len(_MARKERS)], dash)
     return found

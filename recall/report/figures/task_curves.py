@@ -31,7 +31,9 @@ def figure_of(scene: Scene, group: Group, kind: str = KIND, field: str | None = 
     legend = [layout.handle(label, styles[label]) for label in group.runs]
     count = len(group.tasks)
     columns = count if count < 6 else 3 if count == 6 else 5
-    space = layout.Space(above=0.21, under=0.12)
+    # Returns have numbers of their own on every axis.
+    room = {} if field is None else {"left": 0.62, "beside": 0.46}
+    space = layout.Space(above=0.21, under=0.12, **room)
     figure, axes = layout.grid(count, columns, 0.82 if count > 6 else 1.2, legend, space=space)
     points = points_of_stage(axes[0], count)
     few = crowded([run for runs in group.runs.values() for run in runs], points)

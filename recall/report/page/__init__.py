@@ -9,9 +9,10 @@ from recall.report.figures import Gallery
 from recall.report.page.figures import figures_section
 from recall.report.page.films import Film, films_of, films_section
 from recall.report.page.markup import colours_of, named, text
+from recall.report.page.origin import origin_html
 from recall.report.page.runs import runs_section
 from recall.report.page.tables import tables_section
-from recall.report.summary import measured, scope, verdicts
+from recall.report.summary import few_seeds, measured, scope, verdicts
 from recall.report.tables.table import Table
 from recall.results.scores import ScoreBoard
 
@@ -24,11 +25,18 @@ def write_page(
     tables: list[Table],
     gallery: Gallery,
     left_out: Sequence[str] = (),
+    title: str = "runs",
+    live: bool = False,
 ) -> Path:
-    """Write `folder/index.html` and return its path; `left_out` is added to the problems."""
+    """Write `folder/index.html` and return its path; `left_out` is added to the problems.
+
+    `title` says what the report is of. A `live` page is served, and loads itself again when there
+    is a newer one.
+    """
     path = folder / FILE
     films, too_large = films_of(board.collection.runs)
-    path.write_text(page(board, tables, gallery, films, [*left_out, *too_large]), "utf-8")
+    problems = [*left_out, *too_large]
+    path.write_text(page(board, tables, gallery, films, problems, title, live), "utf-8")
     return path
 
 
@@ -38,6 +46,8 @@ def page(
     gallery: Gallery,
     films: list[Film],
     left_out: list[str],
+    title: str = "runs",
+    live: bool = False,
 ) -> str:
     """Return the HTML of the page, which contains everything that it shows."""
     collection = board.collection
@@ -53,8 +63,11 @@ def page(
     shown = {title: body for title, body in sections.items() if body}
     return Template(_read("page.html")).substitute(
         style=_read("page.css"),
-        script=_read("page.js"),
+        script=_read("page.js") + (_read("live.js") if live else ""),
+        policy="; connect-src 'self'" if live else "",
+        title=text(title),
         scope=text(scope(board)),
+        origin=origin_html(collection.runs),
         links="".join(f'<a href="#{title.lower()}">{title}</a>' for title in shown),
         sections="".join(
             f'<section id="{title.lower()}"><h2>{title}</h2>{body}</section>'
@@ -76,7 +89,8 @@ def _summary(board: ScoreBoard, colours: dict[str, str]) -> str:
     )
     if not found:
         found = "<p>No run of a sequence is complete: there is nothing to compare yet.</p>"
-    return f"<div class='cards'>{found}</div><p class='note'>{text(measured(board))}</p>"
+    few = f"<p class='caution'>{text(caution)}</p>" if (caution := few_seeds(board)) else ""
+    return f"<div class='cards'>{found}</div>{few}<p class='note'>{text(measured(board))}</p>"
 
 
 def _with_dot(sentence: str, colours: dict[str, str]) -> str:

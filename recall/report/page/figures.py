@@ -1,5 +1,6 @@
 """Render figures that zoom and show the values under the pointer."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -7,10 +8,12 @@ from typing import Any
 
 from PIL import Image
 
-from recall.report.figures import Drawn, Gallery, Panel, pair_matrices
+from recall.report.figures import Drawn, Gallery, Panel
+from recall.report.figures.palette import in_the_dark
 from recall.report.page.markup import data_uri, text
 
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _WIDTH = 504.0  # points; width of a figure that spans the text of a page
 _PIXELS_PER_POINT = 1.3  # large enough to read the text of a figure
 _ZOOM = (
@@ -51,15 +54,18 @@ def _missing(gallery: Gallery) -> str:
 
 def _figure(drawn: Drawn, number: int) -> str:
     source, (width, height) = _picture(drawn)
-    colours = " shades" if drawn.kind == pair_matrices.KIND else ""
+    dark = _dark_source(drawn)
+    colours = " shades" if any(panel.columns for panel in drawn.panels) else ""
     alternative = text(f"{drawn.title}. {drawn.caption}")
+    plain = "" if dark or colours else " inverted"
     return (
         f"<figure class='block'><h3>{text(drawn.title)}</h3>"
         f"<div class='frame' tabindex='0' role='group' aria-label='{text(drawn.title)}: "
         f"values with the arrow keys' data-figure='{number}'>"
-        f"<div class='inner{colours}' style='--wide:{width * _PIXELS_PER_POINT:.0f}px'>"
-        f"<img src='{source}' alt='{alternative}' width='{width:.0f}' height='{height:.0f}' "
-        f"loading='lazy'><div class='cursor' hidden></div></div></div>{_ZOOM}"
+        f"<div class='inner{colours}{plain}' style='--wide:{width * _PIXELS_PER_POINT:.0f}px'>"
+        f"<picture>{dark}<img src='{source}' alt='{alternative}' width='{width:.0f}' "
+        f"height='{height:.0f}' loading='lazy'></picture><div class='cursor' hidden></div></div>"
+        f"</div>{_ZOOM}"
         f"<figcaption>{text(drawn.caption)}</figcaption></figure>"
     )
 
@@ -75,6 +81,16 @@ def _picture(drawn: Drawn) -> tuple[str, tuple[float, float]]:
     return data_uri(png, "image/png"), (_WIDTH, _WIDTH * height / width)
 
 
+def _dark_source(drawn: Drawn) -> str:
+    """Return the image for dark screens; nothing for a bitmap, or where shades mean values."""
+    svg = drawn.paths.get("svg")
+    if svg is None or svg.stat().st_size > _LARGEST_SVG or any(p.columns for p in drawn.panels):
+        return ""
+    replaced = _COLOUR.sub(lambda found: in_the_dark(found[0].lower()), svg.read_text("utf-8"))
+    uri = f"data:image/svg+xml;base64,{base64.b64encode(replaced.encode()).decode()}"
+    return f"<source media='(prefers-color-scheme: dark)' srcset='{uri}'>"
+
+
 def _size_of(svg: Path) -> tuple[float, float]:
     with svg.open(encoding="utf-8") as file:
         found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', file.read(2000))
@@ -82,7 +98,7 @@ def _size_of(svg: Path) -> tuple[float, float]:
 
 
 def _values(drawn: Drawn) -> dict[str, Any]:
-    cells = drawn.kind == pair_matrices.KIND
+    cells = any(panel.columns for panel in drawn.panels)
     return {"cells": cells, "panels": [_panel(panel) for panel in drawn.panels]}
 
 
@@ -94,5 +110,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "y": panel.y_range,
         "scale": panel.y_scale,
         "names": [panel.x_name, panel.y_name],
-        "series": [vars(series) for series in panel.series],
+        "series": [vars(series) | {"dark": in_the_dark(series.colour)} for series in panel.series],
+        "columns": panel.columns,
+        "rows": panel.values_along_x,
     }

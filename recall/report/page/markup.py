@@ -5,6 +5,7 @@ import html
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from recall.report.figures.palette import in_the_dark
 from recall.report.figures.style import line_styles
 from recall.results.run_result import RunResult
 
@@ -23,7 +24,8 @@ def named(label: str, colours: Mapping[str, str]) -> str:
     """Return a label, preceded by a dot in its colour if it has one."""
     if label not in colours:
         return text(label)
-    dot = f"<span class='dot' style='background:{text(colours[label])}'></span>"
+    light = colours[label]
+    dot = f"<span class='dot' style='--light:{text(light)};--dark:{in_the_dark(light)}'></span>"
     return f"<span class='named'>{dot}{text(label)}</span>"
 
 

@@ -23,7 +23,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
   };
   heads.forEach((head, column) => {
     head.querySelector("button").addEventListener("click", () => {
-      const order = isText(column)
+      const order = isText(column) || "lower" in head.dataset
         ? ["none", "ascending", "descending"]
         : ["none", "descending", "ascending"];
       const next = order[(order.indexOf(head.getAttribute("aria-sort")) + 1) % 3];
@@ -86,9 +86,10 @@ function element(tag, content, className) {
   return made;
 }
 
-function line(label, colour, value, interval) {
+function line({ label, colour, dark }, value, interval) {
   const dot = element("span", "", "dot");
-  dot.style.background = colour;
+  dot.style.setProperty("--light", colour);
+  dot.style.setProperty("--dark", dark);
   const name = element("span", [dot, label]);
   return element("div", [name, element("span", [value, element("small", interval)])]);
 }
@@ -96,13 +97,16 @@ function line(label, colour, value, interval) {
 function mark(frame, panel, marks) {
   const cursor = frame.querySelector(".cursor");
   const [left, top, right, bottom] = panel.box;
-  cursor.replaceChildren(...marks.map(({ tag, x, y, colour, width, height }) => {
+  cursor.replaceChildren(...marks.map(({ tag, x, y, series, width, height }) => {
     const made = document.createElement(tag);
     made.style.left = `${100 * (left + x * (right - left))}%`;
     made.style.top = `${100 * (bottom - y * (bottom - top))}%`;
     if (width) made.style.width = `${100 * width * (right - left)}%`;
     if (height) made.style.height = `${100 * height * (bottom - top)}%`;
-    if (colour) made.style.background = colour;
+    if (series) {
+      made.style.setProperty("--light", series.colour);
+      made.style.setProperty("--dark", series.dark);
+    }
     return made;
   }));
   cursor.hidden = false;
@@ -130,7 +134,7 @@ function showCurves(frame, panel, x, h, at) {
   for (const each of found) {
     const y = heightOf(panel, each.y);
     if (y >= -0.05 && y <= 1.05) {
-      marks.push({ tag: "b", x: share(each.x), y, colour: each.series.colour });
+      marks.push({ tag: "b", x: share(each.x), y, series: each.series });
     }
   }
   mark(frame, panel, marks);
@@ -139,7 +143,7 @@ function showCurves(frame, panel, x, h, at) {
     const bounds = [series.low && series.low[index], series.high && series.high[index]];
     const known = bounds.every((bound) => bound !== null && bound !== undefined);
     const interval = known ? ` [${bounds.map((bound) => short.format(bound)).join(", ")}]` : "";
-    return line(series.label, series.colour, short.format(y), interval);
+    return line(series, short.format(y), interval);
   });
   if (found.length > MOST_LINES) lines.push(element("div", `and ${found.length - MOST_LINES} more`));
   showTip([element("h4", head), ...lines], ...at);
@@ -148,12 +152,25 @@ function showCurves(frame, panel, x, h, at) {
 function showCell(frame, panel, column, row, at) {
   const series = panel.series[row];
   if (!series || series.y[column] === undefined) return hide(frame);
-  const size = panel.series.length;
-  const marked = { tag: "u", x: column / size, y: 1 - row / size, width: 1 / size, height: 1 / size };
-  mark(frame, panel, [marked]);
+  const [wide, high] = [1 / panel.columns.length, 1 / panel.series.length];
+  mark(frame, panel, [{ tag: "u", x: column * wide, y: 1 - row * high, width: wide, height: high }]);
   const value = series.y[column] === null ? "\u2013" : short.format(series.y[column]);
-  const names = panel.series.map((each) => each.label);
-  showTip([element("h4", panel.title), element("div", `${series.label}, then ${names[column]}: ${value}`)], ...at);
+  const place = `${panel.names[1]} ${series.label}, ${panel.names[0]} ${panel.columns[column]}`;
+  showTip([element("h4", panel.title), element("div", `${place}: ${value}`)], ...at);
+}
+
+// Rows of dots, one for each label: the row nearest to the pointer tells its mean and its runs.
+function showRow(frame, panel, row, at) {
+  const series = panel.series.find((each) => Math.round(each.y[0]) === row);
+  if (!series) return hide(frame);
+  const across = (value) => (value - panel.x[0]) / (panel.x[1] - panel.x[0]);
+  mark(frame, panel, [{ tag: "b", x: across(series.x[0]), y: heightOf(panel, row), series }]);
+  const bounds = [series.low[0], series.high[0]];
+  const interval = bounds[0] === bounds[1] ? "" : ` [${bounds.map((each) => short.format(each)).join(", ")}]`;
+  const runs = (series.points || []).filter((each) => each !== null).map((each) => short.format(each));
+  const lines = [line(series, short.format(series.x[0]), interval)];
+  if (runs.length > 1) lines.push(element("div", element("small", `runs: ${runs.slice(0, 20).join(", ")}`)));
+  showTip([element("h4", panel.title), ...lines], ...at);
 }
 
 function showAt(frame, clientX, clientY) {
@@ -164,8 +181,11 @@ function showAt(frame, clientX, clientY) {
   const across = (x - panel.box[0]) / (panel.box[2] - panel.box[0]);
   const up = (panel.box[3] - y) / (panel.box[3] - panel.box[1]);
   if (figure.cells) {
-    const size = panel.series.length;
-    showCell(frame, panel, Math.floor(across * size), Math.floor((1 - up) * size), [clientX, clientY]);
+    const column = Math.floor(across * panel.columns.length);
+    showCell(frame, panel, column, Math.floor((1 - up) * panel.series.length), [clientX, clientY]);
+  } else if (panel.rows) {
+    const row = Math.round(panel.y[0] + up * (panel.y[1] - panel.y[0]));
+    showRow(frame, panel, row, [clientX, clientY]);
   } else {
     const wanted = panel.x[0] + across * (panel.x[1] - panel.x[0]);
     showCurves(frame, panel, wanted, up, [clientX, clientY]);
@@ -182,21 +202,23 @@ function step(frame, key) {
     state.panel = (state.panel + (key === "ArrowUp" ? -1 : 1) + panels.length) % panels.length;
   }
   const panel = panels[state.panel];
-  const size = panel.series.length;
+  const columns = panel.columns.length;
   const xs = [...new Set(panel.series.flatMap((series) => series.x))]
     .filter((x) => x !== null).sort((a, b) => a - b);
-  const count = figure.cells ? size * size : xs.length;
+  const rows = panel.series.length;
+  const count = figure.cells ? rows * columns : panel.rows ? rows : xs.length;
   const move = { ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0;
   state.point = (Math.max(state.point, move > 0 ? -1 : 0) + move + count) % count;
   const area = frame.querySelector(".inner").getBoundingClientRect();
   const share = figure.cells
-    ? ((state.point % size) + 0.5) / size
-    : (xs[state.point] - panel.x[0]) / (panel.x[1] - panel.x[0]);
+    ? ((state.point % columns) + 0.5) / columns
+    : panel.rows ? 0.5 : (xs[state.point] - panel.x[0]) / (panel.x[1] - panel.x[0]);
   const at = [
     area.left + area.width * (panel.box[0] + share * (panel.box[2] - panel.box[0])),
     area.top + area.height * panel.box[3],
   ];
-  if (figure.cells) showCell(frame, panel, state.point % size, Math.floor(state.point / size), at);
+  if (figure.cells) showCell(frame, panel, state.point % columns, Math.floor(state.point / columns), at);
+  else if (panel.rows) showRow(frame, panel, Math.round(panel.series[state.point].y[0]), at);
   else showCurves(frame, panel, xs[state.point], null, at);
 }
 
@@ -226,6 +248,16 @@ for (const frame of document.querySelectorAll(".frame")) {
     button.addEventListener("click", () => zoom(frame, Number(button.dataset.zoom)));
   }
 }
+
+// Tables that are wider than the screen say that they scroll.
+function markScrolling() {
+  for (const wide of document.querySelectorAll(".wide")) {
+    wide.classList.toggle("scrolls", wide.scrollWidth > wide.clientWidth + 1);
+  }
+}
+addEventListener("resize", markScrolling);
+document.addEventListener("toggle", markScrolling, true);
+markScrolling();
 
 // Commands can be copied.
 for (const button of document.querySelectorAll("[data-copy]")) {

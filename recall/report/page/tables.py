@@ -5,10 +5,18 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from recall.report.page.markup import named, text
-from recall.report.tables.table import MISSING, Cell, Row, Table, estimate_text, number_text
+from recall.report.tables.table import (
+    MISSING,
+    Cell,
+    Row,
+    Table,
+    estimate_text,
+    notes_below,
+    number_text,
+)
 from recall.results.bootstrap import Estimate
 
-_MEAN = "mean"  # heading of the summary row, which stays below the others
+_MEANS = ("mean", "mean (paper)")  # headings of summary rows, which stay below the others
 
 
 def tables_section(tables: Sequence[Table], colours: Mapping[str, str]) -> str:
@@ -27,25 +35,36 @@ def tables_section(tables: Sequence[Table], colours: Mapping[str, str]) -> str:
 
 def table_html(table: Table, colours: Mapping[str, str]) -> str:
     """Return one table as HTML; every heading is a button that sorts by its column."""
-    heads = [_head(text(table.corner)), *(_head(named(each, colours)) for each in table.columns)]
+    lower = table.lower or (False,) * len(table.columns)
+    heads = [
+        _head(text(table.corner)),
+        *(
+            _head(named(each, colours), less)
+            for each, less in zip(table.columns, lower, strict=True)
+        ),
+    ]
     rows = "".join(_row(row, table, colours) for row in table.rows)
-    notes = "".join(f"<p class='note'>{text(note)}</p>" for note in table.notes)
+    notes = "".join(f"<p class='note'>{text(note)}</p>" for note in notes_below(table))
     title = text(table.title)
     return (
         f"<div class='block'><h3>{title}</h3>"
         f"<div class='wide' tabindex='0' role='region' aria-label='{title}'>"
-        f"<table class='sorts'><caption class='unseen'>{title}; a heading sorts by its column"
-        f"</caption><thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<table class='sorts' style='--columns:{len(table.columns)}'>"
+        f"<caption class='unseen'>{title}; a heading sorts by its column</caption>"
+        f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<p class='more'>More columns to the right \N{RIGHTWARDS ARROW}</p>"
         f"{notes}</div>"
     )
 
 
-def _head(words: str) -> str:
-    return f"<th scope='col' aria-sort='none'><button type='button'>{words}</button></th>"
+def _head(words: str, lower: bool = False) -> str:
+    """Return the heading of a column; `lower` if less is better, so that it is sorted upwards."""
+    less = " data-lower" if lower else ""
+    return f"<th scope='col' aria-sort='none'{less}><button type='button'>{words}</button></th>"
 
 
 def _row(row: Row, table: Table, colours: Mapping[str, str]) -> str:
-    pinned = " class='pinned'" if row.heading == _MEAN else ""
+    pinned = " class='pinned'" if row.heading in _MEANS else ""
     cells = "".join(_cell(cell, table.decimals) for cell in row.cells)
     return f"<tr{pinned}><th scope='row'>{named(row.heading, colours)}</th>{cells}</tr>"
 

@@ -87,7 +87,9 @@ def lambda_tables(board: ScoreBoard) -> list[Table]:
                 corner="λ",
                 columns=tuple(TITLES[metric] for metric in metrics),
                 rows=shown,
-                notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_note(scores),
+                notes=budget_notes(scores) + paper_notes(shown, scores),
+                advice=transfer_note(scores),
+                lower=tuple(lower_of(metrics)),
                 group="lambda",
             )
         )

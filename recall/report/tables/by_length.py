@@ -101,6 +101,7 @@ def _metric_table(
             *budget_notes(everything),
             "The mean over sequences where there are several of one length.",
         ),
+        lower=(metric in LOWER_IS_BETTER,) * len(lengths),
         group=GROUP,
     )
 
@@ -149,6 +150,7 @@ def _time_table(
         columns=_columns(lengths),
         rows=tuple(rows),
         notes=(_SHARED,),
+        lower=(True,) * len(lengths),
         decimals=decimals,
         group=GROUP,
     )

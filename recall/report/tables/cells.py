@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from recall.report.tables.paper_rows import has_papers_settings
 from recall.report.tables.table import Cell, Row
 from recall.results.bootstrap import Estimate, Sampled
-from recall.results.collection import IMPORTED
 from recall.results.departures import departures
 from recall.results.labels import in_words
+from recall.results.naming import IMPORTED
 from recall.results.references import STEPS
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import spanned

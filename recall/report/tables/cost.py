@@ -32,9 +32,10 @@ def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) 
 
 
 def _examples(collection: Collection) -> list[RunResult]:
-    """Return one run per method, and one per variant with different storage or computation."""
+    """Return one run of ours per method, and one per variant that stores or computes otherwise."""
     found: dict[tuple[Any, ...], RunResult] = {}
-    for run in sorted(collection.sequential.runs, key=lambda run: bool(run.variant)):
+    ours = [run for run in collection.sequential.runs if run.source == "recall"]
+    for run in sorted(ours, key=lambda run: bool(run.variant)):
         found.setdefault((run.method, *_computed(run), stored(run)), run)
     labels = {run.label: run for run in reversed(found.values())}
     return [labels[label] for label in collection.labels if label in labels]
@@ -55,7 +56,8 @@ def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
         corner="method",
         columns=("added to the losses", "other computation", "rows in an update"),
         rows=tuple(rows),
-        notes=("As the settings of the runs say.", *(() if benches else (_NO_TIMES,))),
+        notes=("As the settings of the runs say.",),
+        advice=() if benches else (_NO_TIMES,),
         group="computation",
     )
 

@@ -53,8 +53,6 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         rows.append(Row("mean", with_best_bold(cells, lower)))
     shown = with_paper_rows(rows)
     notes = budget_notes(scores) + paper_notes(shown, scores)
-    if metric == TRANSFER:
-        notes += transfer_note(scores)
     return Table(
         name=f"{family}-{metric}",
         title=f"{family_title(family)}: {TITLES[metric]}",
@@ -62,6 +60,8 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         columns=tuple(label for label, _ in headings),
         rows=shown,
         notes=notes,
+        advice=transfer_note(scores) if metric == TRANSFER else (),
+        lower=(lower,) * len(headings),
         group=family,
     )
 
@@ -75,6 +75,9 @@ def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, st
         for method in paper.METHODS
         if (label := label_for_paper(ours, method)) not in ours
     }
+    if chosen := board.collection.chosen:
+        theirs = {label: method for label, method in missing.items() if method in chosen}
+        return list((ours | theirs).items())
     order = list(METHODS)
     return sorted(
         (ours | missing).items(),
@@ -133,7 +136,9 @@ def long_table(board: ScoreBoard) -> list[Table]:
             corner="method",
             columns=tuple(f"{name.upper()} {TITLES[metric]}" for name, metric in places),
             rows=shown,
-            notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_note(scores),
+            notes=budget_notes(scores) + paper_notes(shown, scores),
+            advice=transfer_note(scores),
+            lower=tuple(metric in LOWER_IS_BETTER for _, metric in places),
             group=there[0],
         )
     ]

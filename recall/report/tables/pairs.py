@@ -44,6 +44,7 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
             columns=("first task", "second task", "first task's forgetting"),
             rows=best,
             notes=notes,
+            lower=(False, False, True),
             group="pairs",
         ),
         Table(
@@ -57,6 +58,7 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
             ),
             rows=with_paper_rows(counts, methods),
             notes=notes,
+            lower=(True, True, True),
             decimals=0,
             group="pairs",
         ),

@@ -10,10 +10,10 @@ from recall.report.tables.cells import (
     metric_cell,
     with_best_of_columns,
 )
+from recall.report.tables.pairwise import pairwise_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_note
 from recall.results import bootstrap
-from recall.results.bootstrap import probability_of_improvement
 from recall.results.families import has_own_table, is_pair
 from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
 from recall.results.metrics import final_successes
@@ -39,7 +39,7 @@ def sequence_tables(board: ScoreBoard) -> list[Table]:
         if any(each.forward_transfer for each in scores):
             tables.append(_transfers(sequence, scores))
         if len(scores) > 1:
-            tables.append(_improvement(sequence, scores))
+            tables += pairwise_tables(sequence, scores)
     return tables
 
 
@@ -71,7 +71,9 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
-        notes=budget_notes(scores) + transfer_note(scores),
+        notes=budget_notes(scores),
+        advice=transfer_note(scores),
+        lower=(*lower, False),
         group=sequence,
     )
 
@@ -114,33 +116,10 @@ def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=_numbered(tasks),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
-        notes=transfer_note(scores),
+        advice=transfer_note(scores),
         group=sequence,
         detail=True,
     )
-
-
-def _improvement(sequence: str, scores: Sequence[Scores]) -> Table:
-    rows = []
-    for mine in scores:
-        cells = [Cell(text="") if other is mine else _chance(mine, other) for other in scores]
-        rows.append(Row(mine.label, tuple(cells)))
-    return Table(
-        name=f"{sequence}-improvement",
-        title=f"How often a run of the row does better than one of the column on {sequence}",
-        corner="method",
-        columns=tuple(each.label for each in scores),
-        rows=tuple(rows),
-        notes=("By average performance at the end; ties count half.",),
-        group=sequence,
-        detail=True,
-    )
-
-
-def _chance(mine: Scores, other: Scores) -> Cell:
-    ours, theirs = mine.final.mean(axis=1), other.final.mean(axis=1)
-    chance = probability_of_improvement(ours, theirs, (mine.name, other.name))
-    return cell(chance, runs=len(mine.runs))
 
 
 def single_table(board: ScoreBoard) -> list[Table]:

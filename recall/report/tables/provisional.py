@@ -62,6 +62,7 @@ def _table(board: ScoreBoard, label: str, runs: Sequence[RunResult], detail: boo
             f"{counted(len(runs), 'run')}, at step {spanned(int(run.steps[-1]) for run in runs)} "
             f"of {first.total_steps:,}. These numbers will change.",
         ),
+        lower=() if together else (False, False, True),
         decimals=2 if first.reports_success else 1,
         group=GROUP,
         detail=detail,

@@ -38,7 +38,7 @@ def _silent(part: Collection) -> list[str]:
 
 def _never_succeeds(board: ScoreBoard, sequence: str) -> bool:
     scores = board.among(board.labels, [sequence])
-    return bool(scores) and max(each.trained.max() for each in scores) == 0.0
+    return bool(scores) and not any(each.trained.any() or each.final.any() for each in scores)
 
 
 def _table(scores: Sequence[Scores], silent: Sequence[str]) -> Table:

@@ -50,11 +50,21 @@ class Table:
     """Headings of the cell columns, one per cell of a row."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    """Facts about the numbers; part of the caption in LaTeX."""
+    advice: tuple[str, ...] = ()
+    """What the reader of a report could do; not part of a caption."""
+    lower: tuple[bool, ...] = ()
+    """For each column, whether less is better; empty if more is better in all."""
     decimals: int = 2
     group: str = ""
     """Tables of one group are shown together, such as the three metrics of CW3."""
     detail: bool = False
     """Too detailed for the terminal: shown only in the files and on the page."""
+
+
+def notes_below(table: Table) -> tuple[str, ...]:
+    """Return everything that is written below a table."""
+    return (*table.notes, *table.advice)
 
 
 def number_text(value: float, decimals: int = 2) -> str:

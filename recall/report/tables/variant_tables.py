@@ -64,7 +64,9 @@ def _variants(
         corner="variant",
         columns=tuple(TITLES[metric] for metric in metrics),
         rows=with_best_of_columns(rows, lower_of(metrics)),
-        notes=budget_notes(scores) + transfer_note(scores),
+        notes=budget_notes(scores),
+        advice=transfer_note(scores),
+        lower=tuple(lower_of(metrics)),
         group="variants",
     )
 

@@ -11,16 +11,31 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from recall.report.tables.table import MISSING, Cell, Table, estimate_text, number_text
+from recall.report.tables.table import (
+    MISSING,
+    Cell,
+    Table,
+    estimate_text,
+    notes_below,
+    number_text,
+)
 from recall.results.bootstrap import Estimate
 
 _LONGEST_STEM = 80
+_LATIN = 0x180  # end of the Latin letters
 _WIDEST_HEADING = 28  # on the terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "λ": r"$\lambda$",
     "^": r"\^{}",
     "~": r"\~{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    '"': "''",
+    "\N{RIGHTWARDS ARROW}": r"$\to$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{MINUS SIGN}": "$-$",
     MISSING: "--",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }
@@ -28,7 +43,7 @@ _LATEX = {
 
 def print_table(table: Table, console: Console) -> None:
     """Print a table on the terminal, with the interval and the paper's number below ours."""
-    shown = RichTable(title=escape(table.title), caption=escape("\n".join(table.notes)))
+    shown = RichTable(title=escape(table.title), caption=escape("\n".join(notes_below(table))))
     shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
     for column in table.columns:
         shown.add_column(escape(column), justify="right")
@@ -63,7 +78,7 @@ def markdown(table: Table) -> str:
         *(_line([row.heading, *(_in_markdown(each, table) for each in row.cells)])
           for row in table.rows),
     ]  # fmt: skip
-    for note in table.notes:
+    for note in notes_below(table):
         lines += ["", note]
     return "\n".join(lines) + "\n"
 
@@ -110,7 +125,7 @@ def _numbers(estimate: Estimate | None) -> list[float | str]:
 
 
 def latex(table: Table) -> str:
-    """Return a table as LaTeX, which needs the packages booktabs and graphicx."""
+    """Return a table as LaTeX, with intervals below values; it needs booktabs and graphicx."""
     lines = [
         r"\begin{table}[t]",
         r"\centering",
@@ -132,23 +147,33 @@ def latex(table: Table) -> str:
 
 
 def _latex_row(texts: list[str]) -> str:
-    return " & ".join(texts) + r" \\"
+    # A bracket after the end of a row would be taken for its height.
+    guard = "{}" if texts[0].startswith("[") else ""
+    return guard + " & ".join(texts) + r" \\"
 
 
 def _in_latex(cell: Cell, table: Table) -> str:
     if cell.text is not None:
         return _escaped(cell.text)
-    value, _, interval = estimate_text(cell.ours, table.decimals).partition(" ")
+    shown = cell.paper if cell.is_papers else cell.ours
+    value, _, interval = estimate_text(shown, table.decimals).partition(" ")
     text = rf"\mathbf{{{value}}}" if cell.bold else value
-    text = _escaped(value) if value == MISSING else f"${text}$"
-    text += rf" {{\scriptsize {interval}}}" if interval else ""
-    if cell.paper is None:
-        return text
-    return rf"{text} {{\scriptsize (paper {estimate_text(cell.paper, table.decimals)})}}"
+    lines = [_escaped(value) if value == MISSING else f"${text}$"]
+    lines += [rf"{{\scriptsize {interval}}}"] if interval else []
+    if cell.paper is not None and not cell.is_papers:
+        lines.append(rf"{{\scriptsize paper {estimate_text(cell.paper, table.decimals)}}}")
+    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    return "".join(_in_latex_text(character) for character in text)
+
+
+def _in_latex_text(character: str) -> str:
+    if character in _LATEX:
+        return _LATEX[character]
+    # LaTeX knows the letters of western languages; it would stop at others.
+    return character if character.isprintable() and ord(character) < _LATIN else "?"
 
 
 WRITERS: Mapping[str, Callable[[Table], str]] = {

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -41,7 +41,8 @@ def model_path(task: Task) -> str:
 
 
 def _weld_hand(model: mujoco.MjModel) -> mujoco.MjModel:
-    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD] = _WELD
+    # Newer MuJoCo has one more number for other constraints at the end of each row.
+    model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, : len(_WELD)] = _WELD
     return model
 
 
@@ -70,15 +71,23 @@ def load_physics(name: str) -> mujoco.MjModel:
             if other is not geom
         )
         if not meets and geom.name not in read:
-            geom.delete()
+            _delete(spec, geom)
         else:
             geom.material = ""
     used_meshes = {geom.meshname for geom in spec.geoms}
     unused_meshes = [mesh for mesh in spec.meshes if mesh.name not in used_meshes]
     pictures = (spec.cameras, spec.lights, spec.materials, spec.textures)
     for element in (*unused_meshes, *(element for kind in pictures for element in list(kind))):
-        element.delete()
+        _delete(spec, element)
     return _weld_hand(spec.compile())
+
+
+def _delete(spec: mujoco.MjSpec, element: Any) -> None:
+    """Delete an element: since MuJoCo 3.3.3 the spec does this, before that the element itself."""
+    if hasattr(element, "delete"):
+        element.delete()
+    else:
+        spec.delete(element)
 
 
 def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Array:

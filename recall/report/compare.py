@@ -1,0 +1,199 @@
+"""Compare two folders of runs: settings that differ, metrics, and curves on one another."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from recall.errors import BadValueError
+from recall.report.build import Report, write_report
+from recall.report.tables.cells import budget_notes, cell
+from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.results.collection import Collection, gather
+from recall.results.differences import paired_difference, shared_seeds
+from recall.results.measures import METRICS, TITLES, Measure
+from recall.results.run_result import RunResult
+from recall.results.scores import ScoreBoard, Scores
+from recall.results.wording import counted
+
+_KINDS = ("average_success", "current_task", "seeds", "task_curves", "task_returns", "profiles")
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Runs of the two folders that are compared: one method on one sequence."""
+
+    sequence: str
+    first: list[RunResult]
+    second: list[RunResult]
+
+
+def compare(
+    first: str | Path,
+    second: str | Path,
+    out: str | Path = "comparison",
+    measure: Measure | None = None,
+    figures: bool = True,
+    console: Console | None = None,
+) -> Report:
+    """Compare the runs below two folders, and write tables, figures and a page into `out`.
+
+    Runs of the same method on the same sequence are compared. Differences are second minus first,
+    seed by seed for the seeds that both have.
+    """
+    sides = [gather(Path(first)), gather(Path(second))]
+    for side, folder in zip(sides, (first, second), strict=True):
+        if not side.runs:
+            raise BadValueError(f"{folder} has no runs to compare: {' '.join(side.problems)}")
+    names = _names(Path(first), Path(second))
+    matches, left_out = _matches(*sides)
+    if not matches:
+        raise BadValueError(
+            f"{first} and {second} have no method and sequence in common: nothing can be compared"
+        )
+    marked = [
+        tuple(_marked(run, name) for match in matches for run in runs(match))
+        for name, runs in zip(names, (lambda m: m.first, lambda m: m.second), strict=True)
+    ]
+    references = tuple(run for side in sides for run in side.reference_runs)
+    problems = tuple(dict.fromkeys([*sides[0].problems, *sides[1].problems, *left_out]))
+    board = ScoreBoard(Collection(marked[0] + marked[1], problems, references), measure)
+    tables = [
+        *_settings_tables(matches, names),
+        *(table for match in matches for table in _metric_table(board, match, names)),
+    ]
+    kinds = _KINDS if figures else ()
+    return write_report(board, tables, Path(out), f"{names[0]} and {names[1]}", kinds, console)
+
+
+def _names(first: Path, second: Path) -> tuple[str, str]:
+    """Return a short name for each folder; their paths if the last parts are equal."""
+    if first.resolve().name != second.resolve().name:
+        return first.resolve().name, second.resolve().name
+    return str(first), str(second)
+
+
+def _marked(run: RunResult, name: str) -> RunResult:
+    """Return the run with the folder in its label; it is no variant of the other one."""
+    return dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
+
+
+def _matches(first: Collection, second: Collection) -> tuple[list[_Match], list[str]]:
+    """Return what both have of each method and sequence, and sentences on the rest."""
+    found, left_out = [], []
+    sides = first.by_sequence(), second.by_sequence()
+    for sequence in [name for name in sides[0] if name in sides[1]]:
+        ones, others = (_by_method(side[sequence]) for side in sides)
+        for method in [name for name in ones if name in others]:
+            pairs = list(_pairs(ones[method], others[method]))
+            found += [_Match(sequence, *pair) for pair in pairs]
+            if not pairs:
+                left_out.append(
+                    f"{method} on {sequence} has several variants in a folder and none in common: "
+                    "left out. Name the folder of one variant."
+                )
+    for one, other, where in ((*sides, "second"), (*reversed(sides), "first")):
+        if missing := [name for name in one if name not in other]:
+            left_out.append(f"Not in the {where} folder: {', '.join(missing)}.")
+    return found, left_out
+
+
+def _by_method(part: Collection) -> dict[str, dict[str, list[RunResult]]]:
+    found: dict[str, dict[str, list[RunResult]]] = {}
+    for label, runs in part.by_label().items():
+        found.setdefault(runs[0].method, {})[label] = runs
+    return found
+
+
+def _pairs(
+    ones: dict[str, list[RunResult]], others: dict[str, list[RunResult]]
+) -> Iterator[tuple[list[RunResult], list[RunResult]]]:
+    """Yield the runs with equal labels, or the only variant of each side."""
+    if len(ones) == len(others) == 1:
+        yield next(iter(ones.values())), next(iter(others.values()))
+        return
+    for label in ones:
+        if label in others:
+            yield ones[label], others[label]
+
+
+def _settings_tables(matches: Sequence[_Match], names: Sequence[str]) -> list[Table]:
+    """Return the table of settings that differ between the folders."""
+    rows: dict[tuple[str, ...], Row] = {}
+    for match in matches:
+        one, other = match.first[0], match.second[0]
+        settings = [one.settings, other.settings]
+        for name in dict.fromkeys([*settings[0], *settings[1]]):
+            values = [_value(name, each) for each in settings]
+            if values[0] != values[1]:
+                heading = f"{one.method}: {name}"
+                cells = tuple(Cell(text=value) for value in values)
+                rows.setdefault((heading, *values), Row(heading, cells))
+    if not rows:
+        rows["",] = Row("none", (Cell(text=MISSING), Cell(text=MISSING)))
+    return [
+        Table(
+            name="settings",
+            title="Settings that differ",
+            corner="setting",
+            columns=tuple(names),
+            rows=tuple(rows.values()),
+            group="settings",
+        )
+    ]
+
+
+def _value(name: str, settings: Mapping[str, Any]) -> str:
+    if name not in settings:
+        return MISSING
+    value = settings[name]
+    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _metric_table(board: ScoreBoard, match: _Match, names: Sequence[str]) -> list[Table]:
+    """Return the metrics of both sides and their difference, if both have complete runs."""
+    labels = [
+        f"{name}: {runs[0].label}"
+        for name, runs in zip(names, (match.first, match.second), strict=True)
+    ]
+    found = [board.get(label, match.sequence) for label in labels]
+    first, second = found
+    if first is None or second is None:
+        return []
+    both = [first, second]
+    metrics = [metric for metric in METRICS if all(each.metric(metric) for each in both)]
+    rows = [
+        Row(
+            TITLES[metric],
+            (
+                *(cell(each.metric(metric), runs=len(each.runs)) for each in both),
+                _difference(second, first, metric),
+            ),
+        )
+        for metric in metrics
+    ]
+    shared = counted(shared_seeds(first, second), "shared seed")
+    return [
+        Table(
+            name=f"compare-{match.first[0].method}-{match.sequence}",
+            title=f"{match.first[0].label} and {match.second[0].label} on {match.sequence}"
+            if match.first[0].label != match.second[0].label
+            else f"{match.first[0].label} on {match.sequence}",
+            corner="metric",
+            columns=(*names, "difference"),
+            rows=tuple(rows),
+            notes=(
+                *budget_notes(both),
+                f"The difference is {names[1]} minus {names[0]}, over {shared}. An interval "
+                "without 0 is a difference that the seeds do not explain.",
+            ),
+            group=match.sequence,
+        )
+    ]
+
+
+def _difference(second: Scores, first: Scores, metric: str) -> Cell:
+    return cell(paired_difference([(second, first)], metric), runs=shared_seeds(first, second))

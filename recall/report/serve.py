@@ -1,0 +1,123 @@
+"""Serve the report's page on this machine while fleets train; the page refreshes by itself.
+
+The server listens on the loopback address only. A report is made when the records have changed,
+in the background, so a request never waits for it. The page asks for the number of the report
+that it shows and loads itself again when there is a newer one.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from recall.errors import RecallError
+
+ADDRESS = "127.0.0.1"
+NUMBER = "/number"
+PLACE_OF_NUMBER = "NUMBER_OF_THIS_REPORT"
+"""Stands in live.js for the number of the report that the page shows."""
+SECONDS = 5.0
+"""Seconds between two looks at the records."""
+_WATCHED = ("run.json", "evaluations.jsonl", "outcome.json", "progress.tsv", "study.json")
+_WAITING = (
+    "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>recall: report</title>"
+    "<p id='waiting'>{why}</p><script>setTimeout(() => location.reload(), 2000)</script></html>"
+)
+
+
+class LivePage:
+    """The newest page of a report, made again whenever the records have changed."""
+
+    def __init__(self, folders: Iterable[Path], make: Callable[[], Path]):
+        """`make` makes the report and returns the path of its page."""
+        self._folders = list(folders)
+        self._make = make
+        self._seen: object = None
+        self._stop = threading.Event()
+        self.number = 0
+        """Counts the reports."""
+        self.html = _WAITING.format(why="The report is being made.")
+
+    def refresh(self) -> bool:
+        """Make the report if the records have changed; return True if there is a new page."""
+        state = records_state(self._folders)
+        if state == self._seen:
+            return False
+        self._seen = state
+        try:
+            html = self._make().read_text("utf-8")
+        except (RecallError, OSError) as error:  # no runs yet, or a file that was being replaced
+            if self.number:
+                return False
+            self.html = _WAITING.format(why=f"There is nothing to report yet: {error}")
+            return False
+        self.number += 1
+        self.html = html.replace(PLACE_OF_NUMBER, str(self.number))
+        return True
+
+    def keep_fresh(self, seconds: float = SECONDS) -> None:
+        """Refresh again and again until stopped."""
+        while not self._stop.wait(seconds if self.number else min(seconds, 1.0)):
+            self.refresh()
+
+    def stop(self) -> None:
+        """End `keep_fresh`."""
+        self._stop.set()
+
+
+def records_state(folders: Iterable[Path]) -> list[tuple[str, int, int]]:
+    """Return the size and time of every file of records below some folders."""
+    found = []
+    for folder in folders:
+        for name in _WATCHED:
+            for path in folder.rglob(name):
+                with contextlib.suppress(OSError):  # removed since it was listed
+                    status = path.stat()
+                    found.append((str(path), status.st_size, status.st_mtime_ns))
+    return sorted(found)
+
+
+@contextlib.contextmanager
+def served(page: LivePage, port: int = 0) -> Iterator[str]:
+    """Serve a page at a port, 0 for a free one, as long as the context lasts; yield its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, or with its number."""
+
+        def do_GET(self) -> None:
+            """Answer a request."""
+            host = (self.headers.get("Host") or "").rpartition(":")[0]
+            if host not in (ADDRESS, "localhost"):  # another site's name that leads here
+                self.send_error(HTTPStatus.FORBIDDEN)
+            elif self.path == "/":
+                self._answer(page.html, "text/html; charset=utf-8")
+            elif self.path == NUMBER:
+                self._answer(str(page.number), "text/plain")
+            else:
+                self.send_error(HTTPStatus.NOT_FOUND)
+
+        def _answer(self, text: str, kind: str) -> None:
+            content = text.encode()
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):  # the reader has left
+                self.wfile.write(content)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer((ADDRESS, port), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://{ADDRESS}:{server.server_address[1]}/"
+        finally:
+            page.stop()
+            server.shutdown()
+            thread.join()

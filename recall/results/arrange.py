@@ -1,0 +1,54 @@
+"""Choose, order and rename the methods of a report."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.results.collection import Collection
+from recall.results.labels import method_label
+from recall.results.run_result import RunResult
+
+
+def arranged(
+    collection: Collection, methods: Sequence[str] = (), names: Mapping[str, str] | None = None
+) -> Collection:
+    """Return a collection with only `methods`, in their order, and with labels renamed.
+
+    A method is given by its name or label, which stand for all its variants, or by the label of
+    one variant. `names` maps labels to what stands instead of them.
+    """
+    names = names or {}
+    known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
+    for name in (*methods, *names):
+        if name not in known:
+            raise UnknownNameError("method of this report", name, known)
+    taken = set(collection.labels) - set(names)
+    for old, new in names.items():
+        if new in taken:
+            raise BadValueError(f"{old}={new}: another method already has this name")
+        taken.add(new)
+    runs = [run for run in collection.runs if not methods or _place(run, methods) is not None]
+    if methods:
+        runs.sort(key=lambda run: _place(run, methods) or 0)
+    renamed = (dataclasses.replace(run, label=names.get(run.label, run.label)) for run in runs)
+    return dataclasses.replace(collection, runs=tuple(renamed), chosen=tuple(methods))
+
+
+def _names_of(run: RunResult) -> tuple[str, str, str]:
+    return run.label, run.method, method_label(run.method)
+
+
+def _place(run: RunResult, methods: Sequence[str]) -> int | None:
+    """Return the place of a run among the chosen methods; its own label counts before others."""
+    for name in _names_of(run):
+        if name in methods:
+            return methods.index(name)
+    return None
+
+
+def names_from(texts: Sequence[str]) -> dict[str, str]:
+    """Return the names that options such as `RECALL=Ours` give to labels."""
+    for text in texts:
+        if not all(text.partition("=")):
+            raise BadValueError(f"{text!r}: give a label and its new name as LABEL=NAME")
+    return {old: new for old, _, new in (text.partition("=") for text in texts)}

@@ -1,0 +1,161 @@
+"""Tidy tables of everything that was measured: a row per evaluation of a task, and a row per run.
+
+The columns are plain lists, so that CSV needs no other package. Parquet needs pyarrow, and a
+DataFrame needs pandas; the extra `pandas` installs both.
+"""
+
+import csv
+import importlib.util
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.results.collection import Collection, gather
+from recall.results.evaluations import FIELDS, MODES
+from recall.results.measures import METRICS
+from recall.results.run_result import RunResult
+from recall.results.scores import ScoreBoard
+
+Columns = dict[str, list[Any]]
+Folder = str | Path
+TABLES = ("evaluations", "runs")
+_WHO = ("label", "method", "preset", "sequence", "seed")
+_HOW_TO_INSTALL = "install it with `pip install 'recall-rl[pandas]'`"
+
+
+def frame(
+    folders: Iterable[Folder] | Folder, table: Literal["evaluations", "runs"] = "evaluations"
+) -> Any:
+    """Return every evaluation, or every run, below some folders as a pandas DataFrame.
+
+    `evaluations` has a row for each run, step, task and mode; `runs` has a row for each run, with
+    its metrics and settings. Folders that cannot be read are left out.
+    """
+    if table not in TABLES:
+        raise UnknownNameError("table", table, TABLES)
+    if importlib.util.find_spec("pandas") is None:
+        raise BadValueError(f"a DataFrame needs pandas, which is not installed: {_HOW_TO_INSTALL}")
+    import pandas
+
+    collection = gather(folders)
+    if table == "evaluations":
+        return pandas.DataFrame(evaluation_columns(collection))
+    return pandas.DataFrame(run_columns(ScoreBoard(collection)))
+
+
+def evaluation_columns(collection: Collection) -> Columns:
+    """Return the columns of the table with a row for each run, step, task and mode."""
+    names = (*_WHO, "run", "folder", "step", "position", "task", "mode", *FIELDS)
+    columns: Columns = {name: [] for name in names}
+    for run in collection.runs:
+        for mode in MODES:
+            _add_evaluations(columns, run, mode)
+    return columns
+
+
+def _add_evaluations(columns: Columns, run: RunResult, mode: str) -> None:
+    tasks = len(run.tasks)
+    missing = np.full((len(run.steps), tasks), np.nan)
+    values = [run.curves.get((mode, field), missing).ravel() for field in FIELDS]
+    kept = np.isfinite(values).any(axis=0)
+    count = int(kept.sum())
+    positions = np.tile(np.arange(tasks), len(run.steps))[kept]
+    for name in _WHO:
+        columns[name] += [getattr(run, name)] * count
+    columns["run"] += [run.name] * count
+    columns["folder"] += [str(run.folder)] * count
+    columns["step"] += np.repeat(run.steps, tasks)[kept].tolist()
+    columns["position"] += positions.tolist()
+    columns["task"] += [run.tasks[position] for position in positions]
+    columns["mode"] += [mode] * count
+    for field, column in zip(FIELDS, values, strict=True):
+        columns[field] += column[kept].tolist()
+
+
+def run_columns(board: ScoreBoard) -> Columns:
+    """Return the columns of the table with a row for each run, its metrics and its settings."""
+    metrics = {
+        (id(run), metric): value
+        for scores in board.scores.values()
+        for metric in METRICS
+        if (values := scores.by_run(metric)) is not None
+        for run, value in zip(scores.runs, values.tolist(), strict=True)
+    }
+    runs = board.collection.runs
+    settings = sorted({name for run in runs for name in run.settings})
+    rows = [
+        {
+            **{name: getattr(run, name) for name in _WHO},
+            "run": run.name,
+            "folder": str(run.folder),
+            "source": run.source,
+            "tasks": ",".join(run.tasks),
+            "steps_per_task": run.steps_per_task,
+            "steps": int(run.steps[-1]) if len(run.steps) else 0,
+            "finished": run.finished,
+            "failed_at": run.failed_at,
+            **{metric: metrics.get((id(run), metric)) for metric in METRICS},
+            **{name: _plain(run.settings.get(name)) for name in settings},
+        }
+        for run in runs
+    ]
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as a number, a text, True, False or None; lists become texts."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def write_csv(columns: Mapping[str, list[Any]], path: Path) -> None:
+    """Write columns as CSV; missing values are empty."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(
+            ["" if value is None or value != value else value for value in row]
+            for row in zip(*columns.values(), strict=True)
+        )
+
+
+def can_write_parquet() -> bool:
+    """Return True if pyarrow is installed."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
+    """Write columns as Parquet, which needs pyarrow."""
+    if not can_write_parquet():
+        raise BadValueError(
+            f"{path.name}: Parquet needs pyarrow, which is not installed: {_HOW_TO_INSTALL}"
+        )
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({name: _alike(each) for name, each in columns.items()}), path)
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """Return values of one type: a setting may be a number in some runs and a text in others."""
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) <= 1 or kinds <= {int, float}:
+        return [float(value) if kinds == {int, float} and value is not None else value
+                for value in values]  # fmt: skip
+    return [None if value is None else str(value) for value in values]
+
+
+def write_tables(board: ScoreBoard, folder: Path) -> list[Path]:
+    """Write both tables into a folder, as CSV and, with pyarrow, as Parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    tables = {"evaluations": evaluation_columns(board.collection), "runs": run_columns(board)}
+    for name, columns in tables.items():
+        written.append(folder / f"{name}.csv")
+        write_csv(columns, written[-1])
+        if can_write_parquet():
+            written.append(folder / f"{name}.parquet")
+            write_parquet(columns, written[-1])
+    return written

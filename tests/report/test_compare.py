@@ -1,0 +1,148 @@
+"""Two folders side by side, paired differences, and methods chosen, ordered and renamed."""
+
+import numpy as np
+import pytest
+
+import recall
+from recall.cli import main
+from recall.errors import BadValueError, UnknownNameError
+from recall.report.compare import compare
+from recall.report.figures import Scene, all_figures, draw_all
+from recall.report.figures.profiles import profile
+from recall.report.figures.style import Look
+from recall.report.tables import all_tables
+from recall.results.arrange import arranged, names_from
+from recall.results.collection import gather
+from recall.results.differences import paired_difference
+from recall.results.measures import FORGETTING, PERFORMANCE
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import write_fleet
+from tests.factories.runs import made_collection
+
+
+def level(*values):
+    """A success for each seed, at every step."""
+    return lambda seed, position, step: values[seed]
+
+
+def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
+    write_fleet(tmp_path / "old", "recall", "push,hammer", (0, 1, 2), level(0.1, 0.5, 0.9))
+    write_fleet(tmp_path / "new", "recall", "push,hammer", (1, 2, 3), level(0, 0.7, 1.0, 0.4),
+                distillation_weight=1.0, hidden=(8,))  # fmt: skip
+    write_fleet(tmp_path / "new" / "more", "ewc", "push,hammer", (0,))
+    made = compare(tmp_path / "old", tmp_path / "new", tmp_path / "out", figures=False)
+    settings, metrics = made.tables
+    assert {row.heading: [cell.text for cell in row.cells] for row in settings.rows} == {
+        "recall: method.distillation_weight": ["10.0", "1.0"],
+        "recall: learner.network.hidden": ["256x256x256x256", "8"],
+    }
+    assert metrics.columns == ("old", "new", "difference")
+    old, new, difference = metrics.rows[0].cells
+    assert (old.ours.value, new.ours.value) == pytest.approx((0.5, 0.7))
+    # Seeds 1 and 2 are in both: 0.7 - 0.5 and 1.0 - 0.9.
+    assert difference.ours.value == pytest.approx(0.15)
+    assert difference.ours.interval == pytest.approx((0.1, 0.2))
+    assert difference.runs == 2
+    assert "new minus old, over 2 shared seeds" in metrics.notes[-1]
+    main(["compare", str(tmp_path / "old"), str(tmp_path / "new"), "--no-figures", "--out",
+          str(tmp_path / "out")])  # fmt: skip
+    assert "Settings that differ" in capsys.readouterr().out
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "Report of old and new" in page
+
+
+def test_curves_of_two_folders_lie_on_one_another(tmp_path):
+    for name in ("one", "two"):
+        write_fleet(tmp_path / name, "recall", "push,hammer", (0,))
+    made = compare(tmp_path / "one", tmp_path / "two", tmp_path / "out")
+    drawn = {each.kind: each for each in made.figures}
+    labels = [series.label for series in drawn["average_success"].panels[0].series]
+    assert labels == ["one: RECALL", "two: RECALL"]
+    colours = {series.colour for series in drawn["average_success"].panels[0].series}
+    assert len(colours) == 2
+
+
+def test_folders_with_nothing_in_common_are_refused(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", "ewc", "push,hammer")
+    with pytest.raises(BadValueError, match="no method and sequence in common"):
+        compare(tmp_path / "a", tmp_path / "b", tmp_path / "out")
+    with pytest.raises(BadValueError, match="no runs to compare"):
+        compare(tmp_path / "a", tmp_path / "missing", tmp_path / "out")
+
+
+def test_paired_differences_are_narrower_than_the_spread_of_seeds(tmp_path):
+    """Seeds differ a lot, but in every one of them RECALL is better by 0.1."""
+    seeds = range(5)
+    write_fleet(tmp_path / "a", "recall", "push,hammer", seeds, level(0.2, 0.9, 0.4, 0.6, 0.5))
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds, level(0.1, 0.8, 0.3, 0.5, 0.4))
+    board = ScoreBoard(gather(tmp_path))
+    pair = board.get("RECALL", "push,hammer"), board.get("EWC", "push,hammer")
+    found = paired_difference([pair], PERFORMANCE).estimate
+    assert (found.value, *found.interval) == pytest.approx((0.1, 0.1, 0.1))
+    assert paired_difference([pair], FORGETTING).value == 0.0
+    table = {each.name: each for each in all_tables(board)}["push,hammer-differences"]
+    column = table.columns.index("EWC")
+    row = next(row for row in table.rows if row.heading == "RECALL")
+    assert row.cells[column].ours.value == pytest.approx(0.1)
+    assert paired_difference([], PERFORMANCE) is None
+
+
+def test_a_profile_is_the_share_above_each_threshold(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", (0, 1), level(0.3, 0.8))
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    found = profile([scores])
+    shares = dict(zip(np.round(found.steps, 2).tolist(), found.mean.tolist(), strict=True))
+    assert [shares[at] for at in (0.0, 0.3, 0.31, 0.8, 0.81, 1.0)] == [1, 1, 0.5, 0.5, 0, 0]
+    assert (found.low[50], found.high[50]) == (0.0, 1.0)
+
+
+def test_long_sequences_have_a_map_of_methods_and_tasks():
+    scene = Scene(made_collection(["ewc", "recall"], ["cw10"], seeds=2, singles=False))
+    (figure,) = all_figures(scene, ["task_map"])
+    success, forgetting = figure.panels
+    assert [series.label for series in success.series] == ["EWC", "RECALL"]
+    scores = scene.board.get("RECALL", "cw10")
+    assert success.series[1].y == pytest.approx(scores.final.mean(axis=0), abs=1e-5)
+    lost = (scores.trained - scores.final).mean(axis=0)
+    assert forgetting.series[1].y == pytest.approx(lost, abs=1e-5)
+    assert success.columns == scores.tasks
+
+
+def test_methods_are_chosen_ordered_and_renamed(tmp_path):
+    for method in ("fine_tuning", "ewc", "recall"):
+        write_fleet(tmp_path / method, method, "cw3-1")
+    made = recall.make_report(
+        tmp_path, tmp_path / "out", figures=False, methods=("recall", "Fine-tuning"),
+        names={"RECALL": "Ours"},
+    )  # fmt: skip
+    table = {each.name: each for each in made.tables}["cw3-average_performance"]
+    assert table.columns[:2] == ("Ours", "Fine-tuning")
+    assert made.collection.labels == ["Ours", "Fine-tuning"]
+    with pytest.raises(UnknownNameError, match="EWC"):
+        arranged(gather(tmp_path), ["ewcc"])
+    with pytest.raises(BadValueError, match="already has this name"):
+        arranged(gather(tmp_path), names={"EWC": "RECALL"})
+    with pytest.raises(BadValueError, match="LABEL=NAME"):
+        names_from(["RECALL"])
+    assert names_from(["EWC=a=b"]) == {"EWC": "a=b"}
+
+
+def test_fonts_and_sizes_are_options(tmp_path):
+    collection = made_collection(["ewc"], ["cw3-1"], seeds=2, singles=False)
+    sizes = {}
+    for name, look in {
+        "plain": Look(), "large": Look(font_size=14.0), "wide": Look("DejaVu Serif", width=14.0),
+    }.items():  # fmt: skip
+        (drawn,) = draw_all(
+            collection, tmp_path / name, kinds=["seeds"], formats=("svg",), look=look
+        )
+        text = drawn.paths["svg"].read_text()
+        sizes[name] = float(text.split('width="')[1].split("pt")[0])
+        assert ("DejaVuSerif" in text) == (name == "wide")
+    assert sizes["large"] == pytest.approx(sizes["plain"] / 2, rel=0.01)
+    assert sizes["wide"] == pytest.approx(sizes["plain"] * 2, rel=0.01)
+    with pytest.raises(UnknownNameError, match="font"):
+        draw_all(collection, tmp_path, look=Look("Nothing Sans"))
+    with pytest.raises(BadValueError, match="from 2 to 40"):
+        draw_all(collection, tmp_path, look=Look(font_size=0.0))

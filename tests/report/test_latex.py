@@ -1,0 +1,60 @@
+"""The LaTeX of every table goes through a real LaTeX."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from recall.report.tables import all_tables
+from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.writers import latex, write_tables
+from recall.results.bootstrap import Estimate
+from recall.results.collection import gather
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import write_fleet
+
+ODD = Table(
+    name="odd",
+    title='100 % of {a_b} & #1, λ → 2 \N{MULTIPLICATION SIGN} ~3^4 <é> \\ | "q" 好',
+    corner="[x]",
+    columns=("first_column", "second"),
+    rows=(
+        Row("[bracket]", (Cell(Estimate(0.9, (0.8, 1.0)), bold=True), Cell(text="a & b"))),
+        Row("with the paper", (Cell(Estimate(0.9, (0.8, 1.0)), Estimate(0.7)), Cell())),
+        Row("the paper's", (Cell(paper=Estimate(0.7, (0.6, 0.8))), Cell(Estimate(-0.5)))),
+    ),
+    notes=("A note with 5 % and a_b.",),
+    advice=("`recall train --x`",),
+)
+
+
+def test_intervals_stand_below_values_and_captions_advise_nothing():
+    text = latex(ODD)
+    assert r"\shortstack[r]{$\mathbf{0.90}$ \\ {\scriptsize [0.80, 1.00]}}" in text
+    assert r"\shortstack[r]{$0.70$ \\ {\scriptsize [0.60, 0.80]}}" in text
+    assert "A note with 5 \\% and a\\_b." in text
+    assert "recall train" not in text
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None,
+    reason="no LaTeX is installed: `apt-get install texlive-latex-recommended`",
+)
+def test_every_table_compiles(tmp_path):
+    write_fleet(tmp_path / "a", "recall", ["cw3-1", "cw3-2"])
+    write_fleet(tmp_path / "b", "recall", ["cw3-1", "cw3-2"], distillation_weight=0.1)
+    write_fleet(tmp_path / "c", "ewc", "cw10", seeds=(0,))
+    write_fleet(tmp_path / "d", "clonex", "push,hammer", finished=False, until=500)
+    tables = [ODD, *all_tables(ScoreBoard(gather(tmp_path)))]
+    assert len(tables) > 12
+    written = write_tables(tables, tmp_path / "tables")
+    inputs = [rf"\input{{tables/{path.name}}}" for path in written if path.suffix == ".tex"]
+    document = [
+        r"\documentclass{article}", r"\usepackage{booktabs,graphicx}", r"\begin{document}",
+        *(f"{each}\n\\clearpage" for each in inputs), r"\end{document}",
+    ]  # fmt: skip
+    (tmp_path / "all.tex").write_text("\n".join(document), "utf-8")
+    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "all.pdf").read_bytes()[:4] == b"%PDF"

@@ -1,0 +1,67 @@
+"""The tidy tables: every evaluation and every run, once, as CSV, Parquet and DataFrame."""
+
+import csv
+import json
+
+import pytest
+
+import recall.results
+from recall.errors import UnknownNameError
+from recall.results import tidy
+from recall.results.collection import gather
+from recall.results.scores import ScoreBoard
+from tests.factories.folders import write_fleet
+
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", distil=False)
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds=(0,), finished=False, until=500)
+    return tmp_path
+
+
+def test_every_line_of_the_records_is_a_row(folder):
+    frame = recall.results.frame(folder)
+    lines = [
+        json.loads(line)
+        for name in ("a", "b")
+        for line in (folder / name / "evaluations.jsonl").read_text().splitlines()
+    ]
+    assert len(frame) == len(lines)
+    assert set(frame["label"]) == {"RECALL, no distillation", "EWC"}
+    for name in ("success", "return", "last_success", "step", "position"):
+        assert sorted(frame[name]) == pytest.approx(sorted(line[name] for line in lines))
+    one = frame.query("seed == 1 and step == 1250 and task == 'hammer' and mode == 'stochastic'")
+    assert one[["position", "success", "return"]].to_numpy().tolist() == [[1, 0.25, 10.0]]
+
+
+def test_every_run_has_its_metrics_and_settings(folder):
+    frame = recall.results.frame(folder, "runs").set_index(["method", "seed"])
+    assert len(frame) == 3
+    assert frame.loc[("recall", 1), "average_performance"] == 1.0
+    assert frame.loc[("recall", 1), "forgetting"] == 0.0
+    assert frame.loc[("recall", 0), "method.distil"] == False  # noqa: E712
+    assert pandas.isna(frame.loc[("ewc", 0), "average_performance"])
+    assert frame.loc[("ewc", 0), "steps"] == 500
+    assert frame.loc[("recall", 0), "learner.network.hidden"] == "256 256 256 256"
+    with pytest.raises(UnknownNameError, match="runs"):
+        recall.results.frame(folder, "run")
+
+
+def test_files_hold_the_same(folder, tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    board = ScoreBoard(gather(folder))
+    written = tidy.write_tables(board, tmp_path / "data")
+    assert [path.name for path in written] == [
+        "evaluations.csv", "evaluations.parquet", "runs.csv", "runs.parquet"
+    ]  # fmt: skip
+    frame = recall.results.frame(folder)
+    stored = pandas.read_parquet(tmp_path / "data" / "evaluations.parquet")
+    assert stored.to_dict("list") == frame.to_dict("list")
+    with (tmp_path / "data" / "evaluations.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["success"]) for row in rows] == frame["success"].tolist()
+    runs = pandas.read_csv(tmp_path / "data" / "runs.csv")
+    assert runs["forward_transfer"].isna().all()

@@ -102,9 +102,17 @@ def _is_count(value: Any) -> bool:
 
 
 def _unexpected(name: str, value: Any) -> str:
-    shown = repr(value)
-    shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
-    return f"does not have the expected content: {name} is {shown}"
+    return f"does not have the expected content: {name} is {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    """Return a value as text that fits a message."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def _in_line(name: str) -> str:
+    return name if name.isprintable() and len(name) <= _MOST_SHOWN else _shown(name)
 
 
 def identity(description: Description) -> Description:
@@ -153,6 +161,9 @@ def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
 
 def in_words(changes: list[tuple[str, Any, Any]]) -> str:
     """Return what was edited, as text: the first few names with the new and the old value."""
-    shown = [f"{name} is {new!r}, but was {old!r}" for name, new, old in changes[:3]]
+    shown = [
+        f"{_in_line(name)} is {_shown(new)}, but was {_shown(old)}"
+        for name, new, old in changes[:3]
+    ]
     more = [f"{len(changes) - 3} more"] if len(changes) > 3 else []
     return "; ".join([*shown, *more])

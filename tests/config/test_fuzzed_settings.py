@@ -16,7 +16,7 @@ from recall.methods import METHODS
 from recall.settings import Settings
 from tests.files.damage import ANY_JSON, EFFORT, NUMBERS, SIMPLE, TEXTS, damaged_bytes, make_folder
 
-EXAMPLES = 400 * EFFORT
+EXAMPLES = 200 * EFFORT
 UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 ARGUMENTS = ("method", "sequence", "seeds", "preset")
 

@@ -21,7 +21,7 @@ from recall.training.provenance import surroundings
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
 
-EXAMPLES = 150 * EFFORT
+EXAMPLES = 60 * EFFORT
 FILES = ("run.json", "outcome.json", "evaluations.jsonl", "training.jsonl", "study.json")
 STUDY = {
     "schema": 1,

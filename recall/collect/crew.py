@@ -60,7 +60,7 @@ class Crew:
             offsets[name] = (total, shape, dtype)
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
         self._setup = dataclasses.replace(setup, offsets=offsets)
-        self._memory_file = _memory_file(total)
+        self._memory_file = make_memory(total)
         self.shared = map_arrays(mmap.mmap(self._memory_file, total), offsets)
         self._put_back = put_back
         self.restarts = 0
@@ -135,7 +135,7 @@ class Answers:
         return [self._found[index] for index in range(len(self._busy))]
 
 
-def _memory_file(size: int) -> int:
+def make_memory(size: int) -> int:
     """Return the descriptor of a file in memory that has no name.
 
     The kernel frees it however the process ends, even if it is killed. Where the system has

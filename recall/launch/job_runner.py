@@ -18,6 +18,7 @@ from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
 from recall.plugins import load_portable
 from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import FolderHeldError
+from recall.results.without_success import silent_tasks_in
 
 _SECONDS_BETWEEN_STEPS = 0.5
 # Time for the process of an earlier attempt to end, or for a file server to notice its end.
@@ -68,10 +69,12 @@ class Reporter(Callback):
     def __init__(self, name: str, tell: Tell):
         self._name, self._tell = name, tell
         self._told_at, self._runs = 0.0, 0
+        self._silent: tuple[str, ...] = ()  # tasks that do not report success
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Send the step at which the fleet starts."""
         self._runs = len(spec.runs)
+        self._silent = silent_tasks_in(folder)
         self._tell(Event(self._name, "started", steps=total_steps))
 
     def on_steps(self, total_steps: int) -> None:
@@ -85,9 +88,14 @@ class Reporter(Callback):
         self._tell(Event(self._name, "activity", text=what))
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
-        """Send the mean success over runs and tasks."""
-        values = [record["success"] for record in records if record["mode"] == "stochastic"]
-        self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
+        """Send the mean success over runs and tasks, as far as tasks report it."""
+        values = [
+            record["success"]
+            for record in records
+            if record["mode"] == "stochastic" and record["task"] not in self._silent
+        ]
+        if values:
+            self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Send a message about the failed run."""

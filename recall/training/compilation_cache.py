@@ -35,7 +35,7 @@ def kept_programs(folder: Path, spec: FleetSpec) -> Iterator[None]:
     else:
         shared = shared_programs.processor_folder(root)
         with contextlib.suppress(OSError):
-            _use(shared_programs.prepare(shared), least_seconds=0.1)
+            _use(shared_programs.prepare(shared))
         try:
             yield
         finally:
@@ -55,7 +55,7 @@ def _stored_with(folder: Path, shared: Path | None) -> Iterator[None]:
             shared_programs.lend(shared, folder)
     # Programs that this process compiled for another fleet would not be stored here.
     jax.clear_caches()
-    _use((folder / PROGRAMS).resolve(), least_seconds=0.0)
+    _use((folder / PROGRAMS).resolve())
     try:
         yield
     finally:
@@ -64,14 +64,14 @@ def _stored_with(folder: Path, shared: Path | None) -> Iterator[None]:
                 shared_programs.give_back(folder, shared)
 
 
-def _use(programs: Path, least_seconds: float) -> None:
-    """Have JAX use this folder for programs that take at least so long to compile."""
+def _use(programs: Path) -> None:
+    """Have JAX load programs from this folder, and store all that it compiles there."""
     import jax
     from jax.experimental.compilation_cache import compilation_cache
 
     compilation_cache.reset_cache()
     jax.config.update("jax_compilation_cache_dir", str(programs))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", least_seconds)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
+from recall.learn import fleet
 from recall.training.agents import agent_of
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
 
@@ -36,9 +37,7 @@ def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
     available = available or measure()
     agent, _ = agent_of(spec)
     runs, each = len(spec.runs), run_bytes(spec)
-    processes = _TRAINER_BYTES + _WORKER_BYTES * (
-        spec.settings.schedule.workers or default_workers()
-    )
+    processes = _process_bytes(spec, fleet.policy_shape(agent).size)
     if available.device is None:
         needed, there, where = runs * each + processes, available.host, "memory"
     else:
@@ -55,6 +54,14 @@ def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
         f"{runs} run{'s need' if runs > 1 else ' needs'} about {gibibytes(needed)} of {where} "
         f"({', '.join(parts)}), but {gibibytes(there)} are available: {_way_out(spec, room, each)}"
     )
+
+
+def _process_bytes(spec: FleetSpec, policy_size: int) -> int:
+    """Return the bytes of the trainer, its workers and the snapshot that is being evaluated."""
+    collecting = spec.settings.schedule.workers or default_workers()
+    evaluated = len(spec.runs) * spec.tasks
+    workers = collecting + min(collecting, evaluated)
+    return _TRAINER_BYTES + _WORKER_BYTES * workers + 4 * evaluated * policy_size
 
 
 def _way_out(spec: FleetSpec, room: int, each: int) -> str:

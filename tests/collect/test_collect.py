@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recall.callbacks import Callback
+from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.policy import NumpyPolicy
 from recall.collect.pool import (
@@ -223,3 +224,13 @@ def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
     parts = runs_of_workers(runs, workers)
     assert [len(part) for part in parts] == shares
     assert sum(parts, ()) == tuple(range(runs))
+
+
+def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create")
+    descriptor = make_memory(4096)
+    try:
+        status = os.fstat(descriptor)
+        assert (status.st_size, status.st_nlink) == (4096, 0)
+    finally:
+        os.close(descriptor)

@@ -43,7 +43,7 @@ def made_table() -> Table:
     wide = tuple(f"a rather long heading {number}" for number in range(12))
     rows = [Row(row.heading, row.cells * 12) for row in [*rows, mean]]
     lower = (False, True, *[False] * 10)
-    return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",), lower)
+    return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",), lower=lower)
 
 
 def made_matrix(folder: Path) -> Drawn:

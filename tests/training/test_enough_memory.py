@@ -6,6 +6,8 @@ import pytest
 
 import recall
 from recall.callbacks import Callback
+from recall.learn import fleet
+from recall.training.agents import agent_of
 from recall.training.memory import (
     Memory,
     TooLargeError,
@@ -44,9 +46,12 @@ def test_what_fits_is_the_last_thing_that_fits():
 
 def test_on_a_cpu_the_processes_count_too():
     spec = small_spec()
-    needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + 2 * (64 << 20)
+    # Two workers that collect, two that evaluate, and the policies that these play.
+    workers = 4 * (64 << 20)
+    snapshot = 4 * len(spec.runs) * spec.tasks * fleet.policy_shape(agent_of(spec)[0]).size
+    needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + workers + snapshot
     check_memory(spec, Memory(needed))
-    with pytest.raises(TooLargeError, match=r"processes 640 MiB\), but 64. MiB are available"):
+    with pytest.raises(TooLargeError, match=r"processes 768 MiB\), but 769 MiB are available"):
         check_memory(spec, Memory(needed - 1))
 
 

@@ -1,6 +1,7 @@
 """What all tests share. Read before JAX is imported anywhere."""
 
 import os
+import signal
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +21,10 @@ os.environ.setdefault("XLA_FLAGS", " ".join(QUICKLY))
 CACHE = Path(__file__).parents[1] / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+# In the background of a script Ctrl-C is ignored, and the processes that tests start inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

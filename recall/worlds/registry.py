@@ -113,7 +113,7 @@ def task_label(task: Task) -> str:
 
 def refuse_instance(task: Any) -> None:
     """Raise an error for an environment that is given itself, instead of a function making it."""
-    if hasattr(task, "reset") and hasattr(task, "step"):
+    if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):
         raise BadValueError(
             f"task {task} is an environment; give a function that makes it, since every run and "
             "worker process needs its own: def my_task(): return gymnasium.make(...)"

@@ -3,7 +3,8 @@
 import contextlib
 import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
         check_unedited(folder, read_description(folder))
         if is_finished(folder):
             return read(folder)
-        return _run(spec, folder, Store(folder), callback, resumed=True)
+        return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
 def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
@@ -111,10 +112,11 @@ def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
     check_free(folder, description)
     silent = tasks_without_success(spec)
     described = description | surroundings() | ({WITHOUT_SUCCESS: silent} if silent else {})
-    store = Store.create(folder, described)
     callback = default_callbacks() if callback is None else callback
     if silent:
         callback.on_message(warning(silent))
+    # run.json is written once signals are handled: from then on there is something to resume.
+    store = partial(Store.create, folder, described)
     return _run(spec, folder, store, callback, resumed=False)
 
 
@@ -136,11 +138,15 @@ def resume(
         raise BadValueError(f"{folder}: {error}") from error
     check_memory(spec)
     with hold(folder):
-        return _run(spec, folder, Store(folder), callback, resumed=True)
+        return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
 def _run(
-    spec: FleetSpec, folder: Path, store: Store, callback: Callback | None, resumed: bool
+    spec: FleetSpec,
+    folder: Path,
+    open_store: Callable[[], Store],
+    callback: Callback | None,
+    resumed: bool,
 ) -> Results:
     callback = default_callbacks() if callback is None else callback
 
@@ -157,7 +163,7 @@ def _run(
             reported_compiling(callback),
         ):
             trainer = Trainer(
-                spec, folder, store, callback, should_stop=lambda: stop.signal_number is not None
+                spec, folder, open_store(), callback, lambda: stop.signal_number is not None
             )
             with contextlib.closing(trainer):
                 if resumed:

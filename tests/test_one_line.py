@@ -24,8 +24,16 @@ def two_at_once():
         (METHODS["recall"], "point-rich", "the class Recall is not a method: give its name"),
         (dict, "point-rich", "the class dict is not a method"),
         (3, "point-rich", "3 is not a method"),
-        ("recall", [gymnasium.make("Pendulum-v1")], "an environment is not a task"),
-        ("recall", gymnasium.make("Pendulum-v1"), "an environment is not a task"),
+        (
+            "recall",
+            [gymnasium.make("Pendulum-v1")],
+            "is an environment; give a function that makes it",
+        ),
+        (
+            "recall",
+            gymnasium.make("Pendulum-v1"),
+            "is an environment; give a function that makes it",
+        ),
         ("recall", [None], "None is not a task"),
         ("recall", 3, "3 is not a task"),
         ("recall", [nothing], "nothing returned None: a task's function must return"),

@@ -13,8 +13,8 @@ from recall.learn import fleet
 from recall.training.agents import agent_of
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
 
-# Measured on Linux: the private memory of a worker with robot tasks is 37 MB, and that of a trainer
-# with JAX and its compiled programs, without a fleet's arrays, about 500 MB.
+# Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
+# JAX and its compiled programs but without a fleet's arrays, is an estimate.
 _WORKER_BYTES = 64 << 20
 _TRAINER_BYTES = 512 << 20
 

@@ -38,7 +38,8 @@ def test_the_version_is_that_of_the_package():
 
 def test_only_public_names_are_listed():
     assert dir(recall) == sorted(recall.__all__)
-    assert all(hasattr(recall, name) for name in dir(recall))
+    needs_more = {"make_sb3_vec"}  # the extra packages of which a message names
+    assert all(hasattr(recall, name) for name in set(dir(recall)) - needs_more)
     assert [name for name in dir(recall) if name.startswith("_")] == ["__version__"]
 
 
@@ -162,14 +163,14 @@ def test_what_cannot_be_trained_is_one_line_and_code_2(arguments, told):
     ("words", "told"),
     [
         ("worlds --steps-per-task 0e0", "0 steps per task: at least one is needed"),
-        ("fleet --tasks 9", "tasks 9: a number from 1 to 3"),
-        ("fleet --runs 5 0", "runs [5, 0] and chunks 60 must all be at least 1"),
+        ("fleet --tasks 21", "tasks 21: a number from 1 to 20"),
+        ("fleet --runs 5 0", "runs [5, 0] and chunks 400 must all be at least 1"),
         ("learner --runs 1,0", "tasks 3 and runs [1, 0] must all be at least 1"),
         ("learner --runs 1,five", "runs 'five' is not a number of runs"),
         ("learner --runs ²", "runs '²' is not a number of runs"),
         (
             "learner --methods --runs",
-            "--runs needs at least one number of runs, such as 1 or 1,5,40",
+            "--runs needs at least one number of runs, such as 1 or 1,5,20",
         ),
     ],
 )

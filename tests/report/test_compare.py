@@ -28,13 +28,13 @@ def level(*values):
 def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
     write_fleet(tmp_path / "old", "recall", "push,hammer", (0, 1, 2), level(0.1, 0.5, 0.9))
     write_fleet(tmp_path / "new", "recall", "push,hammer", (1, 2, 3), level(0, 0.7, 1.0, 0.4),
-                distillation_weight=1.0, hidden=(8,))  # fmt: skip
+                distillation_weight=1.0, hidden=(8, 8, 8))  # fmt: skip
     write_fleet(tmp_path / "new" / "more", "ewc", "push,hammer", (0,))
     made = compare(tmp_path / "old", tmp_path / "new", tmp_path / "out", figures=False)
     settings, metrics = made.tables
     assert {row.heading: [cell.text for cell in row.cells] for row in settings.rows} == {
         "recall: method.distillation_weight": ["10.0", "1.0"],
-        "recall: learner.network.hidden": ["256x256x256x256", "8"],
+        "recall: learner.network.hidden": ["256x256x256x256", "8x8x8"],
     }
     assert metrics.columns == ("old", "new", "difference")
     old, new, difference = metrics.rows[0].cells

@@ -2,7 +2,7 @@
 # NVIDIA container toolkit:
 #
 #     docker build -t recall .
-#     docker run --gpus all -v "$PWD/runs:/work/runs" recall train --sequence cw3-1 --out runs/first
+#     docker run --gpus all -v "$PWD/runs:/data/runs" recall train --sequence cw3-1 --out runs/first
 #
 # --build-arg EXTRAS= builds an image for CPUs.
 FROM python:3.12-slim
@@ -14,11 +14,11 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libegl1 libosmesa6 ffmpeg \
     && rm -rf /var/lib/apt/lists/*
 
-WORKDIR /opt/recall
+WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY recall recall
 RUN pip install --no-cache-dir -c constraints.txt ".[${EXTRAS}]"
 
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["recall"]
 CMD ["--help"]

@@ -129,8 +129,7 @@ def resume(
     """
     folder = Path(folder)
     description = read_description(folder)
-    if is_finished(folder):
-        raise BadValueError(f"{folder} is finished: {summary(description)}")
+    _check_unfinished(folder, description)
     check_unedited(folder, description)
     try:
         spec = spec_from(description, functions)
@@ -138,7 +137,13 @@ def resume(
         raise BadValueError(f"{folder}: {error}") from error
     check_memory(spec)
     with hold(folder):
+        _check_unfinished(folder, description)  # another process may have finished it meanwhile
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
+
+
+def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
+    if is_finished(folder):
+        raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
 
 def _run(
@@ -159,7 +164,7 @@ def _run(
     try:
         with (
             stopping(tell, callback.close) as stop,
-            kept_programs(folder, spec),
+            kept_programs(folder, spec, callback.on_message),
             reported_compiling(callback),
         ):
             trainer = Trainer(

@@ -67,7 +67,7 @@ def _commands() -> SubcommandApp:
 
 
 def _train_is_parsed_apart() -> None:
-    """Stand in for `train`, which is parsed apart because its options depend on the method."""
+    """Keep the place of `train`, whose options are parsed separately: they depend on the method."""
 
 
 def without_plugins(arguments: Sequence[str]) -> list[str]:
@@ -114,12 +114,20 @@ def _numbers_as_in_settings() -> ConstructorRegistry:
         return PrimitiveConstructorSpec(
             nargs=1,
             metavar=kind.__name__.upper(),
-            instance_from_str=lambda words: from_plain(kind, Words(words), "it"),
+            instance_from_str=lambda words: _number(kind, words),
             is_instance=lambda value: isinstance(value, kind),
             str_from_instance=lambda value: [str(value)],
         )
 
     return registry
+
+
+def _number(kind: Any, words: list[str]) -> Any:
+    try:
+        return from_plain(kind, Words(words), "an option's value")
+    except BadValueError as error:
+        # Unlike a ValueError, which tyro would frame, this is printed in one line.
+        raise RecallError(str(error)) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

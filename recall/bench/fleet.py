@@ -131,7 +131,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
 
 
 def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:
-    """Train, with evaluations as far apart as by default; return the seconds, and those waited.
+    """Train at the default evaluation interval; return the seconds, and those spent waiting.
 
     Every evaluation starts at the beginning of its interval and is waited for at the end, where
     the next one would be due.

@@ -72,7 +72,7 @@ class WorkerProcess:
                 self._answer()
                 self._answers_to_skip -= 1
             return self._answer()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # killed before or in the middle of an answer
             raise WorkerDiedError(
                 f"a worker process ended again and again while carrying out the same order "
                 f"({type(self.order).__name__}); last exit status {self._exit_status()}"

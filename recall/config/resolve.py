@@ -99,7 +99,7 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if path.suffix not in readers:
         raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
     try:
-        content: Any = readers[path.suffix](path.read_text())
+        content: Any = readers[path.suffix](path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadValueError(f"settings file {path} cannot be read: {error}") from error
     except RecursionError:

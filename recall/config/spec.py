@@ -94,7 +94,7 @@ def make_spec(
     _check_seeds(seeds)
     _check_length(parsed, settings)
     runs = tuple(
-        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), seed, name, tasks)
+        RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
         for name, tasks in parsed
         for seed in seeds
     )
@@ -167,10 +167,10 @@ def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
 
 
 def _check_seeds(seeds: Many[int]) -> None:
-    if not seeds or len(set(map(str, seeds))) != len(seeds):
+    if len(seeds) == 0 or len(set(map(str, seeds))) != len(seeds):
         raise BadValueError(f"seeds {list(seeds)}: give at least one seed, and each only once")
     for seed in seeds:
-        if not isinstance(seed, Integral):
+        if isinstance(seed, bool) or not isinstance(seed, Integral):
             raise BadValueError(f"seed {seed!r} is not a whole number")
         if not 0 <= seed <= LARGEST_WHOLE:
             raise BadValueError(f"seed {seed} is not between 0 and {LARGEST_WHOLE}")

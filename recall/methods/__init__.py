@@ -23,7 +23,7 @@ from recall.plugins.registry import Registry
 
 
 def _checked(name: str, method: Any) -> type[Method]:
-    """Return a method of somebody else, if it can be used under this name."""
+    """Return the method of a plug-in, if it can be used under this name."""
     if not (isinstance(method, type) and issubclass(method, Method)):
         raise BadValueError(f"method {name!r} is {method!r}, not a class derived from Method")
     if method.name != name:

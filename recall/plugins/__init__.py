@@ -52,7 +52,7 @@ def _imported(name: str, source: str) -> ModuleType:
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is not None and not name.startswith(error.name):
+        if error.name is not None and not f"{name}.".startswith(f"{error.name}."):
             raise BadValueError(f"plug-in {source} needs {error.name}: {error}") from error
         raise BadValueError(
             f"plug-in {source}: Python finds no module {name!r}; a file is given with its .py"

@@ -92,6 +92,8 @@ def read_policy_file(
                 )
             info = _info(stored)
             held = {int(name[5:].split("/")[0]) for name in stored.files if name[:5] == "task_"}
+            if any(position >= len(info.tasks) for position in held):
+                raise ValueError(f"it has policies of more than its {len(info.tasks)} tasks")
             chosen = sorted(held) if positions is None else list(positions)
             for position in chosen:
                 if position not in held:

@@ -1,13 +1,13 @@
 """A trained policy outside of training: `recall.load_policy` and acting, with NumPy alone."""
 
-import json
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from recall.collect.policy import NumpyPolicy
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.reading import read_json
 from recall.policies.file_format import PolicyInfo, layers_of, read_policy_file
 
 Array = np.ndarray
@@ -157,9 +157,16 @@ def _chosen_run(folder: Path, run: str | None) -> str:
             raise UnknownNameError("run of this fleet", run, sorted(there))
         return run
     # The order of run.json, so that seed 2 comes before seed 10.
-    described = folder / "run.json"
-    names = json.loads(described.read_text())["runs"] if described.exists() else ()
-    return next((each["name"] for each in names if each["name"] in there), min(there))
+    return next((name for name in _run_names(folder) if name in there), min(there))
+
+
+def _run_names(folder: Path) -> list[str]:
+    """Return the names of the runs in run.json; none if it is missing or damaged."""
+    try:
+        description = read_json(folder / "run.json")
+        return [str(run["name"]) for run in description["runs"]]
+    except (RecallError, KeyError, TypeError):
+        return []
 
 
 def _from_file(path: Path, task: str | int | None) -> Policy:

@@ -61,7 +61,8 @@ class Store:
             log.cut(stamps.get(name, Stamp()))
 
     def finish(self, outcome: dict[str, Any]) -> None:
-        """Close the files and write outcome.json."""
+        """Flush and close the files, then write outcome.json."""
+        self.sync()
         self.close()
         write_json(self.folder / "outcome.json", {"schema": SCHEMA, **outcome})
 

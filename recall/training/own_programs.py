@@ -81,10 +81,14 @@ def _key() -> bytes | None:
     path = (Path(state) if state else Path("~/.local/state").expanduser()) / "recall" / "key"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if not path.exists():
+            new = path.with_name(f"key.{os.getpid()}")
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(_KEY_BYTES))
+            with contextlib.suppress(FileExistsError):  # the first of several processes wins
+                os.link(new, path)
+            new.unlink()
         key = path.read_bytes()
     except (OSError, RuntimeError):  # no home folder, or one that is not writable
         return None

@@ -100,7 +100,7 @@ def give_back(fleet: Path, shared: Path) -> None:
 def settle(shared: Path) -> None:
     """Sign what was compiled, and remove the programs that were used least recently if too many."""
     sign_programs(shared)
-    files = [path for path in shared.parent.rglob("*-cache") if path.is_file()]
+    files = [path for path in shared.parent.glob(f"*/{PROGRAMS}/*-cache") if path.is_file()]
     found = sorted(((_last_use(path), path) for path in files), reverse=True)
     total = 0
     for _, path in found:

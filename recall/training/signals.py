@@ -38,14 +38,14 @@ class _Listener:
     def __init__(self, stop: Stop, on_first: Callable[[], None], on_second: Callable[[], None]):
         self._stop, self._on_first, self._on_second = stop, on_first, on_second
         self._first_at = 0.0
-        self._ears, self._mouth = socket.socketpair()
-        self._mouth.setblocking(False)
-        self._before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        self._before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
     def _listen(self) -> None:
-        while numbers := self._ears.recv(16):
+        while numbers := self._reader.recv(16):
             for number in numbers:
                 if number in _SIGNALS:
                     self._take(number)
@@ -65,9 +65,9 @@ class _Listener:
 
     def close(self) -> None:
         signal.set_wakeup_fd(self._before)
-        self._mouth.close()  # which ends the thread
+        self._writer.close()  # which ends the thread
         self._thread.join(SECONDS_AS_ONE)
-        self._ears.close()
+        self._reader.close()
 
 
 @contextlib.contextmanager

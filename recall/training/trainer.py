@@ -238,8 +238,7 @@ class Trainer(TrainedFleet):
         self.recorder.check_losses(self.progress, self.total_steps, self.state)
         if len(self.progress.failed) < len(self.names):
             return
-        if not self._finish_evaluation():
-            self._leave()
+        self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish({"finished": False, "failed": self.progress.failed})
         raise RecallError(f"every run failed, at these steps: {self.progress.failed}")
 

@@ -43,7 +43,7 @@ _NEEDED = ("TASKS", "HORIZON_STEPS", "make_simulator")
 
 
 def _checked(name: str, module: Any) -> _World:
-    """Return the world in a module of somebody else, if it has what a world needs."""
+    """Return the world in the module of a plug-in, if it has what a world needs."""
     missing = [needed for needed in _NEEDED if not hasattr(module, needed)]
     if not isinstance(module, ModuleType) or missing:
         raise BadValueError(

@@ -1,5 +1,8 @@
 """Presets, files and arguments become the spec of a fleet, in one place."""
 
+import json
+
+import numpy as np
 import pytest
 
 from recall.config.presets import PRESETS
@@ -30,12 +33,18 @@ def test_several_sequences_make_one_fleet():
         ("point-rich", (-1,), "seed -1 is not between"),
         ("point-rich", (2**31,), "seed 2147483648 is not between"),
         ("point-rich", ("0",), "seed '0' is not a whole number"),
+        ("point-rich", (True,), "seed True is not a whole number"),
         ([lambda: None, lambda: 1], (0,), "two different tasks are called '<lambda>'"),
     ],
 )
 def test_fleets_that_make_no_sense_are_refused(sequence, seeds, message):
     with pytest.raises(RecallError, match=message):
         make_spec("recall", sequence, seeds, Settings())
+
+
+def test_seeds_of_numpy_are_described_like_others():
+    spec = make_spec("recall", "point-rich", np.arange(2), Settings())
+    assert [run["seed"] for run in json.loads(json.dumps(spec.describe()))["runs"]] == [0, 1]
 
 
 def test_long_and_odd_sequences_still_name_files():

@@ -58,6 +58,10 @@ def film(folder):
     recall.film(folder, when="before", out="no.film")  # likewise
 
 
+def load_policy(folder):
+    recall.load_policy(folder, 0, at="learnt")
+
+
 def report(folder):
     collection = gather([folder.parent])
     all_tables(ScoreBoard(collection, Measure()), [])
@@ -69,7 +73,7 @@ def study(folder):
     seconds_of(folder.parent)
 
 
-COMMANDS = (resume, evaluate, film, report, read, study)
+COMMANDS = (resume, evaluate, film, load_policy, report, read, study)
 
 
 def path_of(folder, name):

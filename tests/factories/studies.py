@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+from recall.api import run_fleet
+from recall.callbacks import Callback
 from recall.launch.display import Display
 from recall.launch.jobs import Launcher
 from recall.launch.local import LocalLauncher
 from recall.launch.resources import Room
 from recall.studies import STUDIES
-from recall.studies.runner import Launch, run_study
+from recall.studies.runner import Launch, plan_study, run_study
 from recall.studies.selection import Choices
 from tests.factories.fleets import RECORDS
 
@@ -32,6 +34,13 @@ CHOICES = Choices(sequences=(SEQUENCE,), methods=("fine_tuning",), seeds=2, chan
 FLEETS = ("fine_tuning", "fine_tuning-2")
 # Two fleets of one run each, which share a compilation.
 ROOM = Room(bytes_per_device=2**30, runs_per_fleet=1)
+
+
+def left_when_nothing_happens(choices: Choices, folder: Path) -> dict[str, bytes]:
+    """Train the study's fleets one after the other; return what they leave."""
+    for fleet in plan_study(STUDY, choices, folder, ROOM):
+        run_fleet(fleet.spec, folder / fleet.name, Callback())
+    return left_by(folder)
 
 
 def launch(

@@ -23,7 +23,14 @@ from recall.launch.resources import Where, place_of
 from recall.results.fleet_folder import FolderInUseError
 from recall.studies.runner import run_study
 from tests.factories.processes import wait_for
-from tests.factories.studies import CHOICES, FLEETS, STUDY, left_by
+from tests.factories.studies import (
+    CHOICES,
+    FLEETS,
+    SMALL,
+    STUDY,
+    left_by,
+    left_when_nothing_happens,
+)
 
 # A lost node is noticed within seconds instead of half a minute.
 QUICK = {
@@ -74,7 +81,9 @@ class LoseANode(Lines):
             self._cluster.remove_node(node, allow_graceful=False)
 
 
-def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, uninterrupted):
+def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
+    # Fleets that are still training when the node is gone, which takes a moment.
+    choices = dataclasses.replace(CHOICES, changes=SMALL | {"steps_per_task": 2000})
     folder, told = tmp_path / "study", io.StringIO()
     place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
     assert place.room.places == 2
@@ -84,13 +93,13 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster, u
         displays.append(LoseANode(jobs, before, cluster, folder, told))
         return displays[0]
 
-    result = run_study(STUDY, CHOICES, folder, place.room, place.launcher, display, retries=0)
+    result = run_study(STUDY, choices, folder, place.room, place.launcher, display, retries=0)
     assert result.exit_status == 0, told.getvalue()
     (lost,) = (name for name in FLEETS if name == displays[0].lost)
     assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
     assert f"{lost}: its node is lost" in told.getvalue()
-    assert re.search(rf"{lost}: 1 x 400 steps, from step \d+", told.getvalue())
-    assert left_by(folder) == uninterrupted
+    assert re.search(rf"{lost}: 1 x 4,000 steps, from step \d+", told.getvalue())
+    assert left_by(folder) == left_when_nothing_happens(choices, tmp_path / "uninterrupted")
 
 
 class KillOnce(Lines):

@@ -32,7 +32,7 @@ methods: $(INSTALLED)  ## train every method on pointworld and compare them, in 
 	$(BIN)/python -m recall demo --methods
 
 test: $(INSTALLED)  ## run the tests
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --ignore=tests/examples
 
 soak: $(INSTALLED)  ## kill fleets at random moments for MINUTES=10, and compare what they leave
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
@@ -62,9 +62,9 @@ docs: $(INSTALLED)  ## build the documentation site in .cache/site
 	cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE CITATION.cff Dockerfile docs examples .cache/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-clients: $(INSTALLED)  ## try our environments and policies with other people's packages
+clients: $(INSTALLED)  ## run the examples, and try environments and policies with other people's packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[clients,notebook]'
-	$(BIN)/python -m pytest tests/clients tests/policies tests/examples/test_notebook.py
+	$(BIN)/python -m pytest tests/clients tests/policies tests/examples
 
 clean:  ## remove the environment and the caches
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -18,7 +18,7 @@ from recall.learn.target_scale import Scale, move_statistics
 from recall.nets import adam, popart
 from recall.nets.adam import Moments
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import joined, map_heads, take_heads
+from recall.nets.heads import map_heads, take_heads
 from recall.nets.multihead import LAST_LAYER
 from recall.nets.polyak import polyak
 from recall.replay.batch import Batch
@@ -155,7 +155,7 @@ def _adam(
     (heads,) = map_heads(
         step,
         (_heads_of(params, moments),),
-        (joined(gradient["heads"]), present),
+        (gradient["heads"], present),
         batch.heads,
     )
     return _joint(_adam_beside_heads(params, gradient, moments, sac), heads)
@@ -193,7 +193,7 @@ def _critics(
     heads, target_heads = map_heads(
         step,
         (_heads_of(whole.critic, whole.critic_moments), whole.target["heads"]),
-        (joined(gradient["heads"]), present, before, after),
+        (gradient["heads"], present, before, after),
         batch.heads,
     )
     critic, critic_moments = _joint((trunk, moments), heads)

@@ -15,7 +15,7 @@ class Forward(NamedTuple):
     batch: Batch
     policy: Gaussian  # [batch, act] of the current parameters
     q: Array  # [critic, batch] normalised values of the stored actions
-    target: Array  # [batch] raw targets, bootstrapped
+    target: Array  # [batch] raw targets: bootstrapped, or stored where critics are distilled
 
 
 class Trainable(NamedTuple):

@@ -1,7 +1,7 @@
 """One update, as in the paper's Algorithm 1.
 
     sample a batch           method.sample
-    targets                  bootstrapped_target
+    targets                  targets: bootstrapped_target
     critics                  critic_loss: method.q_loss
     policy                   actor_loss
     temperature              temperature_loss
@@ -34,7 +34,7 @@ from recall.learn.target_scale import Scale, scale_of, scale_of_loss
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import one_trunk, put_heads, take_heads
+from recall.nets.heads import Rows, new_head, one_trunk, put_heads, take_heads
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
 
@@ -71,6 +71,40 @@ class Pass(NamedTuple):
     head: Array  # [batch] which of the batch's heads a row belongs to
     scale: Scale  # [batch] of the row's targets
     alphas: Array  # [heads] temperatures, not differentiated
+
+    def of_new_rows(self, rows: Rows) -> "Pass":
+        """Return the part that bootstrapping the new rows takes: the last head alone."""
+        batch = self.batch
+        own = batch._replace(
+            reward=batch.reward[: rows.new],
+            terminated=batch.terminated[: rows.new],
+            next_observation=batch.next_observation[: rows.new],
+            heads=batch.heads[-1:],
+            rows=Rows(rows.new),
+        )
+        rewards = jax.tree.map(lambda leaf: leaf[-1:], self.networks.rewards)
+        networks = self.networks._replace(target=new_head(self.networks.target), rewards=rewards)
+        scale = Scale(*(part[: rows.new] for part in self.scale))
+        return self._replace(
+            batch=own,
+            networks=networks,
+            head=own.head_of_row(),
+            scale=scale,
+            alphas=self.alphas[-1:],
+        )
+
+
+def targets(run: Pass, actor: Params, noise: Array) -> Array:
+    """Return the raw targets [batch].
+
+    Old rows whose critics are distilled have stored values, here the smaller one of each row, so
+    only new rows are bootstrapped.
+    """
+    batch, rows = run.batch, run.batch.rows
+    if not run.agent.method.distils_critics or batch.stored is None or not isinstance(rows, Rows):
+        return bootstrapped_target(run, actor, noise)
+    new = bootstrapped_target(run.of_new_rows(rows), new_head(actor), noise[: rows.new])
+    return jnp.concatenate([new, jnp.min(batch.stored.q, axis=0)[rows.new :]])
 
 
 def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
@@ -154,7 +188,7 @@ def joint_loss(
     )
     noise_next, noise_now = noise.noise
 
-    target = bootstrapped_target(run, frozen_actor, noise_next)
+    target = targets(run, frozen_actor, noise_next)
     loss_q, q = critic_loss(run, trained.critic, target)
     loss_pi, policy, log_pi = actor_loss(run, actor, frozen_critic, noise_now)
     loss_alpha = temperature_loss(run, log_alpha, log_pi)

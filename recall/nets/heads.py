@@ -37,7 +37,7 @@ class Rows(NamedTuple):
         return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
 
 
-def head_of(heads: Any, task: Array | int) -> Any:
+def head_of(heads: Any, task: Array | int | slice) -> Any:
     """Return the layers of one task's head, or of several."""
     return jax.tree.map(lambda leaf: leaf[task], heads)
 
@@ -47,6 +47,11 @@ class Blocks(NamedTuple):
 
     old: Any
     new: Any
+
+
+def is_blocks(tree: Any) -> bool:
+    """Return True if a tree is in blocks."""
+    return isinstance(tree, Blocks)
 
 
 def in_blocks(heads: Any, rows: Rows | Array) -> Any:
@@ -74,6 +79,13 @@ def one_trunk(params: Any) -> Any:
     """Return a network with one trunk for all rows, for passes that are not differentiated."""
     trunk = params["trunk"]
     return params | {"trunk": trunk.new} if isinstance(trunk, Blocks) else params
+
+
+def new_head(params: Any) -> Any:
+    """Return a network with the last head alone, that of the current task."""
+    heads = params["heads"]
+    last = heads.new if is_blocks(heads) else head_of(heads, slice(-1, None))
+    return one_trunk(params) | {"heads": last}
 
 
 def summed_trunk(gradient: Any) -> Any:
@@ -105,26 +117,28 @@ def is_head(path: tuple[Any, ...]) -> bool:
 
 
 def take_heads(tree: Any, heads: Heads) -> Any:
-    """Return the tree with only `heads` on the task axis."""
-    return jax.tree_util.tree_map_with_path(
-        lambda path, leaf: _take(leaf, heads) if is_head(path) else leaf, tree
-    )
+    """Return the tree with only `heads` on the task axis; heads in blocks are those already."""
+
+    def take(path: tuple[Any, ...], leaf: Any) -> Any:
+        return _take(leaf, heads) if is_head(path) and not is_blocks(leaf) else leaf
+
+    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=is_blocks)
 
 
-def _are_first(heads: Heads) -> bool:
+def are_first(heads: Heads) -> bool:
     """Return True if heads are known to be 0, 1, ..., k - 1, so that one slice contains them."""
     return isinstance(heads, np.ndarray) and np.array_equal(heads, np.arange(len(heads)))
 
 
 def _take(leaf: Array, heads: Heads) -> Array:
-    if _are_first(heads):
+    if are_first(heads):
         return leaf[: len(heads)]
     return leaf.at[heads].get(mode="promise_in_bounds", unique_indices=True)
 
 
 def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
     """Return `leaf` [task, ...] with `heads` replaced by `values`, in place if possible."""
-    if _are_first(heads):
+    if are_first(heads):
         if len(heads) == leaf.shape[0]:
             return values
         return jax.lax.dynamic_update_slice_in_dim(leaf, values, 0, 0)
@@ -142,8 +156,21 @@ def map_heads(
     """Rewrite `heads` of `trees` [task, ...] and leave the other heads unchanged.
 
     `function` receives blocks [heads, ...] of every tree, then of every input, and returns the
-    new blocks of the trees.
+    new blocks of the trees. It is called once for old and once for new heads if these are apart.
     """
-    blocks = jax.tree.map(lambda leaf: _take(leaf, heads), trees)
-    new = function(*blocks, *inputs)
-    return jax.tree.map(lambda leaf, block: put_heads(leaf, block, heads), trees, tuple(new))
+    parts, structure = jax.tree.flatten(trees, is_leaf=is_blocks)
+    if not any(map(is_blocks, parts)):
+        taken = jax.tree.map(lambda leaf: _take(leaf, heads), trees)
+        new = function(*taken, *map(joined, inputs))
+        return jax.tree.map(lambda leaf, block: put_heads(leaf, block, heads), trees, tuple(new))
+
+    rows = Rows(1, len(heads) - 1, 1)
+    blocks = [in_blocks(each, rows) for each in inputs]
+
+    def rewritten(which: int) -> Any:
+        taken = jax.tree.unflatten(structure, [part[which] for part in parts])
+        return tuple(function(*taken, *(each[which] for each in blocks)))
+
+    return jax.tree.map(
+        lambda _, *pair: Blocks(*pair), trees, *map(rewritten, (0, 1)), is_leaf=is_blocks
+    )

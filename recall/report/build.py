@@ -14,10 +14,10 @@ from recall.report.health_notes import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.tables import all_tables
-from recall.report.tables.cost import read_benches
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.arrange import arranged
+from recall.results.benches import read_benches
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import Measure

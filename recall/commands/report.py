@@ -63,7 +63,10 @@ def report(
     out: Out = Path("report"),
     reference: Annotated[
         tuple[Path, ...],
-        arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
+        arg(
+            help="Folders of single-task runs to compare with, which are not reported themselves. "
+            "Where there are none, runs shipped with the package are used if they fit."
+        ),
     ] = (),
     window: Window = 5,
     mode: Mode = "stochastic",

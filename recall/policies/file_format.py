@@ -7,8 +7,10 @@
     observation_size, action_size, hidden, activation, shared_layers    the network
     task_K/bias_0, task_K/kernel_0, ...         layers that act on task K, float32
 
-Files in archives are compact. They have format 2, float16 layers (`dtype` says so), and layers that
-are the same for all their tasks once, as shared/bias_0 and so on. Readers get float32 from both.
+Files in archives are compact: format 2. The kernels between hidden layers, which are most of the
+numbers, have the type `dtype`: float16. The other layers are small, and the LayerNorm amplifies an
+error in the first one, so they stay float32. Layers that are the same for all tasks of a file are
+stored once, as shared/bias_0 and so on; `positions` are those tasks. The reader returns float32.
 
 All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
 """
@@ -71,20 +73,22 @@ def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
 
 
 def pack_compactly(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
-    """Return the arrays of a compact file, which take a half of the bytes or less.
+    """Return the arrays of a compact file, which takes half the bytes of another or less.
 
-    Parameters beyond the range of float16 stay float32.
+    If a number is beyond the range of float16, all layers stay float32.
     """
-    with np.errstate(over="ignore"):
-        halves = {position: vector.astype(np.float16) for position, vector in vectors.items()}
-    fits = all(np.isfinite(half).all() for half in halves.values())
-    dtype = np.dtype(np.float16 if fits else np.float32)
-    packed = pack(info, halves if fits else vectors)
+    packed = pack(info, vectors)
+    kernels = [f"kernel_{layer}" for layer in range(1, len(info.shape.hidden))]
+    largest = max(
+        (np.abs(packed[f"task_{p}/{n}"]).max() for p in vectors for n in kernels), default=0
+    )
+    dtype = np.dtype(np.float16 if largest <= np.finfo(np.float16).max else np.float32)
     arrays = {name: array for name, array in packed.items() if not name.startswith("task_")}
     arrays |= {"format": np.asarray(COMPACT_FORMAT), "dtype": np.asarray(dtype.name)}
     arrays["positions"] = np.asarray(sorted(vectors))
     for name in info.shape.layer_shapes():
-        own = {position: packed[f"task_{position}/{name}"] for position in vectors}
+        kind = dtype if name in kernels else np.dtype(np.float32)
+        own = {position: packed[f"task_{position}/{name}"].astype(kind) for position in vectors}
         first = next(iter(own.values()))
         if len(own) > 1 and all(np.array_equal(first, other) for other in own.values()):
             arrays[f"{_SHARED}/{name}"] = first

@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import get_args
 
@@ -34,6 +35,7 @@ from recall.results.times import STUDY
 
 Folder = str | Path
 _MOST_NAMED = 3
+_BENCHES = "bench*.json"  # what studies estimate times from; reports read other names too
 _OF_FLEETS = {FILE, OUTCOME, NOTE, LOCK, *(f"{name}.jsonl{SUFFIX}" for name in RECORDS)}
 
 
@@ -164,7 +166,7 @@ def _strangers(out: Path) -> Iterator[Path]:
         elif path.name in _OF_FLEETS:
             ours = is_archive(folder)
         else:
-            ours = path.name == STUDY or read_bench(path) is not None
+            ours = _is_kept_beside(path)
         if path.is_symlink() or not ours:
             yield path
 
@@ -197,10 +199,16 @@ def _files_beside(source: Path, fleets: Sequence[Path]) -> list[Path]:
     found = []
     for folder in sorted(folders):
         for path in sorted(folder.glob("*.json")):
-            is_study = path.name == STUDY and read_json(path) is not None
-            if is_study or (path.name not in _OF_FLEETS and read_bench(path) is not None):
+            if path.name not in _OF_FLEETS and _is_kept_beside(path):
+                read_json(path)  # raises an error if it is damaged
                 found.append(path)
     return found
+
+
+def _is_kept_beside(path: Path) -> bool:
+    """Return True for the files of a study and for benchmarks."""
+    named = path.name == STUDY or fnmatchcase(path.name, _BENCHES)
+    return named or read_bench(path) is not None
 
 
 def _summary(

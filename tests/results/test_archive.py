@@ -8,12 +8,13 @@ import pytest
 
 import recall
 from recall.callbacks import Callback
+from recall.cli import main
 from recall.errors import RecallError
 from recall.report.compare import compare
 from recall.results.collection import gather
 from recall.results.store import read
 from recall.results.tidy import evaluation_columns
-from tests.factories.folders import append_training, write_fleet
+from tests.factories.folders import append_training, write_fleet, write_log
 from tests.factories.studies import launch
 
 RECORDS = ("evaluations", "training")
@@ -73,7 +74,13 @@ def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
             }
         )
     )
+    (fleets / "bench-fleet.json").write_text('{"steps": 1}')
+    (fleets / "notes.json").write_text("{}")
     recall.archive(fleets, tmp_path / "kept")
+    assert sorted(path.name for path in (tmp_path / "kept").glob("*.json")) == [
+        "bench-fleet.json",
+        "learner.json",
+    ]
     reports = {}
     for name in ("runs", "kept"):
         made = recall.make_report(tmp_path / name, tmp_path / f"report-{name}", figures=False)
@@ -228,3 +235,16 @@ def test_options_that_select_nothing_are_refused(fleets, tmp_path, options, word
     with pytest.raises(RecallError, match=words):
         recall.archive(fleets, tmp_path / "kept", **options)
     assert not (tmp_path / "kept").exists()
+
+
+def test_the_command_says_what_it_wrote(fleets, tmp_path, capsys):
+    write_log(fleets / "theirs")
+    words = ["archive", str(fleets), str(tmp_path / "kept"), "--training-every", "1e3"]
+    main(words)
+    told = capsys.readouterr()
+    assert told.out == f"2 fleets of 6 runs and 0 policy files, 0.01 MB in {tmp_path / 'kept'}\n"
+    assert told.err == f"{fleets / 'theirs'} holds a log of other code, which is not archived.\n"
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "already holds an archive" in capsys.readouterr().err
+    main([*words, "--replace"])

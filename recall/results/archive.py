@@ -35,6 +35,7 @@ from recall.results.times import STUDY
 
 Folder = str | Path
 _MOST_NAMED = 3
+_AT = {"both": "policies", "final": "final policies", "learnt": "policies of tasks just learnt"}
 _BENCHES = "bench*.json"  # what studies estimate times from; reports read other names too
 _OF_FLEETS = {FILE, OUTCOME, NOTE, LOCK, *(f"{name}.jsonl{SUFFIX}" for name in RECORDS)}
 
@@ -129,9 +130,9 @@ def _check_patterns(source: Path, fleets: Sequence[Path], choice: Choice) -> Non
         only = Choice((pattern,), choice.policies_at)
         if not any(only.policy_files(fleet) for fleet in fleets):
             names = [run["name"] for fleet in fleets for run in read_description(fleet)["runs"]]
-            if pattern not in names:
-                raise UnknownNameError("run with policies", pattern, names)
-            raise BadValueError(f"{source} has no such policies of {pattern}: they were not kept")
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise UnknownNameError("run", pattern, names)
+            raise BadValueError(f"{source} has no {_AT[choice.policies_at]} of runs {pattern!r}")
 
 
 def _check_place(source: Path, out: Path, replace: bool) -> None:

@@ -67,20 +67,21 @@ def fault_of(folder: Path, choice: Choice) -> str | None:
         description = read_description(folder)
         if is_edited(description):
             return f"{folder / FILE} was edited after the fleet was started"
-        if read_outcome(folder) is None and not choice.unfinished:
+        finished = read_outcome(folder) is not None
+        if not finished and not choice.unfinished:
             return (
                 f"{folder} is unfinished: finish it with `recall resume {folder}`, or give "
                 "--unfinished to keep what there is"
             )
         read_note(folder)
-        return _fault_of_records(folder, description)
+        return _fault_of_records(folder, description, finished)
     except RecallError as error:
         return str(error)
     except OSError as error:
         return f"{error.filename} cannot be read ({error.strerror})"
 
 
-def _fault_of_records(folder: Path, description: Description) -> str | None:
+def _fault_of_records(folder: Path, description: Description, finished: bool) -> str | None:
     path = find_records(folder, "evaluations")
     if not path.exists():
         return f"{folder} has no evaluations"
@@ -89,7 +90,7 @@ def _fault_of_records(folder: Path, description: Description) -> str | None:
     if unread:
         return f"{path} has {counted(unread, 'line')} that cannot be used"
     for name in RECORDS:
-        for _ in _lines(find_records(folder, name)):
+        for _ in _lines(find_records(folder, name), whole=finished):
             pass
     return None
 
@@ -177,14 +178,20 @@ def _place(record: Record, every: int) -> tuple[int, int] | None:
     return run, -(-step // every)
 
 
-def _lines(path: Path) -> Iterator[tuple[bytes, Record]]:
-    """Yield every complete line with its record; raise an error if a line cannot be read."""
+def _lines(path: Path, whole: bool = False) -> Iterator[tuple[bytes, Record]]:
+    """Yield every complete line with its record; raise an error if a line cannot be read.
+
+    A last line without an end was cut short by a crash or is being written. It is skipped, but an
+    error if the file should be `whole`.
+    """
     if not path.exists():
         return
     with open_records(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
-                return  # cut short by a crash, or being written
+                if whole:
+                    raise BadValueError(f"{path} ends in the middle of line {number}")
+                return
             try:
                 record = parse_json(line)
             except ValueError as error:

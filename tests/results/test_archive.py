@@ -198,6 +198,10 @@ def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_pa
         file.write("no record\n")
     with pytest.raises(RecallError, match=r"line 18 of .*training.jsonl cannot be read"):
         recall.archive(tmp_path / "runs", tmp_path / "kept", unfinished=True)
+    with (tmp_path / "runs" / "good" / "evaluations.jsonl").open("a") as file:
+        file.write('{"run": 0')
+    with pytest.raises(RecallError, match=r"; .*evaluations.jsonl ends in the middle of line 65$"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept", unfinished=True)
     (bad / "run.json").unlink()
     with pytest.raises(RecallError, match=r"bad has no run.json, only other files of a fleet"):
         recall.archive(tmp_path / "runs", tmp_path / "kept")
@@ -226,7 +230,8 @@ def test_an_archive_is_replaced_only_if_asked_and_only_an_archive(fleets, tmp_pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"policies": "recal-*"}, "unknown run with policies 'recal-\\*'"),
+        ({"policies": "recal-*"}, "unknown run 'recal-\\*'"),
+        ({"policies": "*"}, "runs has no policies of runs '\\*'"),
         ({"training_every": 0}, "at least 1"),
         ({"policies_at": "never"}, "unknown time 'never'"),
     ],

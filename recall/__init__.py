@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from recall.plugins import load_plugin as load_plugin
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
+    from recall.results.archive import archive as archive
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.vector import make_vec as make_vec
@@ -31,6 +32,7 @@ _EXPORTS = {
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",
     "make_report": "recall.report.build",
+    "archive": "recall.results.archive",
 }
 __all__ = ["__version__", *_EXPORTS]
 

@@ -13,14 +13,15 @@ from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, Sequences, spec_from
+from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
+from recall.results.archive_note import check_trainable
 from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary
-from recall.results.policies import read_policies
+from recall.results.policies import read_policies, runs_with_policies
 from recall.results.store import Results, Store, read, read_description
 from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
@@ -104,6 +105,7 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
         check_unedited(folder, read_description(folder))
         if is_finished(folder):
             return read(folder)
+        check_trainable(folder)
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
@@ -129,6 +131,7 @@ def resume(
     """
     folder = Path(folder)
     description = read_description(folder)
+    check_trainable(folder)
     _check_unfinished(folder, description)
     check_unedited(folder, description)
     try:
@@ -223,7 +226,8 @@ def evaluate(
 ) -> list[EvaluationRecord]:
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
-    For an unfinished fleet, the tasks that are finished are evaluated. The episodes are those of
+    For an unfinished fleet, the tasks that are finished are evaluated, and for an archive the runs
+    whose policies it keeps. The episodes are those of
     the fleet's own last evaluation, followed by new ones if `episodes` asks for more. `tasks`
     selects tasks by name. If the fleet was started with functions as tasks, `functions` maps their
     names to them.
@@ -232,16 +236,17 @@ def evaluate(
     description = read_description(folder)
     check_unedited(folder, description)
     spec = spec_from(description, functions)
-    names = [run.name for run in spec.runs]
+    kept = runs_with_policies(folder, [run.name for run in spec.runs])
+    runs = [spec.runs[index] for index in kept]
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
-    policies = read_policies(folder, names, spec.tasks, shape.size)
-    _check_tasks(spec, sorted(policies), tasks)
+    policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
+    _check_tasks(runs, sorted(policies), tasks)
     episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
     if episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
     pool = Pool(
-        [RunTasks(run.seed, run.tasks) for run in spec.runs],
+        [RunTasks(run.seed, run.tasks) for run in runs],
         spec.settings.world,
         shape,
         spec.settings.schedule.chunk_steps,
@@ -250,18 +255,19 @@ def evaluate(
     )
     try:
         step = (max(policies) + 1) * spec.steps_per_task
-        return list(
-            play_evaluation(
-                pool, spec.runs, policies.__getitem__, step, episodes, sorted(policies), tasks
-            )
+        played = play_evaluation(
+            pool, runs, policies.__getitem__, step, episodes, sorted(policies), tasks
         )
+        return [{**record, "run": kept[record["run"]]} for record in played]
     finally:
         pool.close()
 
 
-def _check_tasks(spec: FleetSpec, there: Sequence[int], tasks: Sequence[str] | None) -> None:
+def _check_tasks(
+    runs: Sequence[RunSpec], there: Sequence[int], tasks: Sequence[str] | None
+) -> None:
     """Raise an error for tasks that no run has at the positions `there`."""
-    labels = {task_label(run.tasks[position]) for run in spec.runs for position in there}
+    labels = {task_label(run.tasks[position]) for run in runs for position in there}
     for task in tasks or ():
         if task not in labels:
             raise UnknownNameError("task of this fleet", task, sorted(labels))

@@ -10,7 +10,18 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 from tyro.extras import SubcommandApp
 
 import recall
-from recall.commands import bench, compare, demo, export, film, listing, report, study, train
+from recall.commands import (
+    archive,
+    bench,
+    compare,
+    demo,
+    export,
+    film,
+    listing,
+    report,
+    study,
+    train,
+)
 from recall.errors import BadValueError, RecallError
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
@@ -48,6 +59,7 @@ def _commands() -> SubcommandApp:
     app.command(name="evaluate")(train.evaluate)
     app.command(name="report")(report.report)
     app.command(name="compare")(compare.compare)
+    app.command(name="archive")(archive.archive)
     app.command(name="film")(film.film)
     app.command(name="export")(export.export)
     app.command(name="study")(study.study)

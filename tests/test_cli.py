@@ -28,7 +28,7 @@ def test_help_names_the_subcommands(command):
     shown = run(command, "--help")
     assert shown.returncode == 0
     assert "usage: recall" in shown.stdout
-    for name in ("demo", "train", "resume", "evaluate", "list", "bench"):
+    for name in ("demo", "train", "resume", "evaluate", "archive", "list", "bench"):
         assert f"• {name}" in shown.stdout
 
 

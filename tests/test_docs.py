@@ -26,6 +26,7 @@ SLOW = (
     "recall evaluate",
     "recall film",
     "recall export",
+    "recall archive",
 )
 
 

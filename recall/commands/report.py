@@ -22,6 +22,13 @@ Folders = Annotated[
         help="Folders of runs, or folders that contain them; logs of other code are read too.",
     ),
 ]
+Reference = Annotated[
+    tuple[Path, ...],
+    arg(
+        help="Folders of single-task runs to compare with, which are not reported themselves. "
+        "Where there are none, runs shipped with the package are used if they fit."
+    ),
+]
 Out = Annotated[Path, arg(help="Folder to write tables, figures and the page to.")]
 Window = Annotated[
     int,
@@ -61,10 +68,7 @@ def tell_end(made: "Report", console: "Console") -> None:
 def report(
     folders: Folders,
     out: Out = Path("report"),
-    reference: Annotated[
-        tuple[Path, ...],
-        arg(help="Folders of single-task runs to compare with; they are not reported themselves."),
-    ] = (),
+    reference: Reference = (),
     window: Window = 5,
     mode: Mode = "stochastic",
     success: Success = "any",

@@ -18,9 +18,10 @@ from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.learn import fleet
+from recall.results.archive_note import is_archive
 from recall.results.evaluations import Mode
 from recall.results.fleet_folder import FILMS
-from recall.results.policies import FINAL, read_policy
+from recall.results.policies import FINAL, has_policies, read_policy, without_policies
 from recall.results.store import read_description
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
@@ -100,7 +101,7 @@ def film(
     description = read_description(folder)
     check_unedited(folder, description)
     spec = spec_from(description, functions)
-    chosen = _chosen_run(spec, run, seed, tasks)
+    chosen = _chosen_run(folder, spec, run, seed, tasks)
     takes = _takes(folder, spec, chosen, tasks, when)
     if out is None:
         name = _name(chosen, tasks, when, deterministic)
@@ -137,9 +138,13 @@ def _name(run: RunSpec, tasks: Sequence[str] | None, when: When, deterministic: 
 
 
 def _chosen_run(
-    spec: FleetSpec, name: str | None, seed: int | None, tasks: Sequence[str] | None
+    folder: Path,
+    spec: FleetSpec,
+    name: str | None,
+    seed: int | None,
+    tasks: Sequence[str] | None,
 ) -> RunSpec:
-    """Return the first run of that name and seed that has the tasks."""
+    """Return the first run of that name and seed that has the tasks, and policies if any has."""
     if name is not None and name not in [run.name for run in spec.runs]:
         raise UnknownNameError("run of this fleet", name, [run.name for run in spec.runs])
     if seed is not None and seed not in [run.seed for run in spec.runs]:
@@ -155,7 +160,7 @@ def _chosen_run(
         matching = [run for run in matching if task in map(task_label, run.tasks)]
     if not matching:
         raise BadValueError(f"no single run has all of the tasks {', '.join(tasks or ())}")
-    return matching[0]
+    return next((run for run in matching if has_policies(folder, run.name)), matching[0])
 
 
 def _takes(
@@ -185,6 +190,8 @@ def _is_over(folder: Path, run: RunSpec, position: int) -> bool:
 
 
 def _nothing_to_film(folder: Path, run: RunSpec, over: Sequence[str], when: When) -> str:
+    if is_archive(folder):
+        return without_policies(folder, f"{run.name} that this film shows")
     if not over:
         return f"{folder} has no policies of {run.name} yet: no task is over"
     if when == "after":

@@ -7,6 +7,11 @@
     observation_size, action_size, hidden, activation, shared_layers    the network
     task_K/bias_0, task_K/kernel_0, ...         layers that act on task K, float32
 
+Files in archives are compact: format 2. The kernels between hidden layers, which are most of the
+numbers, have the type `dtype`: float16. The other layers are small, and the LayerNorm amplifies an
+error in the first one, so they stay float32. Layers that are the same for all tasks of a file are
+stored once, as shared/bias_0 and so on; `positions` are those tasks. The reader returns float32.
+
 All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
 """
 
@@ -22,7 +27,9 @@ from recall.collect.policy import PolicyShape
 from recall.errors import BadValueError
 
 Array = np.ndarray
-FORMAT = 1
+FORMAT, COMPACT_FORMAT = 1, 2
+_DTYPES = {FORMAT: ("float32",), COMPACT_FORMAT: ("float16", "float32")}
+_SHARED = "shared"
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,31 @@ def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
     return arrays
 
 
+def pack_compactly(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
+    """Return the arrays of a compact file, which takes half the bytes of another or less.
+
+    If a number is beyond the range of float16, all layers stay float32.
+    """
+    packed = pack(info, vectors)
+    kernels = [f"kernel_{layer}" for layer in range(1, len(info.shape.hidden))]
+    largest = max(
+        (np.abs(packed[f"task_{p}/{n}"]).max() for p in vectors for n in kernels), default=0
+    )
+    dtype = np.dtype(np.float16 if largest <= np.finfo(np.float16).max else np.float32)
+    arrays = {name: array for name, array in packed.items() if not name.startswith("task_")}
+    arrays |= {"format": np.asarray(COMPACT_FORMAT), "dtype": np.asarray(dtype.name)}
+    arrays["positions"] = np.asarray(sorted(vectors))
+    for name in info.shape.layer_shapes():
+        kind = dtype if name in kernels else np.dtype(np.float32)
+        own = {position: packed[f"task_{position}/{name}"].astype(kind) for position in vectors}
+        first = next(iter(own.values()))
+        if len(own) > 1 and all(np.array_equal(first, other) for other in own.values()):
+            arrays[f"{_SHARED}/{name}"] = first
+        else:
+            arrays |= {f"task_{position}/{name}": layer for position, layer in own.items()}
+    return arrays
+
+
 def layers_of(shape: PolicyShape, vector: Array) -> dict[str, Array]:
     """Return the named layers of a flat policy, as views."""
     layers, start = {}, 0
@@ -85,24 +117,33 @@ def read_policy_file(
     try:
         with np.load(path, allow_pickle=False) as stored:
             version = int(stored["format"]) if "format" in stored.files else None
-            if version != FORMAT:
+            if version not in _DTYPES:
                 raise BadValueError(
-                    f"{path} has format {version}, this version of recall reads {FORMAT}: "
+                    f"{path} has format {version}, this version of recall reads "
+                    f"{' and '.join(map(str, _DTYPES))}: "
                     "train again, or use the version that wrote it"
                 )
             info = _info(stored)
-            held = {int(name[5:].split("/")[0]) for name in stored.files if name[:5] == "task_"}
-            if any(position >= len(info.tasks) for position in held):
+            held = _positions(stored)
+            if any(not 0 <= position < len(info.tasks) for position in held):
                 raise ValueError(f"it has policies of more than its {len(info.tasks)} tasks")
             chosen = sorted(held) if positions is None else list(positions)
             for position in chosen:
                 if position not in held:
                     raise BadValueError(f"{path} has no policy of the task at position {position}")
-            return info, {position: _vector(stored, info, position) for position in chosen}
+            dtypes = _DTYPES[version]
+            return info, {each: _vector(stored, info, each, dtypes) for each in chosen}
     except BadValueError:
         raise
     except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
         raise BadValueError(f"{path} is no policy file, or is damaged: {error}") from error
+
+
+def _positions(stored: Any) -> set[int]:
+    """Return the positions of the tasks that a file has policies of."""
+    if "positions" in stored.files:
+        return {int(position) for position in stored["positions"]}
+    return {int(name[5:].split("/")[0]) for name in stored.files if name[:5] == "task_"}
 
 
 def _info(stored: Any) -> PolicyInfo:
@@ -131,14 +172,16 @@ def _info(stored: Any) -> PolicyInfo:
     )
 
 
-def _vector(stored: Any, info: PolicyInfo, position: int) -> Array:
+def _vector(stored: Any, info: PolicyInfo, position: int, dtypes: tuple[str, ...]) -> Array:
+    """Return the flat policy of a task in float32, from layers of one of the types `dtypes`."""
     layers = []
     for name, shape in info.shape.layer_shapes().items():
-        layer = stored[f"task_{position}/{name}"]
-        if layer.shape != shape or layer.dtype != np.float32:
+        shared = f"{_SHARED}/{name}"
+        layer = stored[shared if shared in stored.files else f"task_{position}/{name}"]
+        if layer.shape != shape or layer.dtype not in dtypes:
             raise ValueError(
                 f"layer {name} of task {position} is {layer.dtype} {layer.shape}, "
-                f"expected float32 {shape}"
+                f"expected {' or '.join(dtypes)} {shape}"
             )
         layers.append(layer.ravel())
-    return np.concatenate(layers)
+    return np.concatenate(layers).astype(np.float32, copy=False)

@@ -133,13 +133,15 @@ def load_policy(
     if at == "final":
         path = where / "final.npz"
         if not path.exists():
+            why = "they were not archived" if _is_archive(folder) else "it is not finished"
             raise BadValueError(
-                f"{folder} has no final policies: it is not finished. at='learnt' reads those of "
-                "finished tasks"
+                f"{folder} has no final policies: {why}. at='learnt' reads those of finished tasks"
             )
         return _from_file(path, task)
     learnt = sorted(where.glob("task-*.npz"))
     if not learnt:
+        if _is_archive(folder):
+            raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
     position = _position(read_policy_file(learnt[0], ())[0].tasks, task)
     path = where / f"task-{position}.npz"
@@ -151,6 +153,11 @@ def load_policy(
 def _chosen_run(folder: Path, run: str | None) -> str:
     there = {path.name for path in (folder / "policies").glob("*") if path.is_dir()}
     if not there:
+        if _is_archive(folder):
+            raise BadValueError(
+                f"{folder} was archived without policies: `recall archive --policies` keeps those "
+                "of chosen runs"
+            )
         raise BadValueError(f"{folder} has no policies: it is no fleet, or no task is finished")
     if run is not None:
         if run not in there:
@@ -158,6 +165,10 @@ def _chosen_run(folder: Path, run: str | None) -> str:
         return run
     # The order of run.json, so that seed 2 comes before seed 10.
     return next((name for name in _run_names(folder) if name in there), min(there))
+
+
+def _is_archive(folder: Path) -> bool:
+    return (folder / "archive.json").exists()
 
 
 def _run_names(folder: Path) -> list[str]:

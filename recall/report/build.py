@@ -14,10 +14,10 @@ from recall.report.health_notes import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.tables import all_tables
-from recall.report.tables.cost import read_benches
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.arrange import arranged
+from recall.results.benches import read_benches
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import Measure
@@ -56,12 +56,13 @@ def make_report(
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
-    Forward transfer compares with single-task runs below `folders` or `reference`. `measure` says
-    what counts as success. If a `console` is given, the main tables and the problems are printed on
-    it. `detailed` is the number of sequences per family that get figures of their own; None means
-    all. Runs that cannot be read are left out and reported in `problems`; it is an error if there
-    is nothing to show at all. Files that an earlier report wrote into `out` are removed, and no
-    others. A `live` page is served, and loads itself again when there is a newer one.
+    Forward transfer compares with single-task runs below `folders` or `reference`, or else with
+    those shipped with the package if their settings fit. `measure` says what counts as success. If
+    a `console` is given, the main tables and the problems are printed on it. `detailed` is the
+    number of sequences per family that get figures of their own; None means all. Runs that cannot
+    be read are left out and reported in `problems`; it is an error if there is nothing to show at
+    all. Files that an earlier report wrote into `out` are removed, and no others. A `live` page is
+    served, and loads itself again when there is a newer one.
 
     `methods` chooses and orders what is shown, by name or label; `names` maps labels to others;
     `look` sets the fonts and sizes of figures.

@@ -20,7 +20,10 @@ PLACE_OF_NUMBER = "NUMBER_OF_THIS_REPORT"
 """Stands in live.js for the number of the report that the page shows."""
 SECONDS = 5.0
 """Seconds between two looks at the records."""
-_WATCHED = ("run.json", "evaluations.jsonl", "outcome.json", "progress.tsv", "study.json")
+_WATCHED = (
+    "run.json", "evaluations.jsonl", "evaluations.jsonl.xz", "outcome.json", "progress.tsv",
+    "study.json",
+)  # fmt: skip
 _WAITING = (
     "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>recall: report</title>"
     "<p id='waiting'>{why}</p><script>setTimeout(() => location.reload(), 2000)</script></html>"

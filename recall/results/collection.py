@@ -17,6 +17,7 @@ from recall.results.naming import grouped, labelled
 from recall.results.references import References, find_references, is_reference
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
+from recall.results.shipped_references import shipped_references
 from recall.results.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
@@ -80,7 +81,8 @@ class Collection:
 
     def references(self, run: RunResult, task: str) -> References:
         """Return the single-task runs of plain SAC on `task` that `run` may be compared with."""
-        return find_references(run, task, self._references.get(task, []))
+        found = self._references.get(task, [])
+        return find_references(run, task, found, shipped_references)
 
     @cached_property
     def _references(self) -> dict[Any, list[RunResult]]:
@@ -92,7 +94,8 @@ def gather(
 ) -> Collection:
     """Gather every run below `folders`, ours and Continual World's, with distinct labels.
 
-    Single-task runs below `reference` are used for comparison but not reported.
+    Single-task runs below `reference` are used for comparison but not reported. Where there are
+    none, those that are shipped with the package are used if their settings allow it.
     """
     folders = [folders] if isinstance(folders, str | Path) else list(folders)
     runs, problems = read_all(map(Path, folders))

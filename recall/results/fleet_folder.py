@@ -12,6 +12,7 @@ from typing import TextIO
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
+from recall.results.archive_note import check_trainable, is_archive
 from recall.results.description import Description, differences, identity, read_description
 
 FILMS = "films"  # subfolder for films without a given path
@@ -87,6 +88,7 @@ def check_free(folder: Path, description: Description) -> None:
     check_same(folder, description)
     if is_finished(folder):
         raise FolderInUseError(f"{folder} already holds this run, finished")
+    check_trainable(folder)
     raise FolderInUseError(
         f"{folder} already holds this run, unfinished: continue it with `recall resume {folder}`"
     )
@@ -99,6 +101,7 @@ def _holds_nothing(folder: Path) -> bool:
     return not (
         saved
         or is_finished(folder)
+        or is_archive(folder)
         or any(folder.glob("policies/*/*.npz"))
         or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
     )

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
+from recall.results.archive_note import read_note
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
+from recall.results.json_lines import find_records
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
 from recall.results.training_records import read_warnings
@@ -47,7 +49,7 @@ def _check_kinds(settings: Mapping[str, Any], method: str) -> None:
 
 
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
-    path = folder / "evaluations.jsonl"
+    path = find_records(folder, "evaluations")
     listed = description["runs"]
     tasks = len(listed[0]["tasks"])
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
@@ -56,6 +58,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     if not path.exists() or not path.stat().st_size:
         return [], [f"{folder} has no evaluations yet: left out.", *_warned(folder, listed)]
     curves, unread = read_curves(path, len(listed), tasks)
+    archived = read_note(folder)
     outcome, problems = _outcome(folder)
     warnings, unreadable = read_warnings(folder)
     problems += [unreadable] if unreadable else []
@@ -81,6 +84,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             failed_at=(outcome or {}).get("failed", {}).get(run["name"]),
             warnings=warnings.get(index, ()),
             without_success=silent_tasks(description, run["tasks"]),
+            archived=archived,
         )
         problems += _wrong_with(result, found)
         if len(found.steps):

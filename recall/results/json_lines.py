@@ -1,13 +1,30 @@
-"""Reading of JSON lines in blocks: parsing a block at once takes half as long as line by line."""
+"""Reading of JSON lines, plain or compressed.
+
+Blocks of lines are parsed at once, which takes half as long as line by line.
+"""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from recall.files.compressed import SUFFIX, open_xz
 
 _BLOCK_BYTES = 1 << 16
 
 Record = dict[str, Any]
+
+
+def find_records(folder: Path, name: str) -> Path:
+    """Return the file of a fleet's records, which an archive holds compressed."""
+    plain = folder / f"{name}.jsonl"
+    compressed = folder / f"{name}.jsonl{SUFFIX}"
+    return compressed if compressed.exists() and not plain.exists() else plain
+
+
+def open_records(path: Path) -> BinaryIO:
+    """Open a file of records; reading raises OSError if it is compressed and damaged."""
+    return open_xz(path) if path.suffix == SUFFIX else path.open("rb")
 
 
 def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
@@ -16,7 +33,7 @@ def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
     A last line without a newline was cut short by a crash or is being written; it is skipped and
     not counted as unreadable.
     """
-    with path.open("rb") as file:
+    with open_records(path) as file:
         while lines := file.readlines(_BLOCK_BYTES):
             if not lines[-1].endswith(b"\n"):
                 lines.pop()
@@ -29,7 +46,7 @@ def read_run(path: Path, run: int) -> tuple[list[Record], int]:
     Most lines of the other runs are skipped without parsing.
     """
     start, mine = b'{"run": ', b'{"run": %d,' % run
-    with path.open("rb") as file:
+    with open_records(path) as file:
         lines = [line for line in file if line.startswith(mine) or not line.startswith(start)]
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
@@ -39,7 +56,7 @@ def read_run(path: Path, run: int) -> tuple[list[Record], int]:
 
 def read_marked(path: Path, mark: bytes) -> list[Record]:
     """Return the records of the lines that contain `mark`; other lines are not parsed."""
-    with path.open("rb") as file:
+    with open_records(path) as file:
         lines = [line for line in file if mark in line and line.endswith(b"\n")]
     return _parsed(lines)[0]
 

@@ -153,6 +153,25 @@ def area(curve: Curves, task: int) -> float:
     return float(_mean(curve.success[rows, task]))
 
 
+def area_at(reference: Curves, steps: Array) -> float:
+    """Return AUC of a single-task run from its curve at other steps [evaluation], interpolated.
+
+    Before its first evaluation the curve has the value of the first one, unless step 0 was
+    evaluated too, and after its last evaluation the value of the last one.
+    """
+    success = reference.success[:, 0]
+    there = np.isfinite(success)
+    if not there.any() or not len(steps) or not _reached(reference, reference.steps_per_task):
+        return float("nan")
+    return float(np.mean(np.interp(steps, reference.steps[there], success[there])))
+
+
+def steps_of_stage(curve: Curves, task: int) -> Array:
+    """Return the steps of the evaluations in a task's own stage, counted from its start."""
+    since = curve.steps - task * curve.steps_per_task
+    return since[(since > 0) & (since <= curve.steps_per_task)]
+
+
 def areas(curve: Curves) -> Array:
     """Return AUC_i, [task]."""
     return np.array([area(curve, task) for task in range(len(curve.tasks))])

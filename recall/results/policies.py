@@ -16,6 +16,7 @@ from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import PolicyInfo, pack, read_policy_file
+from recall.results.archive_note import is_archive
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -49,6 +50,32 @@ def write_policies(
         np.savez(content, **arrays)  # type: ignore[arg-type]  # names are file names
         stamps[path.relative_to(folder).as_posix()] = write_bytes(path, content.getvalue())
     return stamps
+
+
+def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
+    """Return the indices of the runs that are expected to have policies.
+
+    These are all runs of a fleet, but an archive keeps the policies of some runs or of none.
+    """
+    if not is_archive(folder):
+        return list(range(len(names)))
+    kept = [index for index, name in enumerate(names) if has_policies(folder, name)]
+    if not kept:
+        raise BadValueError(without_policies(folder))
+    return kept
+
+
+def has_policies(folder: Path, name: str) -> bool:
+    """Return True if a folder has a policy of the run `name`."""
+    return any((folder / "policies" / name).glob("*.npz"))
+
+
+def without_policies(folder: Path, run: str = "") -> str:
+    """Return a text that says that an archive has no policies, or none of a run."""
+    return (
+        f"{folder} was archived without policies{f' of {run}' if run else ''}: `recall archive "
+        "--policies` keeps those of chosen runs"
+    )
 
 
 def read_policies(

@@ -2,10 +2,15 @@
 
 Forward transfer says how much the sequence helped. So a reference run may differ from the run that
 it is compared with in the sequence and the method alone: the task, the world, the steps, the
-networks, the batches, the optimiser and the evaluations must be the same.
+networks, the batches and the optimiser must be the same.
+
+Two settings may differ (TOLERATED) if no reference has the same ones: the interval between
+evaluations, because a curve can be read at other steps (recall.results.metrics.area_at), and the
+precision of matrix products. Runs that were found come before those that are shipped with the
+package (recall.results.shipped_references). Reports say which were used, and what differs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from recall.results import continual_world_logs
@@ -16,6 +21,7 @@ from recall.results.run_result import RunResult
 REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
 STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
+TOLERATED = (EVALUATE_EVERY, "learner.sac.precision")
 # Settings that plain SAC on a single task does not use.
 _UNUSED = ("learner.popart.", "schedule.scoring_episodes")
 # Settings of Continual World's code that concern SAC itself.
@@ -31,6 +37,8 @@ class References(NamedTuple):
 
     runs: list[RunResult]
     refused: list[str]
+    shipped: bool = False
+    """Whether the runs come with the package."""
 
 
 def is_reference(run: RunResult) -> bool:
@@ -38,22 +46,48 @@ def is_reference(run: RunResult) -> bool:
     return len(run.tasks) == 1 and run.method == REFERENCE_METHOD and run.complete
 
 
-def find_references(run: RunResult, task: str, candidates: Iterable[RunResult]) -> References:
-    """Return which candidates `run` may be compared with on `task`, and why others not."""
-    found: list[RunResult] = []
+def find_references(
+    run: RunResult,
+    task: str,
+    candidates: Iterable[RunResult],
+    shipped: Callable[[], Iterable[RunResult]] = tuple,
+) -> References:
+    """Return which candidates `run` may be compared with on `task`, and why others not.
+
+    If there is none, the runs that `shipped` returns are tried.
+    """
+    found, refused = _comparable(run, task, candidates)
+    if found or run.source == continual_world_logs.SOURCE:
+        return References(found, [] if found else refused)
+    ours, _ = _comparable(run, task, shipped())
+    return References(ours, refused, shipped=bool(ours))
+
+
+def _comparable(
+    run: RunResult, task: str, candidates: Iterable[RunResult]
+) -> tuple[list[RunResult], list[str]]:
+    """Return the runs that are most alike, and sentences on those that are too different."""
+    same: list[RunResult] = []
+    similar: list[RunResult] = []
     refused: dict[str, None] = {}
     for other in candidates:
         if other.tasks != (task,) or other.source != run.source:
             continue
-        if unlike := mismatch(run, other):
-            refused[_refusal(other, unlike)] = None
+        unlike = mismatch(run, other)
+        if not unlike:
+            same.append(other)
+        elif all(name in TOLERATED for name in unlike):
+            similar.append(other)
         else:
-            found.append(other)
-    return References(found, [] if found else list(refused))
+            refused[_refusal(other, unlike)] = None
+    return same or similar, list(refused)
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
-    """Return the settings that keep two runs from being compared: what is needed, what is there."""
+    """Return the settings in which a reference is unlike a run: what is needed, what is there.
+
+    Any of them but those in TOLERATED keeps the two from being compared.
+    """
     wanted, there = needed(run), needed(reference)
     wanted[STEPS], there[STEPS] = run.steps_per_task, reference.steps_per_task
     if run.source != continual_world_logs.SOURCE:

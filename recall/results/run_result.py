@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recall.results.archive_note import ArchiveNote
 from recall.results.departures import DEFAULT
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.metrics import Curves
@@ -57,6 +58,8 @@ class RunResult:
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
     without_success: tuple[str, ...] = ()
     """The tasks that do not report success; theirs is recorded as 0."""
+    archived: ArchiveNote | None = None
+    """What was left out, if the run is read from an archive."""
     source: str = "recall"
     """The code that wrote the records: `recall` or `continual_world`."""
 

@@ -1,7 +1,7 @@
 """The metrics of every label on every sequence, with intervals, for tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
 from recall.results.measures import FORGETTING, PERFORMANCE, RETURN, Measure
+from recall.results.references import EVALUATE_EVERY, References
 from recall.results.run_result import RunResult
 
 Array = np.ndarray
@@ -42,6 +43,8 @@ class Scores:
     """By task, the areas of the single-task runs to compare with."""
     refused: tuple[str, ...] = ()
     """Sentences on single-task runs that are not comparable."""
+    compared: Mapping[str, References] = field(default_factory=dict)
+    """By task, the single-task runs that were compared with."""
     evaluations: int = 0
     """Number of evaluations in a stage."""
     window: int = metrics.WINDOW
@@ -193,7 +196,8 @@ class ScoreBoard:
         if not kept:
             return None
         first = kept[0]
-        references, refused = self._references(first)
+        areas_alone, compared = self._references(first)
+        refused = dict.fromkeys(text for each in compared.values() for text in each.refused)
         evaluations = min(metrics.evaluations_of_stage(self._curve(run)) for run in kept)
         return Scores(
             label,
@@ -206,8 +210,9 @@ class ScoreBoard:
             np.array(final),
             np.array(trained),
             np.array(areas),
-            references,
-            refused,
+            areas_alone,
+            tuple(refused),
+            compared,
             evaluations,
             metrics.window_of(evaluations, window),
         )
@@ -218,16 +223,25 @@ class ScoreBoard:
             "task, in the task's own stage or at the end: it is left out of the tables."
         )
 
-    def _references(self, run: RunResult) -> tuple[dict[str, Array], tuple[str, ...]]:
+    def _references(self, run: RunResult) -> tuple[dict[str, Array], dict[str, References]]:
+        """Return the areas of the single-task runs of each task, and these runs."""
         found: dict[str, Array] = {}
-        refused: list[str] = []
-        for task in dict.fromkeys(run.tasks):
-            references = self.collection.references(run, task)
-            refused += references.refused
-            areas = [self.areas_of(other)[0] for other in references.runs]
+        compared: dict[str, References] = {}
+        for position, task in enumerate(run.tasks):
+            if task in compared:
+                continue
+            compared[task] = self.collection.references(run, task)
+            areas = [self._area_alone(run, position, other) for other in compared[task].runs]
             if finite := [area for area in areas if np.isfinite(area)]:
                 found[task] = np.array(finite)
-        return found, tuple(dict.fromkeys(refused))
+        return found, compared
+
+    def _area_alone(self, run: RunResult, position: int, reference: RunResult) -> float:
+        """Return AUC of a single-task run, at the run's own evaluations if its interval differs."""
+        steps = metrics.steps_of_stage(self._curve(run), position)
+        if _evaluated_alike(run, reference, steps):
+            return self.areas_of(reference)[0]
+        return metrics.area_at(self._curve(reference), steps)
 
     def areas_of(self, run: RunResult) -> Array:
         """Return AUC_i of a run, [task]."""
@@ -237,3 +251,11 @@ class ScoreBoard:
 
     def _curve(self, run: RunResult) -> metrics.Curves:
         return run.curve(self.measure.mode, self.measure.field)
+
+
+def _evaluated_alike(run: RunResult, reference: RunResult, steps: Array) -> bool:
+    """Return True if both have the same interval; `steps` are those of a stage of the run."""
+    intervals = [each.settings.get(EVALUATE_EVERY) for each in (run, reference)]
+    if None not in intervals:
+        return intervals[0] == intervals[1]
+    return np.array_equal(steps, reference.steps[reference.steps > 0])

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from recall.results import continual_world_logs
@@ -10,9 +10,13 @@ from recall.results.fleets import read_fleet
 from recall.results.run_result import RunResult
 from recall.results.times import Times
 
-_OURS, _THEIRS = "run.json", continual_world_logs.PROGRESS
+FLEET, LOG = "run.json", continual_world_logs.PROGRESS
+TRACES, EMPTY = "traces", "empty"
 # A folder with one of these files was started as a fleet's folder.
-_TRACES = {"lock", "evaluations.jsonl", "training.jsonl", "outcome.json", "run.tmp"}
+_TRACES = {
+    "lock", "run.tmp", "outcome.json", "archive.json",
+    *(f"{name}.jsonl{suffix}" for name in ("evaluations", "training") for suffix in ("", ".xz")),
+}  # fmt: skip
 
 
 def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
@@ -25,7 +29,7 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
         if folder.resolve() in seen:
             continue
         seen.add(folder.resolve())
-        if kind == _OURS:
+        if kind == FLEET:
             found, wrong = read_fleet(folder)
             found = _timed(found, times.of(folder))
         else:
@@ -55,7 +59,7 @@ def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path,
             count += 1
             yield folder, kind
         if not count and len(problems) == before:
-            problems.append(f"{top} holds no runs: there is no {_OURS} or {_THEIRS} below it.")
+            problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")
 
 
 def _fault(top: Path) -> str | None:
@@ -72,6 +76,20 @@ def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     def unreadable(error: OSError) -> None:
         problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
 
+    for folder, kind in folders_below(top, unreadable):
+        if kind in (FLEET, LOG):
+            yield folder, kind
+        elif kind == TRACES:
+            problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
+        else:
+            problems.append(f"{folder} is empty.")
+
+
+def folders_below(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+    """Yield every folder from `top` downwards that holds runs, traces of a fleet or nothing.
+
+    The second value is FLEET, LOG, TRACES or EMPTY. Links are followed, each folder once.
+    """
     walked: set[str] = set()  # links may form a cycle
     for where, below, files in os.walk(top, onerror=unreadable, followlinks=True):
         folder = Path(where)
@@ -80,12 +98,12 @@ def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
             continue
         walked.add(os.path.realpath(where))
         below.sort()
-        kind = next((name for name in (_OURS, _THEIRS) if name in files), None)
+        kind = next((name for name in (FLEET, LOG) if name in files), None)
         if kind:
             below.clear()  # checkpoints and policies hold no further runs
             yield folder, kind
         elif _TRACES.intersection(files):
             below.clear()
-            problems.append(f"{folder} has no {_OURS}, only other files of a fleet: left out.")
+            yield folder, TRACES
         elif not files and not below:
-            problems.append(f"{folder} is empty.")
+            yield folder, EMPTY

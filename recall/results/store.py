@@ -5,6 +5,9 @@
     training.jsonl      one line per run and record step; choices of heads; health warnings
     outcome.json        written at the end: finished, failed runs
 
+In an archive (recall.results.archive) the records are compressed, and archive.json says what was
+left out.
+
 Tables, figures and resuming read these files only. Records hold no times of day, so a fleet that
 was interrupted and resumed leaves the same bytes as one that was never interrupted.
 """
@@ -19,8 +22,10 @@ from recall.files.append_log import AppendLog
 from recall.files.atomic import write_json
 from recall.files.reading import parse_json, read_json
 from recall.files.stamps import Stamp, Stamps
+from recall.results.archive_note import ArchiveNote, read_note
 from recall.results.description import FILE, SCHEMA, digest_of, read_description
 from recall.results.evaluations import EvaluationRecord
+from recall.results.json_lines import find_records, open_records
 
 RECORDS = ("evaluations", "training")
 
@@ -81,6 +86,8 @@ class Results:
     evaluations: list[EvaluationRecord]
     training: list[dict[str, Any]]
     outcome: dict[str, Any] | None
+    archived: ArchiveNote | None = None
+    """What an archive left out; None for the folder that a fleet was trained in."""
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -94,9 +101,10 @@ def read(folder: Path) -> Results:
     return Results(
         folder,
         description,
-        cast(list[EvaluationRecord], _lines(folder / "evaluations.jsonl")),
-        _lines(folder / "training.jsonl"),
+        cast(list[EvaluationRecord], _lines(folder, "evaluations")),
+        _lines(folder, "training"),
         read_outcome(folder),
+        read_note(folder),
     )
 
 
@@ -111,12 +119,14 @@ def read_outcome(folder: Path) -> dict[str, Any] | None:
     return content
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """Read all complete lines, without a last line that was cut short by a crash."""
+    path = find_records(folder, name)
     if not path.exists():
         return []
     try:
-        content = path.read_bytes()
+        with open_records(path) as file:
+            content = file.read()
     except OSError as error:
         raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     whole = content[: content.rfind(b"\n") + 1]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.json_lines import Record, read_marked, read_run
+from recall.results.json_lines import Record, find_records, read_marked, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
+TRAINING = "training.jsonl"
 _APART = ("head_returns", "health")  # keys of records that are not part of the columns
 
 
@@ -28,8 +29,9 @@ class Training:
 
 def read_training(folder: Path, run: int, tasks: int) -> Training:
     """Read the training records of one run of a fleet; they are empty if there is no file."""
-    path = folder / "training.jsonl"
+    path = folder / TRAINING
     try:
+        path = find_records(folder, "training")
         records, broken = read_run(path, run)
     except FileNotFoundError:
         return Training({}, [])
@@ -52,8 +54,9 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
 
 def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | None]:
     """Return the health warnings of each run of a fleet, and what is wrong with the file."""
-    path = folder / "training.jsonl"
+    path = folder / TRAINING
     try:
+        path = find_records(folder, "training")
         records = read_marked(path, b'"health"')
     except FileNotFoundError:
         return {}, None

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,6 +25,7 @@ from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder,
 
 EXAMPLES = 60 * EFFORT
 FILES = ("run.json", "outcome.json", "evaluations.jsonl", "training.jsonl", "study.json")
+ARCHIVED = ("archive.json", "run.json", "evaluations.jsonl.xz", "training.jsonl.xz")
 STUDY = {
     "schema": 1,
     "study": "cw3",
@@ -43,6 +46,13 @@ def made(tmp_path_factory):
     (folder / "outcome.json").write_text('{"schema": 1, "finished": true, "failed": {}}')
     (folder.parent / "study.json").write_text(json.dumps(STUDY))
     return folder
+
+
+@pytest.fixture(scope="module")
+def archived(made, tmp_path_factory):
+    """An archive of the same fleet and study."""
+    kept = tmp_path_factory.mktemp("kept") / "study"
+    return recall.archive(made.parent, kept, "*").folder / "run"
 
 
 def resume(folder):
@@ -73,7 +83,12 @@ def study(folder):
     seconds_of(folder.parent)
 
 
-COMMANDS = (resume, evaluate, film, load_policy, report, read, study)
+def archive(folder):
+    with tempfile.TemporaryDirectory() as place:
+        recall.archive(folder.parent, Path(place) / "kept", "*", training_every=100)
+
+
+COMMANDS = (resume, evaluate, film, load_policy, report, read, study, archive)
 
 
 def path_of(folder, name):
@@ -122,8 +137,19 @@ def test_changed_values_are_refused_or_used(made, data):
 @given(data=st.data())
 def test_damaged_files_are_refused_or_left_out(made, data):
     """Any file cut short, flipped, filled with anything, lost, or a folder."""
+    check_damaged(made, FILES, data)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_damaged_archives_are_refused_or_left_out(archived, data):
+    """The same, for the files of an archive."""
+    check_damaged(archived, ARCHIVED, data)
+
+
+def check_damaged(made, files, data):
     policies = sorted(path.relative_to(made).as_posix() for path in made.glob("policies/*/*"))
-    path = path_of(made, data.draw(st.sampled_from([*FILES, *policies])))
+    path = path_of(made, data.draw(st.sampled_from([*files, *policies])))
     before = path.read_bytes()
     how = data.draw(st.sampled_from(["bytes", "bytes", "bytes", "lost", "folder"]))
     outcome = (made / "outcome.json").read_bytes()

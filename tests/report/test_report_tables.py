@@ -7,8 +7,9 @@ import pytest
 from recall.report import paper
 from recall.report.tables import all_tables
 from recall.report.tables.cells import with_best_bold
-from recall.report.tables.cost import read_benches, stored
+from recall.report.tables.cost import stored
 from recall.report.tables.table import Cell, Table
+from recall.results.benches import read_benches
 from recall.results.bootstrap import Estimate
 from recall.results.collection import gather
 from recall.results.measures import Measure

@@ -1,15 +1,22 @@
 """Forward transfer compares with runs of the same settings, or says why it does not."""
 
+import json
 import shlex
 
+import numpy as np
 import pytest
 
+import recall
 from recall.commands.train import parse_train, spec_of
 from recall.report.tables import all_tables
 from recall.report.tables.table import notes_below
 from recall.report.train_command import reference_command
+from recall.results import shipped_references
 from recall.results.collection import gather
+from recall.results.metrics import Curves, area_at
+from recall.results.references import is_reference
 from recall.results.scores import ScoreBoard
+from recall.results.search import read_all
 from tests.factories.folders import write_fleet, write_log
 
 
@@ -26,7 +33,7 @@ def notes_of(folder) -> str:
         ({"preset": "paper"}, "activation relu"),
         ({"learning_rate": 0.1}, "learning rate 0.1 and not learning rate 0.001"),
         ({"random_steps": 7}, "random steps 7 and not random steps 10,000"),
-        ({"evaluate_every": 500}, "evaluate every 500 and not evaluate every 250"),
+        ({"updates_per_burst": 7}, "updates per burst 7 and not updates per burst 50"),
         ({"normalise_targets": True}, "normalised and not no normalisation"),
     ],
 )
@@ -97,3 +104,111 @@ def test_logs_are_compared_with_logs_of_the_same_settings(tmp_path):
     (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
     assert any("lr 0.5 and not lr 0.001" in reason for reason in scores.refused)
     assert "recall train" not in notes_of(tmp_path)
+
+
+def half_then_all(seed, position, step):
+    """0 at step 250, 0.5 at 500, 0.5 at 750 and 1 at 1000 of a stage; the same ever after."""
+    return {250: 0.0, 500: 0.5, 750: 0.5}.get(step - 1_000 * position, 1.0)
+
+
+def transfer_of(folder, *reference):
+    (scores,) = ScoreBoard(gather(folder, reference)).scores.values()
+    return scores
+
+
+def test_a_reference_with_another_interval_is_read_at_the_runs_steps(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *place: 0.75)
+    # Evaluated every 500 steps: 0.5 and 1. At 250, 500, 750 and 1000: 0.5, 0.5, 0.75 and 1.
+    write_fleet(
+        tmp_path / "b", sequence=["push", "hammer"], success=half_then_all, evaluate_every=500
+    )
+    scores = transfer_of(tmp_path)
+    for areas in scores.references.values():
+        assert areas == pytest.approx([0.6875, 0.6875])
+    assert scores.forward_transfer.estimate.value == pytest.approx((0.75 - 0.6875) / (1 - 0.6875))
+    assert (
+        "The single-task runs of push, hammer have evaluate every 500 and not evaluate every 250; "
+        "their curves are read at the runs' own evaluation steps, by linear interpolation."
+    ) in notes_of(tmp_path)
+    # Runs with the same interval come first, and their areas are the means of their evaluations.
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"], seeds=(2, 3), success=half_then_all)
+    scores = transfer_of(tmp_path)
+    assert [list(areas) for areas in scores.references.values()] == [[0.5, 0.5]] * 2
+    assert "linear interpolation" not in notes_of(tmp_path)
+
+
+def test_interpolation_starts_at_step_0_if_it_was_evaluated():
+    steps = np.array([100, 200, 300, 400])
+    success = np.array([0.0, 1.0, 0.5])
+    alone = Curves("alone", ("push",), 400, np.array([0, 200, 400]), success[:, None])
+    # 0.5, 1, 0.75 and 0.5
+    assert area_at(alone, steps) == pytest.approx(0.6875)
+    late = Curves("late", ("push",), 400, np.array([200, 400]), success[1:, None])
+    # 1, 1, 0.75 and 0.5
+    assert area_at(late, steps) == pytest.approx(0.8125)
+    short = Curves("short", ("push",), 400, np.array([100, 200]), success[1:, None])
+    assert np.isnan(area_at(short, steps))
+
+
+def test_a_reference_may_have_another_precision(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], precision="bfloat16")
+    assert transfer_of(tmp_path).forward_transfer is not None
+    assert "have precision bfloat16 and not precision default." in notes_of(tmp_path)
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    """A folder in the place of the package's own."""
+    folder = tmp_path / "shipped"
+    monkeypatch.setattr(shipped_references, "FOLDER", folder)
+    source = write_fleet(
+        tmp_path / "trained", sequence=["push", "hammer"], seeds=(5, 6, 7), precision="bfloat16"
+    )
+    content = json.loads((source / "run.json").read_text())
+    content |= {"versions": {"recall": "0.1.0"}, "git": {"commit": "c0ffee" * 6, "dirty": False}}
+    (source / "run.json").write_text(json.dumps(content))
+    recall.archive(source, folder / "reference", training_every=1_000)
+    return folder
+
+
+def test_shipped_references_are_used_where_there_are_no_others(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    scores = transfer_of(tmp_path / "runs")
+    assert scores.forward_transfer is not None
+    assert [run.seed for run in scores.compared["push"].runs] == [5, 6, 7]
+    told = notes_of(tmp_path / "runs")
+    assert (
+        "Forward transfer of RECALL compares push, hammer with single-task runs recorded with the "
+        "package (recall 0.1.0, commit c0ffeec0, precision bfloat16)."
+    ) in told
+    assert "have precision bfloat16 and not precision default." in told
+    assert str(shipped) not in told
+    # They are compared with, but not reported.
+    assert {run.seed for run in gather(tmp_path / "runs").runs} == {0, 1}
+
+
+def test_a_folder_with_references_wins_over_shipped_ones(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "alone", sequence="push", seeds=(0,))
+    scores = transfer_of(tmp_path / "runs", tmp_path / "alone")
+    assert [run.seed for run in scores.compared["push"].runs] == [0]
+    assert [run.seed for run in scores.compared["hammer"].runs] == [5, 6, 7]
+    assert scores.forward_transfer is not None
+
+
+def test_shipped_references_of_other_settings_are_not_used(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer", batch_size=32)
+    write_fleet(tmp_path / "runs" / "b", sequence="push", hidden=(32, 32, 32))
+    scores = transfer_of(tmp_path / "runs")
+    assert scores.missing_references == ["push", "hammer"]
+    assert [reason.split(" has ")[0] for reason in scores.refused] == [
+        f"push in {tmp_path / 'runs' / 'b'}"
+    ]
+
+
+def test_what_is_shipped_can_be_read():
+    assert (shipped_references.FOLDER / "README.md").exists()
+    runs, problems = read_all([shipped_references.FOLDER])
+    assert not problems or problems[0].endswith("below it.")
+    assert all(is_reference(run) for run in runs)

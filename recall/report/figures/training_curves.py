@@ -1,6 +1,7 @@
 """Prepare curves from training records: losses, norms and other metrics of a learner."""
 
-from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -47,7 +48,17 @@ def of_groups(
         group = family.groups[0]
         runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
         fewer = Group(group.sequence, group.tasks, group.steps_per_task, runs)
-        yield figure(fewer, scene.line_styles) or Skipped(kind, f"{group.sequence}: {lacking}")
+        made = figure(fewer, scene.line_styles)
+        yield _with_thinning(made, runs) or Skipped(kind, f"{group.sequence}: {lacking}")
+
+
+def _with_thinning(figure: Figure | None, runs: Mapping[str, Sequence[RunResult]]) -> Figure | None:
+    """Return a figure whose caption says how training records were thinned in archives, if so."""
+    notes = {run.archived.in_words() for each in runs.values() for run in each if run.archived}
+    words = " ".join(sorted(filter(None, notes)))
+    if figure is None or not words:
+        return figure
+    return dataclasses.replace(figure, caption=f"{figure.caption} {words}")
 
 
 def fit_scale(axes: Axes, arrays: list[Array]) -> None:

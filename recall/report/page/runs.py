@@ -129,4 +129,13 @@ def _made(run: RunResult) -> str:
     words = [f"{name} {version}" for name, version in versions.items()]
     words += [str(machine[name]) for name in ("processor", "system") if machine.get(name)]
     words += machine.get("accelerators") or []
-    return f"<p class='note'>{text(', '.join(words))}</p>" if words else ""
+    made = f"<p class='note'>{text(', '.join(words))}</p>" if words else ""
+    return made + _archived(run)
+
+
+def _archived(run: RunResult) -> str:
+    """Return a note on what is missing if the run is read from an archive."""
+    if run.archived is None:
+        return ""
+    words = f"Read from an archive. {run.archived.in_words()}".rstrip()
+    return f"<p class='note'>{text(words)}</p>"

@@ -14,7 +14,7 @@ from recall.report.tables.cells import (
 from recall.report.tables.paper_rows import has_papers_settings, paper_notes, with_paper_rows
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.tables.transfer_notes import transfer_note
+from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.departures import DEFAULT
 from recall.results.families import is_pair, numbers_of_pair
 from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
@@ -87,7 +87,7 @@ def lambda_tables(board: ScoreBoard) -> list[Table]:
                 corner="λ",
                 columns=tuple(TITLES[metric] for metric in metrics),
                 rows=shown,
-                notes=budget_notes(scores) + paper_notes(shown, scores),
+                notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_facts(scores),
                 advice=transfer_note(scores),
                 lower=tuple(lower_of(metrics)),
                 group="lambda",

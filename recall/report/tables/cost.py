@@ -1,11 +1,8 @@
 """Build tables of cost: stored transitions from the settings, update times from benchmarks."""
 
-import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from recall.files.reading import read_json
 from recall.replay.capacity import rows_held
 from recall.report import paper
 from recall.report.tables.computation import added_losses, other_work
@@ -15,7 +12,6 @@ from recall.results.collection import Collection
 from recall.results.labels import method_label
 from recall.results.run_result import RunResult
 
-_LARGEST_BENCH = 1 << 20
 _NO_TIMES = (
     "How long an update takes is not in the records, which hold no times so that a resumed fleet "
     "leaves the same bytes. `recall bench learner --json > DIR/learner.json` measures it, and a "
@@ -120,27 +116,3 @@ def _updates(bench: dict[str, Any]) -> Table:
         notes=(f"`recall bench learner`, {bench.get('precision', 'default')} products.",),
         group="computation",
     )
-
-
-def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
-    """Read the output of `recall bench learner --json` in the folders or one level below them."""
-    found = []
-    for folder in filter(os.path.isdir, folders):  # also skips folders without permission
-        for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
-            if path.name != "run.json":
-                found += _bench(path)
-    return found
-
-
-def _bench(path: Path) -> list[dict[str, Any]]:
-    try:
-        if path.stat().st_size > _LARGEST_BENCH:
-            return []
-        content = read_json(path)
-        whole = content["rows"] and all(
-            {"method", "runs", "ms_per_update"} <= set(row) and row["ms_per_update"] >= 0
-            for row in content["rows"]
-        )
-    except (OSError, ValueError, KeyError, TypeError):  # not a benchmark file
-        return []
-    return [content] if whole and "device" in content else []

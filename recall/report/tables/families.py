@@ -19,7 +19,7 @@ from recall.report.tables.paper_rows import (
     with_paper_rows,
 )
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.tables.transfer_notes import transfer_note
+from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.bootstrap import Estimate, mean_of
 from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
 from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
@@ -59,7 +59,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         corner=family_title(family),
         columns=tuple(label for label, _ in headings),
         rows=shown,
-        notes=notes,
+        notes=notes + (transfer_facts(scores) if metric == TRANSFER else ()),
         advice=transfer_note(scores) if metric == TRANSFER else (),
         lower=(lower,) * len(headings),
         group=family,
@@ -136,7 +136,7 @@ def long_table(board: ScoreBoard) -> list[Table]:
             corner="method",
             columns=tuple(f"{name.upper()} {TITLES[metric]}" for name, metric in places),
             rows=shown,
-            notes=budget_notes(scores) + paper_notes(shown, scores),
+            notes=budget_notes(scores) + paper_notes(shown, scores) + transfer_facts(scores),
             advice=transfer_note(scores),
             lower=tuple(metric in LOWER_IS_BETTER for _, metric in places),
             group=there[0],

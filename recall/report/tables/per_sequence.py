@@ -12,7 +12,7 @@ from recall.report.tables.cells import (
 )
 from recall.report.tables.pairwise import pairwise_tables
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.tables.transfer_notes import transfer_note
+from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results import bootstrap
 from recall.results.families import has_own_table, is_pair
 from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
@@ -71,7 +71,7 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
-        notes=budget_notes(scores),
+        notes=budget_notes(scores) + transfer_facts(scores),
         advice=transfer_note(scores),
         lower=(*lower, False),
         group=sequence,
@@ -116,6 +116,7 @@ def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
         corner="method",
         columns=_numbered(tasks),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
+        notes=transfer_facts(scores),
         advice=transfer_note(scores),
         group=sequence,
         detail=True,

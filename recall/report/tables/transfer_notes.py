@@ -1,8 +1,12 @@
-"""Say why forward transfer is left out, and how to train the runs that it needs."""
+"""Say what forward transfer compares with, or why it is left out and how to train what it needs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from recall.report.train_command import reference_command
+from recall.results.labels import in_words
+from recall.results.references import EVALUATE_EVERY, TOLERATED, mismatch
+from recall.results.run_result import RunResult
 from recall.results.scores import Scores, learnt_together
 
 _ENOUGH = "name their folder too, or give it as --reference"
@@ -14,6 +18,14 @@ def transfer_note(scores: Iterable[Scores]) -> tuple[str, ...]:
     for group in _alike([each for each in scores if not learnt_together(each.method)]):
         notes |= dict.fromkeys(_refused(group))
         notes |= dict.fromkeys(_missing(group))
+    return tuple(notes)
+
+
+def transfer_facts(scores: Iterable[Scores]) -> tuple[str, ...]:
+    """Return where references come from that are shipped, and what differs in any of them."""
+    notes: dict[str, None] = {}
+    for group in _alike([each for each in scores if each.forward_transfer is not None]):
+        notes |= dict.fromkeys([*_shipped(group), *_unlike(group)])
     return tuple(notes)
 
 
@@ -51,3 +63,55 @@ def _missing(group: Sequence[Scores]) -> list[str]:
     if run.source != "recall":
         return [f"{start} Logs of single tasks from the same code are needed; {_ENOUGH}."]
     return [f"{start} Train fine_tuning on each task alone; {_ENOUGH}."]
+
+
+def _shipped(group: Sequence[Scores]) -> list[str]:
+    """Return sentences that say where runs come from that are shipped with the package."""
+    tasks: dict[str, dict[str, None]] = {}
+    for each in group:
+        for task, found in each.compared.items():
+            for run in found.runs if found.shipped else ():
+                tasks.setdefault(_origin(run), {})[task] = None
+    labels = ", ".join(dict.fromkeys(each.label for each in group))
+    return [
+        f"Forward transfer of {labels} compares {', '.join(names)} with single-task runs recorded "
+        f"with the package ({origin})."
+        for origin, names in tasks.items()
+    ]
+
+
+def _origin(run: RunResult) -> str:
+    versions, git = run.description.get("versions"), run.description.get("git")
+    words = [f"recall {versions['recall']}"] if versions and "recall" in versions else []
+    if isinstance(git, dict) and git.get("commit"):
+        words.append(
+            f"commit {str(git['commit'])[:8]}{' with changes' if git.get('dirty') else ''}"
+        )
+    precision = run.settings.get(TOLERATED[1])
+    return ", ".join([*words, f"precision {precision}"])
+
+
+def _unlike(group: Sequence[Scores]) -> list[str]:
+    """Return sentences on the settings in which single-task runs may and do differ."""
+    tasks: dict[str, dict[str, None]] = {}
+    for each in group:
+        for task, found in each.compared.items():
+            for run in found.runs:
+                if unlike := mismatch(each.runs[0], run):
+                    tasks.setdefault(_difference(unlike), {})[task] = None
+    return [
+        f"The single-task runs of {', '.join(names)} have {difference}."
+        for difference, names in tasks.items()
+    ]
+
+
+def _difference(unlike: Mapping[str, tuple[Any, Any]]) -> str:
+    wanted, there = (
+        in_words({name: values[side] for name, values in unlike.items()}) for side in (0, 1)
+    )
+    how = (
+        "; their curves are read at the runs' own evaluation steps, by linear interpolation"
+        if EVALUATE_EVERY in unlike
+        else ""
+    )
+    return f"{there} and not {wanted}{how}"

@@ -9,7 +9,7 @@ from recall.report.tables.cells import (
     with_best_of_columns,
 )
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.tables.transfer_notes import transfer_note
+from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.bootstrap import mean_of
 from recall.results.labels import in_words, label_of
 from recall.results.measures import TITLES
@@ -64,7 +64,7 @@ def _variants(
         corner="variant",
         columns=tuple(TITLES[metric] for metric in metrics),
         rows=with_best_of_columns(rows, lower_of(metrics)),
-        notes=budget_notes(scores),
+        notes=budget_notes(scores) + transfer_facts(scores),
         advice=transfer_note(scores),
         lower=tuple(lower_of(metrics)),
         group="variants",

@@ -1,0 +1,43 @@
+"""`recall archive`: the command-line interface of recall.archive."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from recall.commands.show import Flag
+
+
+def archive(
+    source: Annotated[
+        Positional[Path],
+        arg(metavar="SOURCE", help="Folder of a fleet, a study, or a folder that contains fleets."),
+    ],
+    out: Annotated[Positional[Path], arg(metavar="OUT", help="Folder to write the archive to.")],
+    policies: Annotated[
+        tuple[str, ...],
+        arg(help="Runs whose policies are kept: names, or patterns such as 'recall-cw3-*-seed0'."),
+    ] = (),
+    policies_at: Annotated[
+        Literal["both", "final", "learnt"],
+        arg(help="Which policies: at the end of the sequence, just after learning, or both."),
+    ] = "both",
+    training_every: Annotated[
+        int | None,
+        arg(help="Keep the last training record of every so many steps of a run. None: keep all."),
+    ] = None,
+    unfinished: Annotated[Flag, arg(help="Archive unfinished fleets as far as they are.")] = False,
+    replace: Annotated[Flag, arg(help="Replace an earlier archive in OUT as a whole.")] = False,
+) -> None:
+    """Copy what is worth keeping of fleets into a small folder that reports and films can read."""
+    from recall.results.archive import archive as make_archive
+    from recall.results.wording import counted
+
+    made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
+    for sentence in made.left_out:
+        print(sentence, file=sys.stderr)
+    print(
+        f"{counted(made.fleets, 'fleet')} of {counted(made.runs, 'run')} and "
+        f"{counted(made.policies, 'policy file')}, {made.size_bytes / 1e6:.2f} MB in {made.folder}"
+    )

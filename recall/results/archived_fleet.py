@@ -1,0 +1,201 @@
+"""The archive of one fleet: which of its files are kept, and how they are written.
+
+    run.json                without the machine's name and the folders in its command
+    outcome.json            as it is
+    evaluations.jsonl.xz    compressed
+    training.jsonl.xz       compressed, and thinned if asked for
+    policies/RUN/*.npz      of chosen runs, in float16
+    archive.json            what was left out (recall.results.archive_note)
+
+A fleet whose files are damaged is not archived: `fault_of` says why.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from recall.errors import BadValueError, RecallError
+from recall.files.atomic import write_bytes, write_json
+from recall.files.compressed import SUFFIX, write_xz
+from recall.files.reading import parse_json
+from recall.policies.file_format import pack_compactly, read_policy_file
+from recall.results.archive_note import ArchiveNote, read_note, write_note
+from recall.results.curves import read_curves
+from recall.results.description import FILE, Description, is_edited, read_description
+from recall.results.json_lines import Record, find_records, open_records
+from recall.results.store import RECORDS, read_outcome
+from recall.results.wording import counted
+
+PoliciesAt = Literal["both", "final", "learnt"]
+OUTCOME = "outcome.json"
+_PATTERNS = {"both": "*.npz", "final": "final.npz", "learnt": "task-*.npz"}
+# Keys of training records that are few and always kept.
+_RARE = ("head_returns", "health", "dormant_pi")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What an archive keeps."""
+
+    policies: Sequence[str] = ()
+    """Names of runs, or shell patterns of names, whose policies are kept."""
+    policies_at: PoliciesAt = "both"
+    training_every: int | None = None
+    unfinished: bool = False
+
+    def policy_files(self, folder: Path) -> list[Path]:
+        """Return the policy files of a fleet that are kept."""
+        return [
+            path
+            for run in read_description(folder)["runs"]
+            if any(fnmatchcase(run["name"], pattern) for pattern in self.policies)
+            for path in sorted(
+                (folder / "policies" / run["name"]).glob(_PATTERNS[self.policies_at])
+            )
+        ]
+
+
+def fault_of(folder: Path, choice: Choice) -> str | None:
+    """Return why a fleet cannot be archived, or None if it can."""
+    try:
+        description = read_description(folder)
+        if is_edited(description):
+            return f"{folder / FILE} was edited after the fleet was started"
+        finished = read_outcome(folder) is not None
+        if not finished and not choice.unfinished:
+            return (
+                f"{folder} is unfinished: finish it with `recall resume {folder}`, or give "
+                "--unfinished to keep what there is"
+            )
+        read_note(folder)
+        return _fault_of_records(folder, description, finished)
+    except RecallError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename} cannot be read ({error.strerror})"
+
+
+def _fault_of_records(folder: Path, description: Description, finished: bool) -> str | None:
+    path = find_records(folder, "evaluations")
+    if not path.exists():
+        return f"{folder} has no evaluations"
+    runs = description["runs"]
+    _, unread = read_curves(path, len(runs), len(runs[0]["tasks"]))
+    if unread:
+        return f"{path} has {counted(unread, 'line')} that cannot be used"
+    for name in RECORDS:
+        for _ in _lines(find_records(folder, name), whole=finished):
+            pass
+    return None
+
+
+def write_fleet(source: Path, folder: Path, choice: Choice) -> None:
+    """Write the archive of the fleet in `source` into a new folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    description = read_description(source)
+    write_json(folder / FILE, portable(description))
+    if (source / OUTCOME).exists():
+        write_bytes(folder / OUTCOME, (source / OUTCOME).read_bytes())
+    before = read_note(source)
+    every = _every(choice.training_every, before)
+    for name in RECORDS:
+        path = find_records(source, name)
+        if path.exists():
+            lines = _thinned(path, choice.training_every) if name == "training" else _all(path)
+            write_xz(folder / f"{name}.jsonl{SUFFIX}", lines)
+    files = choice.policy_files(source)
+    for path in files:
+        _write_policy(path, folder / path.relative_to(source))
+    kept = tuple(dict.fromkeys(path.parent.name for path in files))
+    write_note(folder, ArchiveNote(metadata.version("recall-rl"), every, kept))
+
+
+def _every(asked: int | None, before: ArchiveNote | None) -> int | None:
+    """Return how far the training records are thinned; archives may be thinned again."""
+    known = [asked, before.training_every if before else None]
+    return max((every for every in known if every is not None), default=None)
+
+
+def portable(description: Description) -> Description:
+    """Return the content of run.json without the machine's name and the folders in its command.
+
+    What determines results is not touched, so the digest stays valid.
+    """
+    changed = dict(description)
+    if isinstance(description.get("machine"), dict):
+        changed["machine"] = {k: v for k, v in description["machine"].items() if k != "host"}
+    if "command" in description:
+        changed["command"] = [_without_folder(word) for word in description["command"]]
+    return changed
+
+
+def _without_folder(word: str) -> str:
+    option, equals, value = word.rpartition("=")
+    return f"{option}{equals}{Path(value).name}" if value.startswith("/") else word
+
+
+def _write_policy(source: Path, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = io.BytesIO()
+    arrays: dict[str, Any] = pack_compactly(*read_policy_file(source))
+    np.savez_compressed(content, **arrays)
+    write_bytes(path, content.getvalue())
+
+
+def _all(path: Path) -> Iterator[bytes]:
+    return (line for line, _ in _lines(path))
+
+
+def _thinned(path: Path, every: int | None) -> Iterator[bytes]:
+    """Yield the lines of training records; of the frequent ones, each run's last in `every` steps.
+
+    Choices of heads, plasticity and health warnings are all kept.
+    """
+    if every is None:
+        yield from _all(path)
+        return
+    last: dict[tuple[int, int], int] = {}
+    for _, record in _lines(path):
+        if (place := _place(record, every)) is not None:
+            last[place] = max(record["step"], last.get(place, 0))
+    for line, record in _lines(path):
+        place = _place(record, every)
+        if place is None or last[place] == record["step"]:
+            yield line
+
+
+def _place(record: Record, every: int) -> tuple[int, int] | None:
+    """Return the run and the interval of a record that may be left out; None if it is kept."""
+    run, step = record.get("run"), record.get("step")
+    if any(key in record for key in _RARE) or not (isinstance(run, int) and isinstance(step, int)):
+        return None
+    return run, -(-step // every)
+
+
+def _lines(path: Path, whole: bool = False) -> Iterator[tuple[bytes, Record]]:
+    """Yield every complete line with its record; raise an error if a line cannot be read.
+
+    A last line without an end was cut short by a crash or is being written. It is skipped, but an
+    error if the file should be `whole`.
+    """
+    if not path.exists():
+        return
+    with open_records(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                if whole:
+                    raise BadValueError(f"{path} ends in the middle of line {number}")
+                return
+            try:
+                record = parse_json(line)
+            except ValueError as error:
+                raise BadValueError(f"line {number} of {path} cannot be read: {error}") from error
+            if not isinstance(record, dict):
+                raise BadValueError(f"line {number} of {path} cannot be read: it is not a record")
+            yield line, record

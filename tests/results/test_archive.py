@@ -1,0 +1,255 @@
+"""Archives: small copies of fleets that everything reads as it reads the fleets themselves."""
+
+import json
+import lzma
+import shutil
+
+import pytest
+
+import recall
+from recall.callbacks import Callback
+from recall.cli import main
+from recall.errors import RecallError
+from recall.report.compare import compare
+from recall.results.collection import gather
+from recall.results.store import read
+from recall.results.tidy import evaluation_columns
+from tests.factories.folders import append_training, write_fleet, write_log
+from tests.factories.studies import launch
+
+RECORDS = ("evaluations", "training")
+
+
+def files_of(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def expanded(folder, name):
+    return lzma.decompress((folder / f"{name}.jsonl.xz").read_bytes())
+
+
+@pytest.fixture
+def fleets(tmp_path):
+    """A method on a sequence, with the single tasks that it is compared with."""
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "runs" / "b", sequence=["push", "hammer"])
+    return tmp_path / "runs"
+
+
+def test_records_come_back_line_by_line(finished, tmp_path):
+    made = recall.archive(finished, tmp_path / "kept")
+    assert (made.fleets, made.runs, made.policies, made.left_out) == (1, 2, 0, ())
+    for name in RECORDS:
+        assert expanded(made.folder, name) == (finished / f"{name}.jsonl").read_bytes()
+    before, after = read(finished), read(made.folder)
+    assert after.evaluations == before.evaluations
+    assert after.training == before.training
+    assert after.outcome == before.outcome
+    assert after.archived.training_every is None
+    assert before.archived is None
+    assert set(files_of(made.folder)) == {
+        "run.json", "outcome.json", "archive.json", "evaluations.jsonl.xz", "training.jsonl.xz",
+    }  # fmt: skip
+    assert made.size_bytes == sum(map(len, files_of(made.folder).values()))
+
+
+def test_an_archive_of_the_same_fleet_has_the_same_bytes(finished, tmp_path):
+    for name in ("one", "two"):
+        recall.archive(finished, tmp_path / name, "*", training_every=200)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+    recall.archive(tmp_path / "one", tmp_path / "again", "*")
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "one")
+
+
+def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
+    (fleets / "learner.json").write_text(
+        json.dumps(
+            {
+                "device": "cpu",
+                "rows": [{"method": "recall", "runs": 1, "ms_per_update": 2.0}],
+            }
+        )
+    )
+    (fleets / "bench-fleet.json").write_text('{"steps": 1}')
+    (fleets / "notes.json").write_text("{}")
+    recall.archive(fleets, tmp_path / "kept")
+    assert sorted(path.name for path in (tmp_path / "kept").glob("*.json")) == [
+        "bench-fleet.json",
+        "learner.json",
+    ]
+    reports = {}
+    for name in ("runs", "kept"):
+        made = recall.make_report(tmp_path / name, tmp_path / f"report-{name}", figures=False)
+        assert made.problems == ()
+        reports[name] = files_of(made.folder / "tables")
+        assert gather(tmp_path / name).references(made.collection.runs[0], "push").runs
+    assert reports["runs"] == reports["kept"]
+    assert any(name.startswith("updates-cpu") for name in reports["kept"])
+    columns = [evaluation_columns(gather(tmp_path / name)) for name in ("runs", "kept")]
+    assert {**columns[0], "folder": []} == {**columns[1], "folder": []}
+    assert compare(fleets, tmp_path / "kept", tmp_path / "c", figures=False).problems == ()
+
+
+def test_training_records_are_thinned_and_the_report_says_so(tmp_path):
+    folder = write_fleet(tmp_path / "run", "recall", "push,hammer", record_every=250)
+    rare = [
+        {"run": 0, "step": 250, "health": "collapsed_temperature", "message": "cold"},
+        {"run": 1, "step": 1_000, "position": 1, "head_returns": [1.0], "best_head": 0},
+        {"run": 0, "step": 750, "dormant_pi": 0.5, "rank_pi": 3},
+    ]
+    append_training(folder, *rare)
+    made = recall.archive(folder, tmp_path / "kept", training_every=600)
+    kept = [json.loads(line) for line in expanded(made.folder, "training").splitlines()]
+    assert [record for record in kept if "loss_q" not in record] == rare
+    # Of 250, 500, ... 2000: the last up to 600, 1200, 1800 and 2400.
+    for run in (0, 1):
+        steps = [each["step"] for each in kept if each["run"] == run and "loss_q" in each]
+        assert steps == [500, 1_000, 1_750, 2_000]
+    assert expanded(made.folder, "evaluations") == (folder / "evaluations.jsonl").read_bytes()
+    note = "the last in every 600 steps is kept"
+    assert note in read(made.folder).archived.in_words()
+    report = recall.make_report(made.folder, tmp_path / "report")
+    assert note in (report.folder / "index.html").read_text()
+    noted = [figure.kind for figure in report.figures if note in figure.caption]
+    assert noted == ["task_switch", "q_scale", "plasticity"]
+    again = recall.archive(made.folder, tmp_path / "again", training_every=300)
+    assert read(again.folder).archived.training_every == 600
+
+
+def test_names_of_machines_and_folders_are_not_archived(tmp_path):
+    folder = write_fleet(tmp_path / "run")
+    content = json.loads((folder / "run.json").read_text())
+    content["machine"] = {"host": "secret", "cores": 2}
+    content["command"] = ["/home/me/recall", "train", "--out=/home/me/run", "--seeds", "0"]
+    (folder / "run.json").write_text(json.dumps(content))
+    description = read(recall.archive(folder, tmp_path / "kept").folder).description
+    assert description["machine"] == {"cores": 2}
+    assert description["command"] == ["recall", "train", "--out=run", "--seeds", "0"]
+    assert description["digest"] == content["digest"]
+
+
+def test_a_study_keeps_its_times(tmp_path):
+    launch(tmp_path / "study")
+    made = recall.archive(tmp_path / "study", tmp_path / "kept", training_every=1_000)
+    assert (made.folder / "study.json").read_bytes() == (
+        tmp_path / "study" / "study.json"
+    ).read_bytes()
+    times = [run.seconds for run in gather(made.folder).runs]
+    assert times == [run.seconds for run in gather(tmp_path / "study").runs]
+    assert all(times)
+    assert not (made.folder / "logs").exists()
+
+
+def test_an_archive_cannot_be_trained_in(finished, tmp_path):
+    recall.archive(finished, tmp_path / "whole")
+    half = shutil.copytree(finished, tmp_path / "half")
+    (half / "outcome.json").unlink()
+    recall.archive(half, tmp_path / "part", unfinished=True)
+    for name in ("whole", "part"):
+        before = files_of(tmp_path / name)
+        with pytest.raises(RecallError, match="is an archive and cannot be resumed"):
+            recall.resume(tmp_path / name, callback=Callback())
+        assert files_of(tmp_path / name) == before
+    description = read(finished).description
+    with pytest.raises(RecallError, match="is an archive and cannot be resumed"):
+        _train_as(description, tmp_path / "part")
+
+
+def _train_as(description, folder):
+    from recall.api import run_fleet, start_fleet
+    from recall.config.spec import spec_from
+
+    spec = spec_from(description)
+    before = files_of(folder)
+    with pytest.raises(RecallError, match="is an archive and cannot be resumed"):
+        start_fleet(spec, folder, Callback())
+    try:
+        run_fleet(spec, folder, Callback())
+    finally:
+        assert {name: files_of(folder)[name] for name in before} == before
+
+
+def test_a_finished_archive_counts_as_trained(finished, tmp_path):
+    from recall.api import run_fleet
+    from recall.config.spec import spec_from
+
+    made = recall.archive(finished, tmp_path / "kept")
+    results = run_fleet(spec_from(read(finished).description), made.folder, Callback())
+    assert results.evaluations == read(finished).evaluations
+
+
+def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_path):
+    write_fleet(tmp_path / "runs" / "good")
+    bad = write_fleet(tmp_path / "runs" / "bad", finished=False)
+    with pytest.raises(RecallError, match="bad is unfinished: finish it with `recall resume"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept")
+    recall.archive(tmp_path / "runs", tmp_path / "all", unfinished=True)
+    assert not read(tmp_path / "all" / "bad").outcome
+    (bad / "outcome.json").write_text("{}")
+    with pytest.raises(RecallError, match=r"outcome.json does not have the expected content"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept")
+    (bad / "outcome.json").unlink()
+    append_training(bad, {"run": 0})
+    with (bad / "training.jsonl").open("a") as file:
+        file.write("no record\n")
+    with pytest.raises(RecallError, match=r"line 18 of .*training.jsonl cannot be read"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept", unfinished=True)
+    with (tmp_path / "runs" / "good" / "evaluations.jsonl").open("a") as file:
+        file.write('{"run": 0')
+    with pytest.raises(RecallError, match=r"; .*evaluations.jsonl ends in the middle of line 65$"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept", unfinished=True)
+    (bad / "run.json").unlink()
+    with pytest.raises(RecallError, match=r"bad has no run.json, only other files of a fleet"):
+        recall.archive(tmp_path / "runs", tmp_path / "kept")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "runs"]
+
+
+def test_an_archive_is_replaced_only_if_asked_and_only_an_archive(fleets, tmp_path):
+    kept = tmp_path / "kept"
+    recall.archive(fleets, kept)
+    with pytest.raises(RecallError, match="already holds an archive"):
+        recall.archive(fleets, kept)
+    before = files_of(kept)
+    shutil.rmtree(fleets / "b")
+    recall.archive(fleets, kept, replace=True)
+    assert files_of(kept) == {name: data for name, data in before.items() if name[0] == "a"}
+    (kept / "a" / "films").mkdir()
+    (kept / "a" / "films" / "mine.gif").write_text("film")
+    with pytest.raises(RecallError, match=r"mine.gif is no part of an archive"):
+        recall.archive(fleets, kept, replace=True)
+    for place in (fleets / "inside", fleets, fleets.parent):
+        with pytest.raises(RecallError, match="lie in one another"):
+            recall.archive(fleets, place, replace=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"policies": "recal-*"}, "unknown run 'recal-\\*'"),
+        ({"policies": "*"}, "runs has no policies of runs '\\*'"),
+        ({"training_every": 0}, "at least 1"),
+        ({"policies_at": "never"}, "unknown time 'never'"),
+    ],
+)
+def test_options_that_select_nothing_are_refused(fleets, tmp_path, options, words):
+    with pytest.raises(RecallError, match=words):
+        recall.archive(fleets, tmp_path / "kept", **options)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_the_command_says_what_it_wrote(fleets, tmp_path, capsys):
+    write_log(fleets / "theirs")
+    words = ["archive", str(fleets), str(tmp_path / "kept"), "--training-every", "1e3"]
+    main(words)
+    told = capsys.readouterr()
+    assert told.out == f"2 fleets of 6 runs and 0 policy files, 0.01 MB in {tmp_path / 'kept'}\n"
+    assert told.err == f"{fleets / 'theirs'} holds a log of other code, which is not archived.\n"
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "already holds an archive" in capsys.readouterr().err
+    main([*words, "--replace"])

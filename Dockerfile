@@ -4,7 +4,7 @@
 #     docker build -t recall .
 #     docker run --gpus all -v "$PWD/runs:/data/runs" recall train --sequence cw3-1 --out runs/first
 #
-# --build-arg EXTRAS= builds an image for CPUs.
+# --build-arg EXTRAS= builds an image for CPUs, --build-arg EXTRAS=ray one with Ray.
 FROM python:3.12-slim
 
 ARG EXTRAS=cuda,ray
@@ -17,7 +17,7 @@ RUN apt-get update \
 WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY recall recall
-RUN pip install --no-cache-dir -c constraints.txt ".[${EXTRAS}]"
+RUN pip install --no-cache-dir -c constraints.txt ".${EXTRAS:+[$EXTRAS]}"
 
 WORKDIR /data
 ENTRYPOINT ["recall"]

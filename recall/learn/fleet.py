@@ -29,8 +29,8 @@ from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
 # On a CPU, XLA's newer kernels for matrix products are slower at these sizes than the older ones
-# (docs/performance.md). JAX 0.10 has an option to choose. In JAX 0.12 the newer ones took a fifth
-# less processor time in our updates, so they are left alone there.
+# on ARM (docs/performance.md). JAX 0.10 has an option to choose. In JAX 0.12 the newer ones take a
+# quarter less processor time in RECALL's updates, so they are left alone there.
 _COMPILER_OPTIONS = (
     {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
 )

@@ -39,7 +39,7 @@ def test_torchrl_checks_a_single_environment():
     assert env.rollout(30).batch_size == (20,)
 
 
-def test_tianshou_collects_from_our_environments():
+def test_tianshou_steps_our_environments():
     pytest.importorskip("tianshou", reason="tianshou is not installed")
     from tianshou.env import DummyVectorEnv
 
@@ -49,6 +49,30 @@ def test_tianshou_collects_from_our_environments():
         *_, truncated, infos = env.step(np.zeros((3, 1), np.float32))
     assert truncated.all()
     assert all(info["is_success"] for info in infos)
+
+
+def test_tianshou_collects_episodes():
+    """What its Collector stores is what our environment gives for the same actions."""
+    pytest.importorskip("tianshou", reason="tianshou is not installed")
+    from tianshou.algorithm.algorithm_base import RandomActionPolicy
+    from tianshou.data import Collector, VectorReplayBuffer
+    from tianshou.env import DummyVectorEnv
+
+    env = DummyVectorEnv([lambda: recall.make("push", horizon=5) for _ in range(3)])
+    own = recall.make("push", horizon=5)
+    buffer = VectorReplayBuffer(60, 3)
+    collector = Collector(RandomActionPolicy(own.action_space), env, buffer)
+    collector.reset(gym_reset_kwargs={"seed": 7})
+    collected = collector.collect(n_episode=6)
+    assert collected.lens.tolist() == [5] * 6
+    played, _ = buffer.sample(0)  # everything, one environment after the other
+    assert played.truncated.reshape(3, 10)[0].nonzero()[0].tolist() == [4, 9]
+    assert "is_success" in played.info
+    observation, _ = own.reset(seed=7)
+    for row in played[:5]:
+        np.testing.assert_array_equal(row.obs, observation)
+        observation, reward, *_ = own.step(row.act)
+        np.testing.assert_allclose(row.rew, reward)
 
 
 def test_minari_records_infos(tmp_path, monkeypatch):

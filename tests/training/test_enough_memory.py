@@ -56,13 +56,15 @@ def test_on_a_cpu_the_processes_count_too():
 
 
 def test_a_fleet_larger_than_this_machine_leaves_no_folder(tmp_path):
-    steps = 50 * (available_host() // 1000)
+    long = {"steps_per_task": 100_000_000, "replay_capacity": 100_000_000}
+    runs = 1 + available_host() // run_bytes(small_spec(**long))
     with pytest.raises(TooLargeError, match="of memory"):
         recall.train(
             sequence=SEQUENCE,
+            seeds=tuple(range(runs)),
             out=tmp_path / "run",
             callback=Callback(),
-            **CHANGES | {"steps_per_task": steps, "replay_capacity": steps},
+            **CHANGES | long,
         )
     assert not (tmp_path / "run").exists()
 

@@ -5,6 +5,7 @@ share one compilation. The number of groups of old tasks is static too; it stays
 `max_old_tasks` after a few tasks. Buffers are donated, so arguments must not be used afterwards.
 """
 
+import platform
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,12 +29,10 @@ from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
-# On a CPU, XLA's newer kernels for matrix products are slower at these sizes than the older ones
-# on ARM (docs/performance.md). JAX 0.10 has an option to choose. In JAX 0.12 the newer ones take a
-# quarter less processor time in RECALL's updates, so they are left alone there.
-_COMPILER_OPTIONS = (
-    {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
-)
+# In JAX 0.10, XLA's newer CPU kernels for matrix products are slower at these sizes on ARM, and an
+# option switches them off. On x86, and in JAX 0.12, they are faster (docs/performance.md).
+_SLOW_KERNELS = jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64")
+_COMPILER_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""} if _SLOW_KERNELS else None
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
 _PRECISION = {"default": None, "float32": "float32", "bfloat16": None}

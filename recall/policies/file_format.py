@@ -17,7 +17,6 @@ All arrays are plain, so any program that reads NumPy's format can use the file,
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ import numpy as np
 
 from recall.collect.policy import PolicyShape
 from recall.errors import BadValueError
+from recall.version import version
 
 Array = np.ndarray
 FORMAT, COMPACT_FORMAT = 1, 2
@@ -51,7 +51,7 @@ def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
     shape = info.shape
     values: dict[str, Any] = {
         "format": FORMAT,
-        "recall_version": metadata.version("recall-rl"),
+        "recall_version": version(),
         "method": info.method,
         "run": info.run,
         "seed": info.seed,

@@ -14,7 +14,6 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +30,7 @@ from recall.results.description import FILE, Description, is_edited, read_descri
 from recall.results.json_lines import Record, find_records, open_records
 from recall.results.store import RECORDS, read_outcome
 from recall.results.wording import counted
+from recall.version import version
 
 PoliciesAt = Literal["both", "final", "learnt"]
 OUTCOME = "outcome.json"
@@ -113,7 +113,7 @@ def write_fleet(source: Path, folder: Path, choice: Choice) -> None:
     for path in files:
         _write_policy(path, folder / path.relative_to(source))
     kept = tuple(dict.fromkeys(path.parent.name for path in files))
-    write_note(folder, ArchiveNote(metadata.version("recall-rl"), every, kept))
+    write_note(folder, ArchiveNote(version(), every, kept))
 
 
 def _every(asked: int | None, before: ArchiveNote | None) -> int | None:

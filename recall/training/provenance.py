@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from recall import plugins
+from recall.version import version
 
 _PACKAGES = {
-    "recall": "recall-rl",
     "jax": "jax",
     "jaxlib": "jaxlib",
     "numpy": "numpy",
@@ -36,7 +36,7 @@ def surroundings() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that affect numerical results."""
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "recall": version()}
     for name, distribution in _PACKAGES.items():
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(distribution)

@@ -3,18 +3,18 @@
 import os
 import time
 from collections.abc import Iterable
-from importlib import metadata
 
 from recall.report.page.markup import text
 from recall.results.run_result import RunResult
 from recall.results.wording import few
+from recall.version import version
 
 _MOST = 3
 
 
 def origin_html(runs: Iterable[RunResult]) -> str:
     """Return the date and version of the report, and versions and machines of the runs."""
-    made = f"Made {_now()} with recall {_version()}"
+    made = f"Made {_now()} with recall {version()}"
     where = _trained(list(runs))
     return f"<p class='origin'>{text(made)}.{f' {text(where)}.' if where else ''}</p>"
 
@@ -24,13 +24,6 @@ def _now() -> str:
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     moment = time.gmtime(int(seconds) if seconds else None)
     return f"on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
-
-
-def _version() -> str:
-    try:
-        return metadata.version("recall-rl")
-    except metadata.PackageNotFoundError:  # a source tree that is not installed
-        return "from a source tree"
 
 
 def _trained(runs: list[RunResult]) -> str:

@@ -23,8 +23,9 @@ NO_MATTER = frozenset(
     for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
                  "evaluation_episodes")
 )  # fmt: skip
-_BUDGET = "schedule."
-"""Lengths and intervals. They are the experiment's rather than the method's."""
+SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
+_EXPERIMENT = (SCHEDULE, PRECISION)
+"""Lengths, intervals and how products are rounded: the experiment's rather than the method's."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,11 +51,11 @@ def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def departures(
-    method: str, settings: Mapping[str, Any], preset: str = DEFAULT, budget: bool = True
+    method: str, settings: Mapping[str, Any], preset: str = DEFAULT, experiment: bool = True
 ) -> dict[str, Any]:
     """Return the settings that affect what is learnt and differ from those of a preset.
 
-    `budget` includes the schedule: how long and how often. The settings of a method that is not
+    `experiment` includes the schedule and the precision. The settings of a method that is not
     registered have no preset to depart from.
     """
     known = settings_of_preset(method, preset)
@@ -62,22 +63,22 @@ def departures(
         name: value
         for name, value in settings.items()
         if name not in NO_MATTER
-        and (budget or not is_budget(name))
+        and (experiment or not of_experiment(name))
         and (method in METHODS or not name.startswith(METHOD))
         and (name not in known or comparable(value) != known[name])
     }
 
 
-def is_budget(name: str) -> bool:
-    """Return True for settings of the schedule, which say how long and how often."""
-    return name.startswith(_BUDGET)
+def of_experiment(name: str) -> bool:
+    """Return True for the schedule (how long, how often) and the precision of products."""
+    return name.startswith(_EXPERIMENT)
 
 
 def nearest_preset(method: str, settings: Mapping[str, Any]) -> str:
     """Return the preset that the settings depart from least, apart from the schedule."""
     if not any(name.startswith((METHOD, "learner.")) for name in settings):
         return DEFAULT
-    return min(PRESETS, key=lambda name: len(departures(method, settings, name, budget=False)))
+    return min(PRESETS, key=lambda name: len(departures(method, settings, name, experiment=False)))
 
 
 def comparable(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Labels for tables and legends: a method, its preset, and every setting that departs from it.
 
 A label says the same whatever other runs are shown: a run without distillation is never plain
-RECALL. The schedule is named only where runs that are shown together differ in it; the notes
-below a table name it otherwise.
+RECALL. The schedule and the precision of products are named only where runs that are shown
+together differ in them; the notes below a table name them otherwise.
 """
 
 import re
@@ -15,8 +15,8 @@ from recall.results.departures import (
     DEFAULT,
     departures,
     identity,
-    is_budget,
     nearest_preset,
+    of_experiment,
 )
 
 _SYMBOLS = {"distillation_weight": "λ", "weight": "λ", "critic_weight": "λ of the critics"}
@@ -51,7 +51,7 @@ class Variant:
 def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """Return how each run of a method, given by its settings, departs from the method's own.
 
-    `runs` are shown together: settings of the schedule that differ among them count too.
+    `runs` are shown together: settings of the experiment that differ among them count too.
     """
     if method not in METHODS:
         return differing(runs)
@@ -62,7 +62,7 @@ def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
     varying = _varying(runs, departed)
     found = []
     for preset, changes in zip(presets, departed, strict=True):
-        own = {name: value for name, value in changes.items() if not is_budget(name)}
+        own = {name: value for name, value in changes.items() if not of_experiment(name)}
         apart = {name: changes[name] for name in varying if name in changes}
         found.append(Variant(preset, own | apart))
     return found

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from recall.results import continual_world_logs
-from recall.results.departures import METHOD, NO_MATTER, comparable, settings_of_preset
+from recall.results.departures import METHOD, NO_MATTER, PRECISION, comparable, settings_of_preset
 from recall.results.labels import in_words
 from recall.results.run_result import RunResult
 
 REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
 STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
-TOLERATED = (EVALUATE_EVERY, "learner.sac.precision")
+TOLERATED = (EVALUATE_EVERY, PRECISION)
 # Settings that plain SAC on a single task does not use.
 _UNUSED = ("learner.popart.", "schedule.scoring_episodes")
 # Settings of Continual World's code that concern SAC itself.

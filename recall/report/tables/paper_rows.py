@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from recall.report.paper import published
 from recall.report.tables.table import Cell, Row
-from recall.results.departures import DEFAULT, PAPER, departures
+from recall.results.departures import DEFAULT, PAPER, SCHEDULE, departures
 from recall.results.labels import in_words, label_of
 from recall.results.scores import Scores
 from recall.results.wording import few
@@ -77,8 +77,12 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
     for each in scores:
         run = each.runs[0]
         if run.source == "recall" and run.settings:
-            changed = departures(run.method, run.settings, PAPER, budget=False)
-            words = [in_words({name: value}) for name, value in changed.items()]
+            changed = departures(run.method, run.settings, PAPER)
+            words = [
+                in_words({name: value})
+                for name, value in changed.items()
+                if not name.startswith(SCHEDULE)
+            ]
             if words:
                 found.setdefault(few(words, _MOST_SETTINGS), {})[each.label] = None
     return [

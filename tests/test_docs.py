@@ -13,7 +13,11 @@ from recall.commands.train import parse_train, spec_of
 from tests.plugins.restored import plugins_forgotten
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "results" / "README.md",
+]
 # Commands that take longer than a test should; their help is asked for instead.
 SLOW = (
     "recall bench",
@@ -56,6 +60,7 @@ def test_the_pages_have_something_to_run():
 
 @pytest.mark.parametrize("text", blocks("python"))
 def test_the_python_in_the_pages_runs(text, tmp_path):
+    (tmp_path / "results").symlink_to(ROOT / "results")
     run([sys.executable, "-c", text], tmp_path)
 
 

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from recall.bench.worker import measure_worker
+from recall.bench.worker import measure_worker, processor_seconds
 from recall.callbacks import Callback
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec, make_spec
@@ -111,17 +111,20 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     learning = time.perf_counter() - start
 
     requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
-    start = time.perf_counter()
+    workers = trainer.pool.process_ids()
+    start, used = time.perf_counter(), processor_seconds(workers)
     for _ in range(chunks):
         trainer.pool.order_chunk(requests)
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
+    used = processor_seconds(workers) - used
     steps = chunks * schedule.chunk_steps
     return {
         "steps_per_s": steps / together,
         "transitions_per_s": runs * steps / together,
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
+        "together_us": 1e6 * used / (runs * steps),
         "share_of_learner": learning / together,
         "learner_waits": max(0.0, 1.0 - learning / together),
         "workers_wait": max(0.0, 1.0 - collecting / together),
@@ -192,7 +195,8 @@ _COLUMNS = {
     "workers\nalone": ("workers_alone_per_s", "{:,.0f}"),
     "it\nwaits": ("learner_waits", "{:.0%}"),
     "for\neval.": ("waits_for_evaluation", "{:.0%}"),
-    "step,\nus": ("step_us", "{:.0f}"),
+    "all,\nus": ("together_us", "{:.0f}"),
+    "one,\nus": ("step_us", "{:.0f}"),
     "phys-\nics": ("physics_us", "{:.0f}"),
     "actor": ("actor_us", "{:.0f}"),
     "rest": ("rest_us", "{:.0f}"),

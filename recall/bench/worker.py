@@ -1,7 +1,9 @@
 """Measure one worker's collecting step: processor time in all, of the physics and of the actor."""
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -42,6 +44,21 @@ def measure_worker(task: str, world: WorldSettings, policy: PolicyShape) -> dict
     whole = _microseconds(collect)
     parts = {"physics_us": _physics(task, world, rows, columns), "actor_us": _microseconds(act)}
     return {"step_us": whole, **parts, "rest_us": whole - sum(parts.values())}
+
+
+def processor_seconds(processes: Iterable[int]) -> float:
+    """Return the processor time that running processes have used so far; NaN if unknown.
+
+    Workers that share caches and memory with each other need more of it than one alone.
+    """
+    ticks = 0
+    for process in processes:
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # not Linux
+            return float("nan")
+        ticks += int(fields[11]) + int(fields[12])  # in user and in kernel mode
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _episodes(task: str, world: WorldSettings) -> Episodes:

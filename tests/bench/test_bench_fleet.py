@@ -1,9 +1,14 @@
 """The parts of a worker's step, and the fleets that the bench measures."""
 
+import math
+import os
+import time
+from pathlib import Path
+
 import pytest
 
 from recall.bench.fleet import CHUNKS, bench_fleet, print_table, sequence_of, spec_of
-from recall.bench.worker import measure_worker
+from recall.bench.worker import measure_worker, processor_seconds
 from recall.collect.policy import PolicyShape
 from recall.errors import BadValueError
 from recall.settings import WorldSettings
@@ -37,7 +42,7 @@ def test_evaluations_have_their_default_share(chunks, episodes):
 
 def test_the_table_fits_a_terminal(capsys):
     rates = ["steps_per_s", "learner_alone_per_s", "workers_alone_per_s"]
-    times = ["step_us", "physics_us", "actor_us", "rest_us"]
+    times = ["together_us", "step_us", "physics_us", "actor_us", "rest_us"]
     row = dict.fromkeys(rates, 24_717.0) | dict.fromkeys(times, 150.0)
     row |= {"runs": 40, "tasks": 20, "learner_waits": 0.05, "waits_for_evaluation": 0.01}
     print_table({"device": "NVIDIA H200", "precision": "bfloat16", "rows": [row]})
@@ -51,3 +56,16 @@ def test_impossible_fleets_are_refused():
         bench_fleet((1,), tasks=(3, 21))
     with pytest.raises(BadValueError, match="must all be at least 1"):
         bench_fleet((0,))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+def test_processor_seconds_count_work_and_not_waiting():
+    before = processor_seconds([os.getpid()])
+    time.sleep(0.3)
+    waited = processor_seconds([os.getpid()])
+    start = time.process_time()
+    while time.process_time() - start < 0.3:
+        pass
+    worked = processor_seconds([os.getpid()])
+    assert waited - before < 0.2 < worked - waited
+    assert math.isnan(processor_seconds([2**22 + 1]))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ray.cluster_utils import Cluster
 
+import recall
 from recall.errors import BadValueError
 from recall.launch import ray_launcher as launcher
 from recall.launch.display import Lines
@@ -31,6 +32,7 @@ from tests.factories.studies import (
     left_by,
     left_when_nothing_happens,
 )
+from tests.plugins.restored import EXAMPLES, plugins_forgotten
 
 # A lost node is noticed within seconds instead of half a minute.
 QUICK = {
@@ -194,6 +196,35 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     for name in begun & result.outcome.attempts.keys():
         assert re.search(rf"{name}: 1 x 400 steps, from step \d+", told.getvalue())
     assert left_by(folder) == uninterrupted
+
+
+def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, cluster):
+    """A method and a world from files that only the launching machine has."""
+    folder, told = tmp_path / "study", io.StringIO()
+    with plugins_forgotten():
+        for example in ("weight_decay.py", "corridor_world.py"):
+            here = tmp_path / example
+            here.write_text((EXAMPLES / example).read_text())
+            recall.load_plugin(here)
+        choices = dataclasses.replace(
+            CHOICES, sequences=("corridor-left",), methods=("weight_decay",), seeds=1
+        )
+        place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+        result = run_study(
+            STUDY, choices, folder, place.room, place.launcher,
+            lambda jobs, before: WithoutFiles(jobs, before, told, tmp_path), retries=0,
+        )  # fmt: skip
+    assert result.exit_status == 0, told.getvalue()
+    assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()
+
+
+class WithoutFiles(Lines):
+    """Removes the files of plug-ins before any fleet is started."""
+
+    def __init__(self, jobs, finished, told, folder):
+        super().__init__(jobs, finished, told)
+        for path in folder.glob("*.py"):
+            path.unlink()
 
 
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):

@@ -5,6 +5,7 @@ share one compilation. The number of groups of old tasks is static too; it stays
 `max_old_tasks` after a few tasks. Buffers are donated, so arguments must not be used afterwards.
 """
 
+import platform
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -17,7 +18,13 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.apart import groups_apart, put_together, take_apart
+from recall.learn.apart import (
+    groups_apart,
+    put_together,
+    take_apart,
+    take_current_apart,
+    take_turns,
+)
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
@@ -28,11 +35,14 @@ from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
-# On a CPU, XLA's newer kernels for matrix products are slower at these sizes than the older ones
-# (docs/performance.md). JAX 0.10 has an option to choose. In JAX 0.12 the newer ones took a fifth
-# less processor time in our updates, so they are left alone there.
+# On ARM, XLA's newer kernels for matrix products are slower at these sizes than the older ones; on
+# x86 they are faster (docs/performance.md). JAX 0.10 has an option to choose. In JAX 0.12 the newer
+# ones took a fifth less processor time in our updates, so they are left alone there.
+_OLDER_KERNELS = {"xla_cpu_experimental_ynn_fusion_type": ""}
 _COMPILER_OPTIONS = (
-    {"xla_cpu_experimental_ynn_fusion_type": ""} if jax.__version_info__[:2] == (0, 10) else None
+    _OLDER_KERNELS
+    if jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64")
+    else None
 )
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
@@ -77,9 +87,11 @@ def burst(
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
 
         view_of = partial(agent.method.sample, agent, state.method_state, replay, view, groups)
-        apart = take_apart(
-            state.trainable, groups_apart(lambda: view_of(numbers[0], drawn.rows[0]))
-        )
+        if take_turns(agent.method, groups):
+            apart = take_current_apart(state.trainable, view.task)
+        else:
+            always = groups_apart(lambda: view_of(numbers[0], drawn.rows[0]))
+            apart = take_apart(state.trainable, always)
         named: list[Callable[[Array], Metrics]] = []
 
         def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
@@ -93,7 +105,7 @@ def burst(
             body, state._replace(trainable=apart.trainable), (numbers, drawn), unroll=_unrolled()
         )
         apart = apart._replace(trainable=state.trainable)
-        state = state._replace(trainable=put_together(apart))
+        state = state._replace(trainable=put_together(apart, view.task))
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, means | describe(agent, state)
 

@@ -4,6 +4,10 @@ If every batch of a burst uses the same heads, those of all tasks so far, the ne
 [task, ...] are split into the heads of old tasks, the current one, and the rest, which no batch
 uses. Updates then read and write whole arrays. Cutting the heads out of larger arrays in every
 update takes a tenth of its time on a GPU (docs/performance.md).
+
+If old heads take turns, only the current one is taken apart, and only on a CPU: there the others
+are rewritten one by one in place (recall.nets.turns). A GPU gathers and scatters them together,
+which needs fewer kernels.
 """
 
 from collections.abc import Callable
@@ -12,9 +16,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from recall.learn.method import Method
 from recall.learn.state import Trainable
+from recall.nets import turns
 from recall.nets.adam import Moments
-from recall.nets.heads import Blocks, Rows, are_first, head_of, in_blocks
+from recall.nets.arrays import Array
+from recall.nets.heads import Blocks, Rows, Turns, are_first, head_of, in_blocks
 from recall.replay.batch import Batch
 
 # What grows with the networks. All else has one number for each task.
@@ -25,7 +32,7 @@ class Apart(NamedTuple):
     """Heads in blocks as the batches use them, and the heads that they do not use."""
 
     trainable: Trainable
-    unused: Trainable | None  # None if nothing was taken apart
+    unused: Trainable | None  # None if the batches may use all heads
 
 
 def groups_apart(sample: Callable[[], Batch]) -> int:
@@ -57,8 +64,25 @@ def take_apart(trainable: Trainable, groups: int) -> Apart:
     return Apart(_map_heads(used, trainable), _map_heads(unused, trainable))
 
 
-def put_together(apart: Apart) -> Trainable:
-    """Return what was taken apart."""
+def take_turns(method: Method, groups: int) -> bool:
+    """Return True if old heads take turns and are rewritten one by one.
+
+    The current head must be the same in every batch, which is known of the package's own sampling
+    alone.
+    """
+    chosen_here = type(method).sample is Method.sample and method.sampling == "balanced"
+    return chosen_here and groups == method.max_old_tasks and jax.default_backend() == "cpu"
+
+
+def take_current_apart(trainable: Trainable, task: Array) -> Apart:
+    """Split off the heads of `task`, the current one, from all others."""
+    return Apart(_map_heads(lambda heads: turns.current_apart(heads, task), trainable), None)
+
+
+def put_together(apart: Apart, task: Array) -> Trainable:
+    """Return what was taken apart, in a burst of the task at position `task`."""
+    if isinstance(apart.trainable.critic["heads"], Turns):
+        return _map_heads(lambda heads: turns.current_back(heads, task), apart.trainable)
     if apart.unused is None:
         return apart.trainable
 

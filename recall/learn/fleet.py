@@ -18,7 +18,13 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.apart import groups_apart, put_together, take_apart
+from recall.learn.apart import (
+    groups_apart,
+    put_together,
+    take_apart,
+    take_current_apart,
+    take_turns,
+)
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
@@ -76,9 +82,11 @@ def burst(
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
 
         view_of = partial(agent.method.sample, agent, state.method_state, replay, view, groups)
-        apart = take_apart(
-            state.trainable, groups_apart(lambda: view_of(numbers[0], drawn.rows[0]))
-        )
+        if take_turns(agent.method, groups):
+            apart = take_current_apart(state.trainable, view.task)
+        else:
+            always = groups_apart(lambda: view_of(numbers[0], drawn.rows[0]))
+            apart = take_apart(state.trainable, always)
         named: list[Callable[[Array], Metrics]] = []
 
         def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
@@ -92,7 +100,7 @@ def burst(
             body, state._replace(trainable=apart.trainable), (numbers, drawn), unroll=_unrolled()
         )
         apart = apart._replace(trainable=state.trainable)
-        state = state._replace(trainable=put_together(apart))
+        state = state._replace(trainable=put_together(apart, view.task))
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, means | describe(agent, state)
 

@@ -3,9 +3,10 @@
 Heads without a row in the batch keep their parameters, moments, step counts and targets bit for
 bit. Temperatures learn from the current task's rows alone, or from all rows where sampling is
 uniform. Everything that happens to a head happens in one pass over its arrays, which is what the
-step costs.
+step costs. Heads that take turns on a CPU are rewritten in several passes (recall.nets.turns).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -15,10 +16,10 @@ from recall.learn.agent import Agent
 from recall.learn.clipping import clip
 from recall.learn.state import Forward, Gradients, Trainable
 from recall.learn.target_scale import Scale, move_statistics
-from recall.nets import adam, popart
+from recall.nets import adam, popart, turns
 from recall.nets.adam import Moments
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import map_heads, take_heads
+from recall.nets.heads import Turns, map_heads, take_heads
 from recall.nets.multihead import LAST_LAYER
 from recall.nets.polyak import polyak
 from recall.replay.batch import Batch
@@ -84,7 +85,7 @@ class _Heads(NamedTuple):
     params: Any
     first: Any
     second: Any
-    steps: Array
+    steps: Any
 
     def after(self, gradient: Any, sac: SacSettings) -> "_Heads":
         """Return the heads after one step of Adam."""
@@ -99,6 +100,36 @@ class _Heads(NamedTuple):
             sac.adam_epsilon,
         )
         return _Heads(*moved, steps)
+
+    def after_in_turn(
+        self,
+        gradient: Any,
+        batch: Batch,
+        sac: SacSettings,
+        finish: Callable[..., Any] = lambda params: params,
+        inputs: tuple[Any, ...] = (),
+    ) -> "_Heads":
+        """Return heads that take turns after one step of Adam, whose parameters `finish` changes.
+
+        It receives parameters and `inputs` of the same heads.
+        """
+
+        def move(params: Any, first: Any, second: Any, steps: Array, *inputs: Any) -> tuple[Any]:
+            moved = adam.moved(params, first, second, steps, sac.learning_rate, sac.adam_epsilon)
+            return (finish(moved, *inputs),)
+
+        moments = turns.rewrite(
+            lambda first, second, steps, gradient: (
+                *adam.next_moments(first, second, gradient),
+                steps + 1,
+            ),
+            (self.first, self.second, self.steps),
+            (),
+            (gradient,),
+            batch.heads,
+        )
+        (params,) = turns.rewrite(move, (self.params,), moments, inputs, batch.heads)
+        return _Heads(params, *moments)
 
 
 def _heads_of(params: Params, moments: Moments) -> _Heads:
@@ -148,6 +179,11 @@ def _adam(
     sac: SacSettings,
 ) -> tuple[Params, Moments]:
     """Step whatever stands beside the heads, and those heads that are present."""
+    beside = _adam_beside_heads(params, gradient, moments, sac)
+    if isinstance(params["heads"], Turns):
+        return _joint(
+            beside, _heads_of(params, moments).after_in_turn(gradient["heads"], batch, sac)
+        )
 
     def step(heads: _Heads, gradient: Any, present: Array) -> tuple[_Heads]:
         return (_where(present, heads.after(gradient, sac), heads),)
@@ -158,7 +194,7 @@ def _adam(
         (gradient["heads"], present),
         batch.heads,
     )
-    return _joint(_adam_beside_heads(params, gradient, moments, sac), heads)
+    return _joint(beside, heads)
 
 
 def _critics(
@@ -179,6 +215,19 @@ def _critics(
         if not agent.method.normalise_targets:
             return layers
         return layers | {LAST_LAYER: popart.preserve_outputs(layers[LAST_LAYER], before, after)}
+
+    def follow(target: Any, params: Any, before: Scale, after: Scale) -> tuple[Any]:
+        return (polyak(preserve(target, before, after), params, sac.target_smoothing),)
+
+    if isinstance(whole.critic["heads"], Turns):
+        heads = _heads_of(whole.critic, whole.critic_moments).after_in_turn(
+            gradient["heads"], batch, sac, preserve, (before, after)
+        )
+        (target_heads,) = turns.rewrite(
+            follow, (whole.target["heads"],), (heads.params,), (before, after), batch.heads
+        )
+        critic, critic_moments = _joint((trunk, moments), heads)
+        return critic, {"trunk": target_trunk, "heads": target_heads}, critic_moments
 
     def step(
         heads: _Heads, target: Any, gradient: Any, present: Array, before: Scale, after: Scale
@@ -207,6 +256,15 @@ def _averaged(
     if share is None or averaged is None:
         return None
     beside = {name: polyak(averaged[name], actor[name], share) for name in actor if name != "heads"}
+    if isinstance(averaged["heads"], Turns):
+        (heads,) = turns.rewrite(
+            lambda average, now: (polyak(average, now, share),),
+            (averaged["heads"],),
+            (actor["heads"],),
+            (),
+            batch.heads,
+        )
+        return beside | {"heads": heads}
     now = take_heads({"heads": actor["heads"]}, batch.heads)["heads"]
 
     def follow(average: Any, now: Any, present: Array) -> tuple[Any]:

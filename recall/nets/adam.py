@@ -33,16 +33,17 @@ def init(params: dict[str, Any]) -> Moments:
     return Moments(steps, *(jax.tree.map(jnp.zeros_like, params) for _ in range(2)))
 
 
-def step(
-    params: Any,
-    gradient: Any,
-    first: Any,
-    second: Any,
-    count: Array,
-    rate: float,
-    epsilon: float,
-) -> tuple[Any, Any, Any]:
-    """Return the new parameters and moments of a tree of arrays.
+def next_moments(first: Any, second: Any, gradient: Any) -> tuple[Any, Any]:
+    """Return both moments after a gradient."""
+    first = jax.tree.map(lambda m, g: FIRST_DECAY * m + (1.0 - FIRST_DECAY) * g, first, gradient)
+    second = jax.tree.map(
+        lambda v, g: SECOND_DECAY * v + (1.0 - SECOND_DECAY) * g**2, second, gradient
+    )
+    return first, second
+
+
+def moved(params: Any, first: Any, second: Any, count: Array, rate: float, epsilon: float) -> Any:
+    """Return parameters after a step along these moments.
 
     `count` includes this step. It is a scalar, or [heads] for leaves [heads, ...].
     """
@@ -52,9 +53,18 @@ def step(
         step_size = corrected.reshape(*corrected.shape, *(1,) * (first.ndim - corrected.ndim))
         return step_size * first / (jnp.sqrt(second) + epsilon)
 
-    first = jax.tree.map(lambda m, g: FIRST_DECAY * m + (1.0 - FIRST_DECAY) * g, first, gradient)
-    second = jax.tree.map(
-        lambda v, g: SECOND_DECAY * v + (1.0 - SECOND_DECAY) * g**2, second, gradient
-    )
-    moved = jax.tree.map(lambda p, m, v: p - change(m, v), params, first, second)
-    return moved, first, second
+    return jax.tree.map(lambda p, m, v: p - change(m, v), params, first, second)
+
+
+def step(
+    params: Any,
+    gradient: Any,
+    first: Any,
+    second: Any,
+    count: Array,
+    rate: float,
+    epsilon: float,
+) -> tuple[Any, Any, Any]:
+    """Return the new parameters and moments of a tree of arrays."""
+    first, second = next_moments(first, second, gradient)
+    return moved(params, first, second, count, rate, epsilon), first, second

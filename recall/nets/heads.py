@@ -49,9 +49,24 @@ class Blocks(NamedTuple):
     new: Any
 
 
+class Turns(NamedTuple):
+    """Heads of all tasks, where old ones take turns in batches, and the current one apart.
+
+    recall.nets.turns rewrites them.
+    """
+
+    every: Any  # [task, ...]; out of date for the current task
+    new: Any  # [1, ...]
+
+
 def is_blocks(tree: Any) -> bool:
     """Return True if a tree is in blocks."""
     return isinstance(tree, Blocks)
+
+
+def _is_apart(tree: Any) -> bool:
+    """Return True if the current head of a tree stands apart from the old ones."""
+    return isinstance(tree, Blocks | Turns)
 
 
 def in_blocks(heads: Any, rows: Rows | Array) -> Any:
@@ -120,9 +135,11 @@ def take_heads(tree: Any, heads: Heads) -> Any:
     """Return the tree with only `heads` on the task axis; heads in blocks are those already."""
 
     def take(path: tuple[Any, ...], leaf: Any) -> Any:
+        if isinstance(leaf, Turns):
+            return Blocks(jax.tree.map(lambda part: _take(part, heads[:-1]), leaf.every), leaf.new)
         return _take(leaf, heads) if is_head(path) and not is_blocks(leaf) else leaf
 
-    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=is_blocks)
+    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=_is_apart)
 
 
 def are_first(heads: Heads) -> bool:

@@ -1,0 +1,130 @@
+"""Bursts that take heads apart against single updates on whole arrays."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.learn import apart, fleet
+from recall.learn.update import update, update_noise
+from recall.methods import AGem, Clear, PerfectMemory, Recall
+from recall.nets.heads import Blocks, Turns
+from tests.factories.learners import (
+    TASKS,
+    copied,
+    leaves_equal,
+    make_agent,
+    make_replay,
+    make_view,
+    one,
+    run_burst,
+)
+
+SMALL = {"batch_size": 8, "old_batch_size": 8}
+# Two old tasks, always both; three old tasks, two in turn.
+ALWAYS, IN_TURN = (2, 4), (3, 2)
+
+
+def trained_state(agent):
+    """A first state whose heads count as trained, with moments that are not 0."""
+    state = fleet.init(agent, jnp.array([0]))
+    trainable = state.trainable
+    seen = trainable.popart["heads"]._replace(updates=jnp.ones((1, TASKS)))
+    critic, moments = trainable.critic, trainable.critic_moments
+    moments = moments._replace(
+        first=jax.tree.map(lambda leaf: 0.01 * leaf, critic),
+        second=jax.tree.map(lambda leaf: 0.01 * leaf**2, critic),
+    )
+    return state._replace(
+        trainable=trainable._replace(popart={"heads": seen}, critic_moments=moments)
+    )
+
+
+def single_updates(agent, state, replay, task, updates):
+    """The state of one run after updates one by one, on whole arrays."""
+    groups, view = fleet.groups_of(agent, task), jax.tree.map(jnp.asarray, make_view(task))
+
+    @jax.jit
+    def step(state, number):
+        noise = update_noise(agent, groups, state.key, number)
+        return update(agent, state, replay, view, groups, number, noise)[0]
+
+    with jax.default_matmul_precision("float32"):
+        for number in range(updates):
+            state = step(state, jnp.asarray(number))
+    return state
+
+
+@pytest.mark.parametrize("groups", [1, 2, TASKS - 1])
+def test_heads_of_a_burst_are_the_same_after_being_apart(groups):
+    trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
+    taken = apart.take_apart(trainable, groups)
+    assert isinstance(taken.trainable.critic["heads"], Blocks)
+    assert taken.trainable.critic["heads"].old["out"]["kernel"].shape[0] == groups
+    assert leaves_equal(apart.put_together(taken, jnp.asarray(groups)), trainable)
+
+
+@pytest.mark.parametrize("task", range(TASKS))
+def test_the_current_head_is_the_same_after_being_apart(task):
+    trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
+    taken = apart.take_current_apart(trainable, jnp.asarray(task))
+    heads = taken.trainable.critic["heads"]
+    assert isinstance(heads, Turns)
+    assert leaves_equal(heads.new, jax.tree.map(lambda leaf: leaf[task : task + 1], heads.every))
+    assert leaves_equal(apart.put_together(taken, jnp.asarray(task)), trainable)
+
+
+@pytest.mark.parametrize(("task", "most"), [ALWAYS, IN_TURN])
+@pytest.mark.parametrize("kind", [Recall, AGem, Clear, PerfectMemory])
+def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):
+    agent = make_agent(kind(**SMALL, max_old_tasks=most))
+    state, replay = trained_state(agent), make_replay(1)
+    expected = single_updates(agent, one(state), one(replay), task, 4)
+    state, _ = run_burst(agent, state, replay, task, 4)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)
+
+
+def test_heads_whose_turn_it_is_not_stay_the_same_to_the_bit():
+    task, most = IN_TURN
+    agent = make_agent(Recall(**SMALL, max_old_tasks=most))
+    state = trained_state(agent)
+    before = copied(state.trainable)
+    state, _ = run_burst(agent, state, make_replay(1), task, updates=1)
+
+    def head(trainable, task):
+        parts = (trainable.actor, trainable.critic, trainable.target, trainable.averaged)
+        moments = (*trainable.actor_moments, *trainable.critic_moments)
+        return [
+            jax.tree.map(lambda leaf: np.asarray(leaf[0, task]), part["heads"])
+            for part in (*parts, *moments)
+        ]
+
+    same = [leaves_equal(head(before, n), head(state.trainable, n)) for n in range(TASKS)]
+    assert same == [False, False, True, False]
+
+
+@dataclass(frozen=True)
+class OwnChoice(Recall):
+    """A method whose sampling may choose other heads in every update."""
+
+    def sample(self, agent, method_state, replay, view, groups, number, bits):
+        swapped = view._replace(task=jnp.where(number % 2, 1, view.task))
+        return super().sample(agent, method_state, replay, swapped, groups, number, bits)
+
+
+def test_heads_that_a_method_chooses_at_run_time_are_not_taken_apart():
+    task, most = 2, 1
+    chosen, own = (kind(**SMALL, max_old_tasks=most) for kind in (Recall, OwnChoice))
+    assert apart.take_turns(chosen, most)
+    assert not apart.take_turns(own, most)
+    agent, view = make_agent(own), jax.tree.map(jnp.asarray, make_view(task))
+    replay, state = one(make_replay(1)), trained_state(make_agent(own))
+    rows = update_noise(agent, most, one(state).key, jnp.asarray(0)).rows
+    sample = partial(own.sample, agent, (), replay, view, most, jnp.asarray(0), rows)
+    assert apart.groups_apart(sample) == 0
+    expected = single_updates(agent, one(state), replay, task, 2)
+    state, _ = run_burst(agent, state, make_replay(1), task, 2)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)

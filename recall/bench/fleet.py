@@ -112,25 +112,30 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
 
     requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
     workers = trainer.pool.process_ids()
-    start, used = time.perf_counter(), processor_seconds(workers)
+    start, before = time.perf_counter(), processor_seconds(workers)
     for _ in range(chunks):
         trainer.pool.order_chunk(requests)
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
-    used = processor_seconds(workers) - used
+    after = processor_seconds(workers)
     steps = chunks * schedule.chunk_steps
     return {
         "steps_per_s": steps / together,
         "transitions_per_s": runs * steps / together,
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
-        "together_us": 1e6 * used / (runs * steps),
+        "together_us": _difference_us(before, after, runs * steps),
         "share_of_learner": learning / together,
         "learner_waits": max(0.0, 1.0 - learning / together),
         "workers_wait": max(0.0, 1.0 - collecting / together),
         "waits_for_evaluation": waited / together,
         "evaluation_share": _evaluation_steps(trainer, chunks) / steps,
     }
+
+
+def _difference_us(before: float | None, after: float | None, steps: int) -> float | None:
+    """Return the microseconds of a step between two readings; None if one of them is unknown."""
+    return None if before is None or after is None else 1e6 * (after - before) / steps
 
 
 def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:
@@ -210,5 +215,6 @@ def print_table(result: dict[str, Any]) -> None:
     for heading in _COLUMNS:
         table.add_column(heading, justify="right")
     for row in result["rows"]:
-        table.add_row(*(form.format(row[name]) for name, form in _COLUMNS.values()))
+        cells = ((row[name], form) for name, form in _COLUMNS.values())
+        table.add_row(*("-" if value is None else form.format(value) for value, form in cells))
     Console().print(table)

@@ -46,8 +46,8 @@ def measure_worker(task: str, world: WorldSettings, policy: PolicyShape) -> dict
     return {"step_us": whole, **parts, "rest_us": whole - sum(parts.values())}
 
 
-def processor_seconds(processes: Iterable[int]) -> float:
-    """Return the processor time that running processes have used so far; NaN if unknown.
+def processor_seconds(processes: Iterable[int]) -> float | None:
+    """Return the processor time that running processes have used so far; None if unknown.
 
     Workers that share caches and memory with each other need more of it than one alone.
     """
@@ -55,8 +55,8 @@ def processor_seconds(processes: Iterable[int]) -> float:
     for process in processes:
         try:
             fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        except OSError:  # not Linux
-            return float("nan")
+        except OSError:  # not Linux, or a worker that died
+            return None
         ticks += int(fields[11]) + int(fields[12])  # in user and in kernel mode
     return ticks / os.sysconf("SC_CLK_TCK")
 

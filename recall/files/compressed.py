@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from recall.errors import BadValueError
 from recall.files.atomic import replacing
 
 SUFFIX = ".xz"
@@ -15,18 +16,33 @@ _PRESET = 6 | lzma.PRESET_EXTREME
 _BLOCK_BYTES = 1 << 16
 _MEMORY_BYTES = 1 << 26
 """Memory that the decoder may take. Our own files need 9 MiB."""
-LEAST_LIMIT_BYTES = 1 << 22
+LEAST_LIMIT_BYTES = 1 << 26
 LARGEST_RATIO = 100
 """A file may expand to so many times its size, or to LEAST_LIMIT_BYTES. Records reach about 15."""
 
 
 def write_xz(path: Path, lines: Iterable[bytes]) -> None:
-    """Write lines to a compressed file, atomically. The same lines always give the same bytes."""
+    """Write lines to a compressed file, atomically. The same lines always give the same bytes.
+
+    Raises BadValueError for lines that expand further than `open_xz` would read.
+    """
     encoder = lzma.LZMACompressor(lzma.FORMAT_XZ, preset=_PRESET)
+    length = size = 0
     with replacing(path) as file:
         for line in lines:
-            file.write(encoder.compress(line))
-        file.write(encoder.flush())
+            length += len(line)
+            size += file.write(encoder.compress(line))
+        size += file.write(encoder.flush())
+        if length > _limit(size):
+            raise BadValueError(
+                f"{path} would expand from {size:,} to {length:,} bytes, as no records do: they "
+                "hold the same numbers again and again"
+            )
+
+
+def _limit(size: int) -> int:
+    """Return how many bytes a file of `size` bytes may expand to."""
+    return max(LEAST_LIMIT_BYTES, LARGEST_RATIO * size)
 
 
 def open_xz(path: Path) -> BinaryIO:
@@ -44,7 +60,7 @@ class _Expanded(io.RawIOBase):
         self._path = path
         self._file = path.open("rb")
         size = os.fstat(self._file.fileno()).st_size
-        self._limit = max(LEAST_LIMIT_BYTES, LARGEST_RATIO * size)
+        self._limit = _limit(size)
         self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES)
         self._length = 0
 

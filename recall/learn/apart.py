@@ -35,6 +35,18 @@ class Apart(NamedTuple):
     unused: Trainable | None  # None if the batches may use all heads
 
 
+def apart_for_burst(
+    method: Method, trainable: Trainable, groups: int, task: Array, sample: Callable[[], Batch]
+) -> Apart:
+    """Take the heads apart for a burst of the task at position `task`, with batches like `sample`.
+
+    `groups` is the number of old tasks in a batch.
+    """
+    if take_turns(method, groups):
+        return take_current_apart(trainable, task)
+    return take_apart(trainable, groups_apart(sample))
+
+
 def groups_apart(sample: Callable[[], Batch]) -> int:
     """Return the number of old heads in every batch; 0 if they vary from batch to batch."""
     found: list[int] = []
@@ -105,4 +117,6 @@ def _below(function: Callable[..., Any], *parts: Any) -> Any:
     first = parts[0]
     if isinstance(first, Moments):
         return Moments(*(_below(function, *each) for each in zip(*parts, strict=True)))
-    return first and first | {"heads": function(*(part["heads"] for part in parts))}
+    if first is None:  # the method keeps no average of the actor
+        return None
+    return first | {"heads": function(*(part["heads"] for part in parts))}

@@ -18,13 +18,7 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.apart import (
-    groups_apart,
-    put_together,
-    take_apart,
-    take_current_apart,
-    take_turns,
-)
+from recall.learn.apart import apart_for_burst, put_together
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
@@ -36,7 +30,7 @@ from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
 # In JAX 0.10, XLA's newer CPU kernels for matrix products are slower at these sizes on ARM, and an
-# option switches them off. On x86, and in JAX 0.12, they are faster (docs/performance.md).
+# option switches them off. On x86 they are faster, in JAX 0.12 too (docs/performance.md).
 _SLOW_KERNELS = jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64")
 _COMPILER_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""} if _SLOW_KERNELS else None
 # Branches of a run's random key. Its updates use the branches from 0 on.
@@ -81,12 +75,11 @@ def burst(
         numbers = first_update + jnp.arange(updates)
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
 
-        view_of = partial(agent.method.sample, agent, state.method_state, replay, view, groups)
-        if take_turns(agent.method, groups):
-            apart = take_current_apart(state.trainable, view.task)
-        else:
-            always = groups_apart(lambda: view_of(numbers[0], drawn.rows[0]))
-            apart = take_apart(state.trainable, always)
+        def sample() -> Batch:
+            method, own = agent.method, state.method_state
+            return method.sample(agent, own, replay, view, groups, numbers[0], drawn.rows[0])
+
+        apart = apart_for_burst(agent.method, state.trainable, groups, view.task, sample)
         named: list[Callable[[Array], Metrics]] = []
 
         def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:

@@ -5,8 +5,8 @@ comparisons, films, policies, evaluations. It has no checkpoints, so it cannot b
 """
 
 import contextlib
-import os
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -143,6 +143,8 @@ def _check_place(source: Path, out: Path, replace: bool) -> None:
         return
     if not out.is_dir():
         raise FolderInUseError(f"{out} is a file: choose another folder")
+    if not any(map(is_archive, (path.parent for path in out.rglob(NOTE)))):
+        raise FolderInUseError(f"{out} is not empty, and holds no archive: choose another folder")
     stranger = next(_strangers(out), None)
     if stranger is not None:
         raise FolderInUseError(
@@ -175,9 +177,11 @@ def _strangers(out: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def _replacing(out: Path) -> Iterator[Path]:
     """Let the caller fill a new folder, which then takes the place of `out`, or is removed."""
-    place = out.absolute()
-    new, old = (place.with_name(f".{place.name}.{os.getpid()}.{what}") for what in ("new", "old"))
+    place = out.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
+    # In a container every process may have the same number, so that is no name of its own.
+    own = uuid.uuid4().hex[:8]
+    new, old = (place.with_name(f".{place.name}.{own}.{what}") for what in ("new", "old"))
     new.mkdir()
     try:
         yield new

@@ -123,7 +123,7 @@ def _every(asked: int | None, before: ArchiveNote | None) -> int | None:
 
 
 def portable(description: Description) -> Description:
-    """Return the content of run.json without the machine's name and the folders in its command.
+    """Return the content of run.json without the machine's name and folders.
 
     What determines results is not touched, so the digest stays valid.
     """
@@ -132,6 +132,8 @@ def portable(description: Description) -> Description:
         changed["machine"] = {k: v for k, v in description["machine"].items() if k != "host"}
     if "command" in description:
         changed["command"] = [_without_folder(word) for word in description["command"]]
+    if "plugins" in description:
+        changed["plugins"] = [Path(name).name for name in description["plugins"]]
     return changed
 
 
@@ -144,6 +146,8 @@ def _write_policy(source: Path, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
     arrays: dict[str, Any] = pack_compactly(*read_policy_file(source))
+    with np.load(source, allow_pickle=False) as trained:
+        arrays["recall_version"] = trained["recall_version"]
     np.savez_compressed(content, **arrays)
     write_bytes(path, content.getvalue())
 
@@ -166,7 +170,8 @@ def _thinned(path: Path, every: int | None) -> Iterator[bytes]:
             last[place] = max(record["step"], last.get(place, 0))
     for line, record in _lines(path):
         place = _place(record, every)
-        if place is None or last[place] == record["step"]:
+        # A record of a fleet that still trains may have been added since the first pass.
+        if place is None or last.get(place, record["step"]) == record["step"]:
             yield line
 
 

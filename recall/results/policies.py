@@ -17,6 +17,7 @@ from recall.files.atomic import write_bytes
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import PolicyInfo, pack, read_policy_file
 from recall.results.archive_note import is_archive
+from recall.results.fleet_folder import is_finished
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -88,6 +89,12 @@ def read_policies(
     where = folder / "policies"
     if all((where / name / f"{FINAL}.npz").exists() for name in names):
         files = dict.fromkeys(range(tasks), FINAL)
+    elif is_archive(folder) and is_finished(folder):
+        # What was just learnt is no substitute: nothing would seem forgotten.
+        raise BadValueError(
+            f"{folder} was archived without the policies at the end of the sequence: `recall "
+            "archive --policies-at both` keeps them"
+        )
     else:
         files = {
             task: f"task-{task}"

@@ -5,7 +5,7 @@ import lzma
 import pytest
 
 import recall
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
 from recall.files import compressed
 from recall.files.compressed import open_xz, write_xz
 from recall.results.collection import gather
@@ -29,7 +29,14 @@ def test_lines_come_back(tmp_path):
 def bomb() -> bytes:
     encoder = lzma.LZMACompressor(preset=0)
     block = b" " * (1 << 20)
-    return b"".join([*(encoder.compress(block) for _ in range(8)), encoder.flush()])
+    return b"".join([*(encoder.compress(block) for _ in range(80)), encoder.flush()])
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(compressed, "LEAST_LIMIT_BYTES", 1000)
+    with pytest.raises(BadValueError, match="would expand from"):
+        write_xz(tmp_path / "a.xz", [b"0\n"] * 100_000)
+    assert not list(tmp_path.iterdir())
 
 
 DAMAGED = {

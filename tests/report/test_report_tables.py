@@ -76,6 +76,11 @@ def test_the_papers_numbers_stand_beside_the_papers_settings_only(tmp_path):
     assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
     assert cell_of(table, "1", "ClonEx, λ 0.5").paper is None
     assert cell_of(table, "1", "ClonEx").ours is None
+    write_fleet(
+        tmp_path / "half", "packnet", "cw3-1", preset="paper", precision="bfloat16", **per_task
+    )
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    assert cell_of(table, "1", "PackNet, preset paper").paper is None
 
 
 def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):

@@ -9,9 +9,13 @@ import pytest
 import recall
 from recall.callbacks import Callback
 from recall.cli import main
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
 from recall.report.compare import compare
+from recall.results import archived_fleet
+from recall.results.archive import archive
+from recall.results.archived_fleet import portable
 from recall.results.collection import gather
+from recall.results.fleet_folder import FolderInUseError
 from recall.results.store import read
 from recall.results.tidy import evaluation_columns
 from tests.factories.folders import append_training, write_fleet, write_log
@@ -253,3 +257,49 @@ def test_the_command_says_what_it_wrote(fleets, tmp_path, capsys):
         main(words)
     assert "already holds an archive" in capsys.readouterr().err
     main([*words, "--replace"])
+
+
+def test_a_folder_without_an_archive_is_never_replaced(fleets, tmp_path):
+    """A study's note or a benchmark alone is somebody's work, not an earlier archive."""
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "study.json").write_text("{}")
+    with pytest.raises(FolderInUseError, match="holds no archive"):
+        archive(fleets, place, replace=True)
+    assert (place / "study.json").exists()
+
+
+def test_a_link_to_an_archive_stays_a_link_when_it_is_replaced(fleets, tmp_path):
+    archive(fleets, tmp_path / "real")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    archive(fleets, tmp_path / "link", replace=True)
+    assert (tmp_path / "link").is_symlink()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_paths_of_plugins_are_not_archived():
+    assert portable({"plugins": ["/home/me/mine.py", "package"]})["plugins"] == [
+        "mine.py",
+        "package",
+    ]
+
+
+def test_what_was_just_learnt_is_not_evaluated_as_the_end(finished, tmp_path):
+    archive(finished, tmp_path / "archive", policies="*", policies_at="learnt")
+    with pytest.raises(BadValueError, match="without the policies at the end of the sequence"):
+        recall.evaluate(tmp_path / "archive", episodes=1)
+
+
+def test_a_record_that_is_added_while_a_fleet_is_archived_is_kept(tmp_path, monkeypatch):
+    """The thinning reads the file twice, and the fleet may write in between."""
+    path = tmp_path / "training.jsonl"
+    path.write_text('{"run": 0, "step": 10}\n')
+    lines = archived_fleet._thinned(path, 100)
+    read = archived_fleet._lines
+
+    def then_more(path):
+        yield from read(path)
+        path.write_text('{"run": 0, "step": 10}\n{"run": 0, "step": 110}\n')
+
+    monkeypatch.setattr(archived_fleet, "_lines", then_more)
+    assert list(lines) == [b'{"run": 0, "step": 10}\n', b'{"run": 0, "step": 110}\n']

@@ -116,7 +116,7 @@ def window_note(scores: Iterable[Scores]) -> str:
 
 
 def _departures(scores: Sequence[Scores]) -> list[str]:
-    """Return the settings of the schedule that differ from the preset's, unless labels do."""
+    """Return the settings of the experiment that differ from the preset's, unless labels do."""
     found: dict[str, dict[str, None]] = {}
     for each in scores:
         run = each.runs[0]

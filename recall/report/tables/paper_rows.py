@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from recall.report.paper import published
 from recall.report.tables.table import Cell, Row
-from recall.results.departures import DEFAULT, PAPER, SCHEDULE, departures
+from recall.results.departures import (
+    DEFAULT,
+    PAPER,
+    PRECISION,
+    SCHEDULE,
+    departures,
+    settings_of_preset,
+)
 from recall.results.labels import in_words, label_of
 from recall.results.scores import Scores
 from recall.results.wording import few
@@ -24,6 +31,7 @@ def has_papers_settings(scores: Scores, but: frozenset[str] = frozenset()) -> bo
         run.source == "recall"
         and run.preset == PAPER
         and set(run.changes) <= but
+        and run.settings.get(PRECISION) == settings_of_preset(run.method, PAPER).get(PRECISION)
         and run.steps_per_task == published()["steps_per_task"]
     )
 

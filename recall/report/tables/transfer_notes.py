@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recall.report.train_command import reference_command
+from recall.results.departures import PRECISION
 from recall.results.labels import in_words
-from recall.results.references import EVALUATE_EVERY, TOLERATED, mismatch
+from recall.results.references import EVALUATE_EVERY, mismatch
 from recall.results.run_result import RunResult
 from recall.results.scores import Scores, learnt_together
 
@@ -87,8 +88,9 @@ def _origin(run: RunResult) -> str:
         words.append(
             f"commit {str(git['commit'])[:8]}{' with changes' if git.get('dirty') else ''}"
         )
-    precision = run.settings.get(TOLERATED[1])
-    return ", ".join([*words, f"precision {precision}"])
+    if precision := run.settings.get(PRECISION):
+        words.append(f"precision {precision}")
+    return ", ".join(words)
 
 
 def _unlike(group: Sequence[Scores]) -> list[str]:

@@ -74,7 +74,9 @@ class CtrlC(Callback):
 
 def test_ctrl_c_in_a_program_saves_too(tmp_path, uninterrupted):
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Stopped, match="stopped at step 200 of 600; everything is saved") as caught:
+    # A thread hears of the signal, so that another chunk may have begun by then.
+    message = r"stopped at step (200|250) of 600; everything is saved"
+    with pytest.raises(Stopped, match=message) as caught:
         train(tmp_path, CtrlC())
     assert caught.value.exit_status == 130
     assert signal.getsignal(signal.SIGINT) is before

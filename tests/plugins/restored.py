@@ -48,6 +48,6 @@ def plugins_forgotten() -> Iterator[None]:
         sys.path[:] = path
         plugins._loaded.clear()
         plugins._loaded.update(loaded)
-        for name in set(sys.modules) - modules:
-            if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == EXAMPLES:
-                del sys.modules[name]
+        examples = {example.stem for example in EXAMPLES.glob("*.py")}
+        for name in examples & (set(sys.modules) - modules):
+            del sys.modules[name]

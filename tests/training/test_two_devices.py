@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+FIRST_TASK = 300  # steps
 # Runs in a process of its own: how many devices there are is settled when JAX starts.
 PROGRAM = """
 import json, sys
@@ -31,12 +32,14 @@ def records(folder: Path, name: str) -> list[dict]:
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
 
-def alike(mine: Any, other: Any) -> bool:
-    """The same but for rounding, which 600 steps of acting and learning make larger."""
+def alike(mine: Any, other: Any, step: int) -> bool:
+    """The same but for rounding, which acting and learning make larger from step to step."""
     if isinstance(other, list):
-        return len(mine) == len(other) and all(map(alike, mine, other))
+        pairs = zip(mine, other, strict=True)
+        return len(mine) == len(other) and all(alike(*pair, step) for pair in pairs)
     if isinstance(other, float):
-        return math.isclose(mine, other, rel_tol=1e-2, abs_tol=1e-3)
+        tolerance = 1e-2 if step <= FIRST_TASK else 5e-2
+        return math.isclose(mine, other, rel_tol=tolerance, abs_tol=tolerance / 10)
     return mine == other
 
 
@@ -59,5 +62,5 @@ def test_a_fleet_on_two_devices_leaves_what_it_leaves_on_one(tmp_path, finished)
         for mine, other in zip(ours, theirs, strict=True):
             assert mine.keys() == other.keys()
             for key in other:
-                assert alike(mine[key], other[key]), (name, key, mine, other)
+                assert alike(mine[key], other[key], other["step"]), (name, key, mine, other)
     assert (tmp_path / "two" / "outcome.json").exists()

@@ -44,6 +44,7 @@ class PolicyInfo:
     observation: str
     horizon_steps: int | None
     shape: PolicyShape
+    recall_version: str | None = None  # of the package that trained it; None: this one
 
 
 def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
@@ -51,7 +52,7 @@ def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
     shape = info.shape
     values: dict[str, Any] = {
         "format": FORMAT,
-        "recall_version": version(),
+        "recall_version": info.recall_version or version(),
         "method": info.method,
         "run": info.run,
         "seed": info.seed,
@@ -169,6 +170,7 @@ def _info(stored: Any) -> PolicyInfo:
         text("observation"),
         number("horizon_steps") or None,
         shape,
+        text("recall_version"),
     )
 
 

@@ -146,8 +146,6 @@ def _write_policy(source: Path, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
     arrays: dict[str, Any] = pack_compactly(*read_policy_file(source))
-    with np.load(source, allow_pickle=False) as trained:
-        arrays["recall_version"] = trained["recall_version"]
     np.savez_compressed(content, **arrays)
     write_bytes(path, content.getvalue())
 

@@ -14,7 +14,7 @@ from recall.policies.file_format import PolicyInfo, pack, pack_compactly, read_p
 
 FIRST, SECOND = "recall-point-rich,point-poor-seed0", "recall-point-rich,point-poor-seed1"
 SHAPE = PolicyShape(3, 2, (64, 64), "relu", 1)
-INFO = PolicyInfo("recall", "run", 0, ("a", "b"), "v1", "classic", None, SHAPE)
+INFO = PolicyInfo("recall", "run", 0, ("a", "b"), "v1", "classic", None, SHAPE, "0.0.7")
 
 
 @pytest.fixture(scope="module")

@@ -217,6 +217,7 @@ def _critics(
         return layers | {LAST_LAYER: popart.preserve_outputs(layers[LAST_LAYER], before, after)}
 
     def follow(target: Any, params: Any, before: Scale, after: Scale) -> tuple[Any]:
+        # The parameters are preserved already, and both are affine: the order does not matter.
         return (polyak(preserve(target, before, after), params, sac.target_smoothing),)
 
     if isinstance(whole.critic["heads"], Turns):

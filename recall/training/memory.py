@@ -29,7 +29,7 @@ class Memory:
 
     host: int
     device: int | None = None
-    """Of all accelerators that the fleet uses; None if it trains on the CPU."""
+    """Memory of all accelerators that the fleet uses, together; None if it trains on the CPU."""
 
 
 def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:

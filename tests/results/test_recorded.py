@@ -1,51 +1,89 @@
-"""The records in `results/`: they can be read, and say what docs/results.md says."""
+"""The records in `results/` and those shipped with the package: the page says what they say."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import recall
+from recall.results import shipped_references
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
 
 ROOT = Path(__file__).parents[2]
-RECORDED = ROOT / "results" / "learning-250k"
 MEGABYTE = 1_000_000
+SEQUENCES = range(1, 9)
+METRICS = ("average_performance", "forgetting", "forward_transfer")
 
 
 @pytest.fixture(scope="module")
-def board() -> ScoreBoard:
-    return ScoreBoard(gather(RECORDED))
+def boards() -> dict[str, ScoreBoard]:
+    return {name: ScoreBoard(gather(ROOT / "results" / name)) for name in ("cw3", "learning-250k")}
 
 
-def mean(board: ScoreBoard, label: str, metric: str) -> float:
-    scores = [board.get(label, f"cw3-{number}") for number in range(1, 9)]
-    return float(np.mean([score.metric(metric).value for score in scores]))
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (ROOT / "docs" / "results.md").read_text()
 
 
-def test_every_run_is_complete_and_nothing_is_wrong(board):
-    runs = board.collection.runs
-    assert len(runs) == 62
-    assert all(run.complete for run in runs)
-    assert not board.collection.problems
+def section(page: str, title: str) -> str:
+    """Return the section of the page under the heading that starts with `title`."""
+    (found,) = re.findall(rf"^## {title}.*?(?=^## |\Z)", page, re.M | re.S)
+    return found
 
 
-def test_the_page_shows_what_the_records_say(board):
-    page = (ROOT / "docs" / "results.md").read_text()
-    for number in range(1, 9):
-        (row,) = re.findall(rf"^\| {number}: .*", page, re.M)
-        shown = [cell.strip(" *") for cell in row.split("|")[2:4]]
-        values = [
-            board.get(label, f"cw3-{number}").metric("average_performance").value
-            for label in ("PM", "RECALL")
-        ]
-        assert shown == [f"{value:.2f}" for value in values]
-    means = [mean(board, label, "average_performance") for label in ("PM", "RECALL")]
-    assert re.search(rf"^\| mean \| {means[0]:.2f} \| \*\*{means[1]:.2f}\*\* \|", page, re.M)
-    forgotten = [mean(board, label, "forgetting") for label in ("PM", "RECALL")]
-    assert f"| forgetting, mean | {forgotten[0]:.2f} | {forgotten[1]:.2f} |" in page
+def shown(section: str, first: str, cells: slice) -> list[str]:
+    """Return cells of the table row whose first cell starts with `first`, without their marks."""
+    (row,) = re.findall(rf"^\| {first}.*", section, re.M)
+    return [cell.split("[")[0].strip(" *") for cell in row.split("|")[1:-1]][cells]
+
+
+def value(board: ScoreBoard, label: str, number: int, metric: str) -> float:
+    return board.get(label, f"cw3-{number}").metric(metric).value
+
+
+def rounded(values: Sequence[float]) -> list[str]:
+    return [f"{each:.2f}".replace("-0.00", "0.00") for each in values]
+
+
+@pytest.mark.parametrize(("name", "runs"), [("cw3", 24), ("learning-250k", 62)])
+def test_every_run_is_complete_and_nothing_is_wrong(boards, name, runs):
+    collection = boards[name].collection
+    assert len(collection.runs) == runs
+    assert all(run.complete for run in collection.runs)
+    assert not collection.problems
+
+
+def test_the_page_shows_recall_at_300_000_steps(boards, page):
+    board, text = boards["cw3"], section(page, "CW3 at 300,000")
+    rows = [[value(board, "RECALL", number, each) for each in METRICS] for number in SEQUENCES]
+    for number, row in zip(SEQUENCES, rows, strict=True):
+        assert shown(text, f"{number}:", slice(1, 4)) == rounded(row)
+    assert shown(text, "mean", slice(1, 4)) == rounded(np.mean(rows, axis=0))
+
+
+def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page):
+    board, text = boards["learning-250k"], section(page, "CW3 at 250,000")
+
+    def row(number: int, metric: str) -> list[float]:
+        return [value(board, label, number, metric) for label in ("PM", "RECALL")]
+
+    for number in SEQUENCES:
+        expected = rounded(row(number, "average_performance"))
+        assert shown(text, f"{number}:", slice(1, 3)) == expected
+    for first, metric in (("mean", METRICS[0]), ("forgetting", METRICS[1])):
+        means = np.mean([row(number, metric) for number in SEQUENCES], axis=0)
+        assert shown(text, first, slice(1, 3)) == rounded(means)
+
+
+def test_forward_transfer_needs_no_folder_but_the_package(boards):
+    for number in SEQUENCES:
+        assert np.isfinite(value(boards["cw3"], "RECALL", number, "forward_transfer"))
+    references = shipped_references.shipped_references()
+    assert {run.seed for run in references} == {0, 1, 2}
+    assert len({run.tasks for run in references}) == 10
 
 
 def test_the_records_are_small():
@@ -55,9 +93,9 @@ def test_the_records_are_small():
     assert sum(path.stat().st_size for path in files) - policies <= 10 * MEGABYTE
 
 
-@pytest.mark.parametrize("sequence", range(1, 9))
+@pytest.mark.parametrize("sequence", SEQUENCES)
 def test_a_policy_of_every_sequence_can_be_loaded(sequence):
-    folder, run = RECORDED / "recall0", f"recall-cw3-{sequence}-seed0"
+    folder, run = ROOT / "results" / "cw3" / "recall", f"recall-cw3-{sequence}-seed0"
     for task in range(3):
         policy = recall.load_policy(folder, task=task, run=run)
         assert policy.act(np.zeros(12), deterministic=True).shape == (4,)

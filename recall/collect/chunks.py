@@ -1,6 +1,11 @@
-"""Chunks of a fleet, one at a time: ordered in advance, awaited on demand, and checkpointed."""
+"""Chunks of a fleet, one at a time: ordered in advance, awaited on demand, and checkpointed.
+
+A thread of its own gives the workers their orders, because policies arrive when the device has
+computed them: whoever ordered the chunk has work for the device meanwhile.
+"""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,24 +22,25 @@ class Chunks:
 
     def __init__(self, pool: Pool):
         self._pool = pool
-        self._rolling = False
+        self._thread = ThreadPoolExecutor(1, "recall-orders")
+        self._order: Future[None] | None = None  # of the chunk that is being rolled out
         self._waiting: tuple[Array, Ended] | None = None
 
     @property
     def ordered(self) -> bool:
         """Return True if a chunk is being rolled out or waiting."""
-        return self._rolling or self._waiting is not None
+        return self._order is not None or self._waiting is not None
 
     def order(self, requests: Sequence[ChunkRequest]) -> None:
-        """Have the workers roll out the next chunk."""
-        self._pool.order_chunk(requests)
-        self._rolling = True
+        """Have the workers roll out the next chunk as soon as its policies have arrived."""
+        self._order = self._thread.submit(self._pool.order_chunk, requests)
 
     def settle(self) -> None:
         """Wait until the workers are idle."""
-        if self._rolling:
+        if self._order is not None:
+            self._order.result()
             self._waiting = self._pool.wait_chunk()
-            self._rolling = False
+            self._order = None
 
     def take(self) -> tuple[Array, Ended]:
         """Return the ordered chunk: rows [run, part, chunk, columns] and the ended episodes."""
@@ -58,3 +64,7 @@ class Chunks:
         if ended is not None:
             outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in ended]
             self._waiting = (np.asarray(arrays["rows"]), outcomes)
+
+    def close(self) -> None:
+        """End the thread; the workers must still exist."""
+        self._thread.shutdown()

@@ -6,7 +6,7 @@ the same transitions. The parent reads the shared rows only after every worker h
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class ChunkRequest(NamedTuple):
 
     position: int
     first_step: int  # number of earlier steps of each run on this task
-    policies: Array | None  # [run, size]; None means uniformly random actions
+    policies: Any  # [run, size], which NumPy may have to wait for; None: uniformly random actions
 
 
 class Pool:
@@ -81,14 +81,21 @@ class Pool:
         self._commit()
 
     def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
-        """Start a chunk of every requested task in every run."""
-        for number, each in enumerate(requests):
-            if each.policies is not None:
-                self.shared["policy"][:, number] = each.policies
+        """Start a chunk of every requested task in every run, once its policies have arrived.
+
+        A worker starts as soon as the policies of its own runs are in the shared memory.
+        """
+        policies = [
+            None if each.policies is None else np.asarray(each.policies) for each in requests
+        ]
         parts = tuple(
             Part(each.position, each.first_step, each.policies is None) for each in requests
         )
         for process in self._with_runs():
+            runs = slice(process.runs[0], process.runs[-1] + 1)
+            for number, flat in enumerate(policies):
+                if flat is not None:
+                    self.shared["policy"][runs, number] = flat[runs]
             process.send(Chunk(parts))
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
@@ -149,7 +156,7 @@ def default_workers() -> int:
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
-    """Return the runs of each worker.
+    """Return the runs of each worker, which follow each other.
 
     Only as many workers get runs as are needed to minimise the runs of the busiest worker. The
     others have none and leave their cores to the learner, but still play episodes.

@@ -267,7 +267,7 @@ def policy_shape(agent: Agent) -> PolicyShape:
     )
 
 
-def failures(state: LearnerState, names: list[str]) -> dict[str, int]:
+def failures(failed_at: Array, names: list[str]) -> dict[str, int]:
     """Return the names of runs that met a non-finite number, with the update of the first."""
-    failed_at = np.asarray(state.failed_at)
-    return {names[run]: int(failed_at[run]) for run in np.flatnonzero(failed_at >= 0)}
+    found = np.asarray(failed_at)
+    return {names[run]: int(found[run]) for run in np.flatnonzero(found >= 0)}

@@ -68,7 +68,7 @@ class History:
     def append(self, number: int, total_steps: int, rows: Array) -> None:
         """Append the chunk that follows the first `total_steps` steps, [run, part, step, column].
 
-        Each part of the chunk goes to the ring of its task.
+        Each part of the chunk goes to the ring of its task. `log` must follow.
         """
         for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
             mine = shard(rows[:, part])
@@ -77,6 +77,10 @@ class History:
                 self.replay = fleet_buffer.append(self.replay, mine, slot)
             else:
                 self.replay = fleet_buffer.append_old(self.replay, mine, as_argument(task), slot)
+
+    def log(self, number: int, total_steps: int, rows: Array) -> None:
+        """Write the chunk that was appended to disk."""
+        for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
             self._log.append(task, rows[:, part])
 
     def archive(self, view: ReplayView, archived: Callable[[Replay], Replay]) -> None:

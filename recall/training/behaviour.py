@@ -1,7 +1,6 @@
 """The policies that collect the next chunk, and their transfer from the device to the workers."""
 
 import jax
-import numpy as np
 
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
@@ -46,19 +45,9 @@ class Behaviour:
         return policies
 
     def requests(self, policies: Policies, progress: Progress) -> list[ChunkRequest]:
-        """Return the requests for the next chunk; wait until its policies are on the host."""
+        """Return the requests for the next chunk, whose policies may still be on their way."""
         total = self._task_schedule.steps_at(progress.stage, progress.steps)
         return [
-            ChunkRequest(
-                position,
-                self._task_schedule.collected(position, total),
-                None if flat is None else np.asarray(flat),
-            )
+            ChunkRequest(position, self._task_schedule.collected(position, total), flat)
             for position, flat in policies.items()
         ]
-
-
-def are_ready(policies: Policies) -> bool:
-    """Return True if every policy has already arrived on the host."""
-    computed = [flat for flat in policies.values() if flat is not None]
-    return all(flat.is_ready() for flat in computed)  # type: ignore[attr-defined]

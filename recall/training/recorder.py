@@ -1,10 +1,13 @@
 """Recording of a fleet: every record goes to the store and to the callbacks.
 
 A failed run keeps stepping with its fleet, but nothing more is recorded for it.
+
+What a burst gives is noted when the burst is started, and recorded when the next one is queued, so
+that the device never waits for records to be written.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -12,7 +15,6 @@ import numpy as np
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.learn import fleet
-from recall.learn.state import LearnerState
 from recall.results import health
 from recall.results.evaluations import EvaluationRecord
 from recall.results.records import health_record, training_records
@@ -23,6 +25,15 @@ from recall.worlds.registry import task_label
 Array = np.ndarray
 
 
+class Noted(NamedTuple):
+    """What a burst of updates will give, and the episodes that ended before it."""
+
+    step: int
+    metrics: Any
+    episodes: Sequence[Sequence[Any]]
+    failed_at: jax.Array
+
+
 class Recorder:
     """Writes a fleet's records to the store and passes them on to the callback."""
 
@@ -31,11 +42,25 @@ class Recorder:
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
+        self._noted: Noted | None = None
 
     def evaluation(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Record an evaluation of every task."""
         self._store.append("evaluations", records)
         self._callback.on_evaluation(step, records)
+
+    def note(self, noted: Noted) -> None:
+        """Keep the burst that was just started; `write` must be called before the next `note`."""
+        assert self._noted is None, "the burst before is not recorded"
+        self._noted = noted
+
+    def write(self, progress: Progress) -> None:
+        """Record the noted burst, if there is one; wait until it is finished."""
+        if self._noted is None:
+            return
+        noted, self._noted = self._noted, None
+        self.check_losses(progress, noted.step, noted.failed_at)
+        self.training(progress, noted.step, noted.metrics, noted.episodes)
 
     def training(
         self, progress: Progress, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
@@ -72,9 +97,9 @@ class Recorder:
                 reason = f"{task} returned a non-finite number"
                 self._fail(progress, self._names[run], first, reason)
 
-    def check_losses(self, progress: Progress, step: int, state: LearnerState) -> None:
-        """Report runs whose losses became non-finite."""
-        for name, update in fleet.failures(state, self._names).items():
+    def check_losses(self, progress: Progress, step: int, failed_at: Any) -> None:
+        """Report runs whose losses became non-finite, in the update `failed_at` [run]."""
+        for name, update in fleet.failures(failed_at, self._names).items():
             self._fail(progress, name, step, f"a loss was not finite in update {update}")
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:

@@ -156,6 +156,7 @@ class TrainedFleet:
 
     def close(self) -> None:
         """Stop the workers and close the files."""
+        self.chunks.close()
         self.pool.close()
         self.evaluation.close()
         self.history.close()

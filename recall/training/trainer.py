@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from recall.callbacks import Callback
@@ -28,9 +29,10 @@ from recall.nets.sharding import as_argument, reshard
 from recall.results.policies import FINAL
 from recall.results.records import score_records
 from recall.results.store import Store
-from recall.training.behaviour import Behaviour, Policies, are_ready
+from recall.training.behaviour import Behaviour, Policies
 from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
+from recall.training.recorder import Noted
 from recall.training.trained_fleet import TrainedFleet
 
 Array = np.ndarray
@@ -95,6 +97,7 @@ class Trainer(TrainedFleet):
         while True:
             at_end = self.progress.steps == self.task_schedule.steps_per_stage
             if at_end:
+                self._write_records()
                 self._end_task()
             self.evaluation.report_finished()
             if self._evaluation_is_due() and self._finish_evaluation():
@@ -113,9 +116,8 @@ class Trainer(TrainedFleet):
         """Take one chunk, order the next one and learn from the one taken.
 
         With overlap, the next chunk is collected with the policies from before this chunk's burst.
-        Ordering it before or after that burst starts gives the same results and only decides who
-        waits: if the workers are slower than the learner, they get the order at once; if the
-        learner is slower, it gets its burst at once.
+        The burst is started as soon as the chunk is there, and the workers get their order as soon
+        as the policies are. All that can wait is done while both are busy.
         """
         if not self.chunks.ordered:
             self._order(self._policies())
@@ -123,17 +125,19 @@ class Trainer(TrainedFleet):
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         more = self.progress.steps < self.task_schedule.steps_per_stage
-        early = (self._early or self._policies()) if more and self.schedule.overlap else None
-        if early and are_ready(early):
-            self._order(early)
-        self._keep(rows, ended, before)
+        overlaps = more and self.schedule.overlap
+        if overlaps:
+            self._order(self._early or self._policies())
+        self.history.append(self.progress.stage, before, rows)
         metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
-        if more and not self.chunks.ordered:
-            self._order(early or self._policies())
-        self._early = self._policies(ahead=self.schedule.chunk_steps) if early else None
+        if more and not overlaps:
+            self._order(self._policies())
+        self._early = self._policies(ahead=self.schedule.chunk_steps) if overlaps else None
+        self._write_records()
+        self._keep(rows, ended, before)
         if self.progress.steps % self.schedule.record_every == 0:
-            self._check_losses()
-            self.recorder.training(self.progress, self.total_steps, metrics, self.progress.episodes)
+            failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
+            self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
             self.progress.episodes = []
 
     def _policies(self, ahead: int = 0) -> Policies:
@@ -143,12 +147,12 @@ class Trainer(TrainedFleet):
         self.chunks.order(self.behaviour.requests(policies, self.progress))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
-        """Add the chunk after the first `before` steps to replay, and note its ended episodes."""
+        """Check the chunk after the first `before` steps, and keep what replay does not hold."""
         stage = self.progress.stage
         self.recorder.check_rows(
             self.progress, before, rows, self.task_schedule.chunk(stage, before)
         )
-        self.history.append(stage, before, rows)
+        self.history.log(stage, before, rows)
         self.progress.episodes += [
             [run, outcome.success, outcome.episode_return]
             for run, position, outcome in ended
@@ -225,7 +229,9 @@ class Trainer(TrainedFleet):
     def evaluate(self) -> None:
         """Start to evaluate the policies as they are now, and measure the networks."""
         step = self.total_steps
-        self._check_losses()
+        self._write_records()
+        self.recorder.check_losses(self.progress, step, self.state.failed_at)
+        self._stop_if_all_failed()
         self.callback.on_evaluation_start(step)
         self.evaluation.start(step, self.policies, self.progress.failed)
         self.progress.evaluated = step
@@ -233,9 +239,18 @@ class Trainer(TrainedFleet):
         plastic = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
         self.recorder.training(self.progress, step, plastic)
 
-    def _check_losses(self) -> None:
-        """Report runs whose losses became non-finite; raise an error if no run is left."""
-        self.recorder.check_losses(self.progress, self.total_steps, self.state)
+    def _write_records(self) -> None:
+        """Record the burst that was noted last, if it is not recorded yet."""
+        self.recorder.write(self.progress)
+        self._stop_if_all_failed()
+
+    def save(self) -> None:
+        """Write a checkpoint, to which everything that was noted belongs."""
+        self._write_records()
+        super().save()
+
+    def _stop_if_all_failed(self) -> None:
+        """Raise an error if no run is left."""
         if len(self.progress.failed) < len(self.names):
             return
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from recall.callbacks import Callback
+from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.policy import NumpyPolicy
@@ -53,13 +55,35 @@ def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted, workers)
     assert left_by(tmp_path) == uninterrupted
 
 
-@pytest.mark.parametrize("ready", [True, False])
 def test_whether_workers_or_the_learner_go_first_changes_nothing(
-    tmp_path, uninterrupted, monkeypatch, ready
+    tmp_path, uninterrupted, monkeypatch
 ):
-    monkeypatch.setattr("recall.training.trainer.are_ready", lambda policies: ready)
+    order_chunk = Pool.order_chunk
+
+    def late(pool, requests):
+        time.sleep(0.02)
+        order_chunk(pool, requests)
+
+    monkeypatch.setattr(Pool, "order_chunk", late)
     run(start(small_spec(), tmp_path))
     assert left_by(tmp_path) == uninterrupted
+
+
+def test_an_order_that_fails_is_told_when_its_chunk_is_taken():
+    class Unready:
+        def __array__(self, dtype=None, copy=None):
+            raise FloatingPointError("the device has no policies")
+
+    pool, _ = small_pool("point-rich")
+    chunks = Chunks(pool)
+    try:
+        pool.begin((0,), fresh=(0,))
+        chunks.order([ChunkRequest(0, 0, Unready())])
+        with pytest.raises(FloatingPointError, match="no policies"):
+            chunks.take()
+    finally:
+        chunks.close()
+        pool.close()
 
 
 class KillWorkers(Callback):

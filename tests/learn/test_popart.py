@@ -105,7 +105,7 @@ def test_a_task_that_always_pays_the_same_is_learnt_from(reward):
     replay = make_replay(2)
     replay = replay._replace(new=replay.new.at[..., REWARD].set(reward))
     state, metrics = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), replay, 1)
-    assert fleet.failures(state, ["first", "second"]) == {}
+    assert fleet.failures(state.failed_at, ["first", "second"]) == {}
     # Three updates: from one reward's worth to what two of them are worth.
     assert np.all(np.abs(metrics["mu"][:, 1] / reward - 1.5) < 0.5)
 

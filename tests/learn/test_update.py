@@ -220,10 +220,10 @@ def test_a_number_that_is_none_fails_its_run_alone(column, value):
     clean, _ = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), replay, 1)
     dirty = replay._replace(new=replay.new.at[0, :, column].set(value))
     state, _ = run_burst(agent, fleet.init(agent, jnp.array([0, 1])), dirty, 1)
-    assert fleet.failures(state, ["first", "second"]) == {"first": 0}
+    assert fleet.failures(state.failed_at, ["first", "second"]) == {"first": 0}
     for a, b in zip(jax.tree.leaves(clean), jax.tree.leaves(state), strict=True):
         np.testing.assert_array_equal(np.asarray(a)[1], np.asarray(b)[1])
-    assert fleet.failures(clean, ["first", "second"]) == {}
+    assert fleet.failures(clean.failed_at, ["first", "second"]) == {}
 
 
 class Breaking(FineTuning):
@@ -238,7 +238,7 @@ def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
     state = fleet.init(agent, jnp.array([0]))
     state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
     assert np.isfinite(metrics["loss_pi"][0])
-    assert fleet.failures(state, ["only"]) == {"only": 0}
+    assert fleet.failures(state.failed_at, ["only"]) == {"only": 0}
 
 
 def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():

@@ -23,6 +23,7 @@ from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.training.trainer import Trainer
 from recall.worlds.continual_world import TASKS
+from recall.worlds.registry import horizon_steps
 
 # The last task of every sequence is the same, so that rows can be compared.
 LAST = "handle-press-side"
@@ -165,7 +166,7 @@ def _wait(trainer: Trainer) -> float:
 
 def _evaluation_steps(trainer: Trainer, chunks: int) -> float:
     """Return the number of steps that each run plays in the measured evaluations."""
-    horizon = trainer.spec.settings.world.horizon_steps or 200
+    horizon = horizon_steps(LAST, trainer.spec.settings.world)
     episodes = 2 * trainer.schedule.evaluation_episodes * trainer.spec.tasks
     return -(-chunks // CHUNKS) * episodes * horizon
 

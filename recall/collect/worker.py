@@ -32,7 +32,7 @@ from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.registry import default_horizon_steps, make_simulator, register_worlds
+from recall.worlds.registry import horizon_steps, make_simulator, register_worlds
 from recall.worlds.simulator import Array
 
 _STEPS_BETWEEN_LOOKS = 25  # steps of episodes between two checks that the pool still exists
@@ -83,10 +83,7 @@ class Worker:
 
     def _episodes(self, task: Any, streams: list[tuple[int, ...]]) -> Episodes:
         simulator = make_simulator(task, len(streams), self.setup.world)
-        return Episodes(simulator, self._horizon(task), streams)
-
-    def _horizon(self, task: Any) -> int:
-        return self.setup.world.horizon_steps or default_horizon_steps(task)
+        return Episodes(simulator, horizon_steps(task, self.setup.world), streams)
 
     def begin(self, order: Begin) -> None:
         """Build the environments of a stage."""
@@ -173,7 +170,7 @@ class Worker:
             if arena is not None:
                 arena.close()
             arena = self._arenas[task] = make_simulator(task, len(chosen), self.setup.world)
-        horizon = self._horizon(task)
+        horizon = horizon_steps(task, self.setup.world)
         episodes = Episodes(arena, horizon, [(*episode.stream, 0) for episode in chosen])
         observation = episodes.start_all()
         act = self.setup.policy.action_size

@@ -1,7 +1,7 @@
 """Chunks of a fleet, one at a time: ordered in advance, awaited on demand, and checkpointed.
 
-A thread of its own gives the workers their orders, because policies arrive when the device has
-computed them: whoever ordered the chunk has work for the device meanwhile.
+A thread gives the workers their orders, because policies arrive only when the device has computed
+them. The trainer can queue the next burst instead of waiting for them.
 """
 
 from collections.abc import Sequence
@@ -66,5 +66,5 @@ class Chunks:
             self._waiting = (np.asarray(arrays["rows"]), outcomes)
 
     def close(self) -> None:
-        """End the thread; the workers must still exist."""
+        """Wait for a pending order and end the thread. Call this before closing the pool."""
         self._thread.shutdown()

@@ -26,7 +26,7 @@ class ChunkRequest(NamedTuple):
 
     position: int
     first_step: int  # number of earlier steps of each run on this task
-    policies: Any  # [run, size], which NumPy may have to wait for; None: uniformly random actions
+    policies: Any  # [run, size], may still be computing; None: uniformly random actions
 
 
 class Pool:
@@ -156,7 +156,7 @@ def default_workers() -> int:
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
-    """Return the runs of each worker, which follow each other.
+    """Return the consecutive runs of each worker.
 
     Only as many workers get runs as are needed to minimise the runs of the busiest worker. The
     others have none and leave their cores to the learner, but still play episodes.

@@ -2,8 +2,8 @@
 
 A failed run keeps stepping with its fleet, but nothing more is recorded for it.
 
-What a burst gives is noted when the burst is started, and recorded when the next one is queued, so
-that the device never waits for records to be written.
+A burst's metrics are noted when it is started and recorded after the next burst is queued, so the
+device does not wait while records are written.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Array = np.ndarray
 
 
 class Noted(NamedTuple):
-    """What a burst of updates will give, and the episodes that ended before it."""
+    """Metrics of a burst that may still be running, and the episodes that ended before it."""
 
     step: int
     metrics: Any
@@ -67,6 +67,8 @@ class Recorder:
     ) -> None:
         """Record the metrics of updates or of the networks, and the episodes that ended."""
         alive = [run for run, name in enumerate(self._names) if name not in progress.failed]
+        if not alive:
+            return
         values = jax.tree.map(np.asarray, metrics)
         records = training_records(step, alive, episodes, values)
         self._store.append("training", records)

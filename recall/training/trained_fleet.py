@@ -1,8 +1,8 @@
 """A fleet in training: its parts, and the checkpoints that hold all of them.
 
-Between two chunks, the complete state of training is in `LearnerState`, the transition log, the
-simulators' states, the snapshot of a pending evaluation and `Progress`. A checkpoint holds all of
-them, or how much of a file belongs to it.
+Between two chunks, once the noted records are written, the complete state of training is in
+`LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
+`Progress`. A checkpoint holds all of them, or how much of a file belongs to it.
 """
 
 import dataclasses
@@ -110,7 +110,8 @@ class TrainedFleet:
         return write_policies(self.folder, self.spec, shape, label, flat)
 
     def save(self) -> None:
-        """Wait for the chunk that is being collected, and write a checkpoint that includes it."""
+        """Write a checkpoint that includes the noted records and the chunk being collected."""
+        self.recorder.write(self.progress)
         self.chunks.settle()
         arrays, ended = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()

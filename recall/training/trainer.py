@@ -147,7 +147,7 @@ class Trainer(TrainedFleet):
         self.chunks.order(self.behaviour.requests(policies, self.progress))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
-        """Check the chunk after the first `before` steps, and keep what replay does not hold."""
+        """Check the chunk after the first `before` steps, log it and keep its ended episodes."""
         stage = self.progress.stage
         self.recorder.check_rows(
             self.progress, before, rows, self.task_schedule.chunk(stage, before)
@@ -243,11 +243,6 @@ class Trainer(TrainedFleet):
         """Record the burst that was noted last, if it is not recorded yet."""
         self.recorder.write(self.progress)
         self._stop_if_all_failed()
-
-    def save(self) -> None:
-        """Write a checkpoint, to which everything that was noted belongs."""
-        self._write_records()
-        super().save()
 
     def _stop_if_all_failed(self) -> None:
         """Raise an error if no run is left."""

@@ -21,12 +21,13 @@ from recall.collect.pool import (
     WorkerDiedError,
     runs_of_workers,
 )
+from recall.errors import RecallError
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
 from tests.factories.fleets import left_by, run, small_spec, start
-from tests.factories.own_tasks import Broken, Dying, Raising
+from tests.factories.own_tasks import Broken, Dying, Raising, Spent
 from tests.factories.processes import is_alive
 
 
@@ -196,7 +197,10 @@ def test_episodes_do_not_touch_what_is_being_trained():
 
 class Remember(Callback):
     def __init__(self):
-        self.failures = []
+        self.failures, self.records = [], []
+
+    def on_training(self, records):
+        self.records.append(records)
 
     def on_failure(self, name, step, reason):
         self.failures.append((name, step, reason))
@@ -224,6 +228,21 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
     losses = [r["loss_q"] for r in results.training if r["step"] == 200 and "loss_q" in r]
     assert losses
     assert None not in losses
+
+
+def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path):
+    callback = Remember()
+    spec = small_spec(
+        "fine_tuning", [Spent], seeds=(0, 1), horizon_steps=20, steps_per_task=200, record_every=50
+    )
+    with pytest.raises(RecallError, match=r"every run failed, at these steps: .*seed1': 61"):
+        run(start(spec, tmp_path, callback))
+    assert {step for _, step, _ in callback.failures} == {61}
+    results = read(tmp_path)
+    assert not results.outcome["finished"]
+    assert results.outcome["failed"] == {run["name"]: 61 for run in results.runs}
+    assert {record["step"] for record in results.training} == {50}
+    assert all(callback.records), "a callback is never given an empty list"
 
 
 def learnt(path):

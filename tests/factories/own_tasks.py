@@ -37,6 +37,13 @@ class Dying(Point):
         os._exit(7)
 
 
+class Spent(Point):
+    """Pays no number from its 61st step on."""
+
+    def reward(self):
+        return np.nan if self.steps > 60 else 1.0
+
+
 class Broken(Point):
     """Pays no number in a tenth of its episodes, but in none of the first two."""
 

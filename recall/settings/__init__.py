@@ -121,6 +121,8 @@ class ScheduleSettings(Checked):
     random_steps: Annotated[int, Range(least=0)] = 10_000
     """Number of uniformly random actions at the start of the first task, and, for methods without a
     best-return start, of every task."""
+    random_steps_after_copy: Annotated[int, Range(least=0)] = 0
+    """Number of uniformly random actions at the start of a task that starts from an old head."""
     evaluate_every: Count = 20_000
     evaluation_episodes: Count = 10
     """Stochastic episodes per task and evaluation; equally many deterministic ones are added."""

@@ -3,7 +3,7 @@
 from recall.errors import UnknownNameError
 from recall.studies.declared.analyses import ABLATION, LAMBDA, REPLAY_MODE, SHARING
 from recall.studies.declared.comparisons import CW3, CW6, CW10, CW20, PAIRS, REFERENCE
-from recall.studies.declared.extra import COST, FIDELITY, MEMORY, SCALING
+from recall.studies.declared.extra import COST, FIDELITY, MEMORY, SCALING, START
 from recall.studies.study import Study, Variant
 
 STUDIES: dict[str, Study] = {
@@ -23,6 +23,7 @@ STUDIES: dict[str, Study] = {
         FIDELITY,
         MEMORY,
         SCALING,
+        START,
     )
 }
 

@@ -14,7 +14,14 @@ from recall.studies.study import Study, Variant
 from recall.worlds.sequences import parse_sequence
 
 # The settings that `--scale` scales: durations in steps of a task.
-_LENGTHS = ("steps_per_task", "evaluate_every", "record_every", "random_steps", "update_after")
+_LENGTHS = (
+    "steps_per_task",
+    "evaluate_every",
+    "record_every",
+    "random_steps",
+    "random_steps_after_copy",
+    "update_after",
+)
 
 
 @dataclass(frozen=True)
@@ -139,5 +146,5 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
 
 
 def _shrunk(length: int, scale: float, whole: int) -> int:
-    """Return `length` times `scale`, rounded to a multiple of `whole`, which is the minimum."""
-    return max(1, round(scale * length / whole)) * whole
+    """Return `length` times `scale` as a multiple of `whole`, at least one of it; 0 stays 0."""
+    return max(1, round(scale * length / whole)) * whole if length else 0

@@ -20,7 +20,7 @@ class Behaviour:
     def __init__(self, spec: FleetSpec, agent: Agent):
         self._agent = agent
         self._task_schedule = spec.task_schedule
-        self._random_steps = spec.settings.schedule.random_steps
+        self._schedule = spec.settings.schedule
         self._best_return = spec.method.best_return
 
     def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
@@ -29,8 +29,7 @@ class Behaviour:
         With `ahead=0` that is the next chunk. The copy to the host is started, not waited for.
         """
         stage, steps = progress.stage, progress.steps + ahead
-        explores = stage == 0 or not self._best_return
-        uniform = explores and steps < self._random_steps
+        uniform = steps < self._random_steps(stage)
         policies: Policies = {
             position: None
             if uniform and position in self._task_schedule.learnt(stage)
@@ -43,6 +42,10 @@ class Behaviour:
             if flat is not None:
                 flat.copy_to_host_async()
         return policies
+
+    def _random_steps(self, stage: int) -> int:
+        copied = stage > 0 and self._best_return
+        return self._schedule.random_steps_after_copy if copied else self._schedule.random_steps
 
     def requests(self, policies: Policies, progress: Progress) -> list[ChunkRequest]:
         """Return the requests for the next chunk, whose policies may still be on their way."""

@@ -38,6 +38,7 @@ def test_scale_shrinks_all_lengths_together():
     assert schedule.steps_per_task == 100_000
     assert schedule.evaluate_every == 2_000
     assert schedule.random_steps == 1_000
+    assert schedule.random_steps_after_copy == 0
     assert schedule.update_after == 100
     assert group.spec.method.retraining_updates == 10_000
     tiny = groups_of(STUDIES["cw10"], Choices(scale=0.0001))[0].spec.settings.schedule

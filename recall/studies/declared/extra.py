@@ -1,4 +1,4 @@
-"""Studies beyond the paper's figures: cost, the authors' code, memory and sequence length."""
+"""Studies beyond the paper's figures: cost, the authors' code, memory, length, starts."""
 
 from recall.studies.declared.comparisons import CW3, SIX_METHODS
 from recall.studies.study import Study, Variant, methods
@@ -87,4 +87,26 @@ SCALING = Study(
     ),
     tables=("scaling", "cw10"),
     figures=("scaling",),
+)
+
+# Second tasks that plain SAC rarely learns from scratch (docs/results.md), and two that it does.
+START = Study(
+    name="start",
+    question="How should a new task start: from an old policy or at random, and how noisily?",
+    variants=(
+        Variant("recall", "copy"),
+        Variant("recall", "copy+noise", {"initial_log_alpha": 1.0}),
+        Variant("recall", "copy+random", {"random_steps_after_copy": 10_000}),
+        Variant("recall", "random", {"best_return": False}),
+    ),
+    sequences=(
+        "stick-pull,push-back",
+        "faucet-close,push-back",
+        "faucet-close,shelf-place",
+        "push-wall,shelf-place",
+        "hammer,window-close",
+        "window-close,peg-unplug-side",
+    ),
+    tables=("variants",),
+    figures=("current_task", "average_success", "seeds"),
 )

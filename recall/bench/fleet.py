@@ -21,6 +21,7 @@ from recall.nets.sharding import shard
 from recall.replay.buffer import Replay
 from recall.results.store import Store
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
+from recall.training.evaluation import counts_of
 from recall.training.trainer import Trainer
 from recall.worlds.continual_world import TASKS
 from recall.worlds.registry import horizon_steps
@@ -53,6 +54,7 @@ def spec_of(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
         random_steps=default.chunk_steps,
         scoring_episodes=1,
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
+        deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,
     )
     settings = Settings(
@@ -167,8 +169,8 @@ def _wait(trainer: Trainer) -> float:
 def _evaluation_steps(trainer: Trainer, chunks: int) -> float:
     """Return the number of steps that each run plays in the measured evaluations."""
     horizon = horizon_steps(LAST, trainer.spec.settings.world)
-    episodes = 2 * trainer.schedule.evaluation_episodes * trainer.spec.tasks
-    return -(-chunks // CHUNKS) * episodes * horizon
+    episodes = sum(counts_of(trainer.schedule).values())
+    return -(-chunks // CHUNKS) * episodes * trainer.spec.tasks * horizon
 
 
 def bench_fleet(

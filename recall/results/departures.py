@@ -21,7 +21,7 @@ METHOD = "method."
 NO_MATTER = frozenset(
     f"schedule.{name}"
     for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
-                 "evaluation_episodes")
+                 "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
 _EXPERIMENT = (SCHEDULE, PRECISION)

@@ -125,7 +125,9 @@ class ScheduleSettings(Checked):
     """Number of uniformly random actions at the start of a task that starts from an old head."""
     evaluate_every: Count = 20_000
     evaluation_episodes: Count = 10
-    """Stochastic episodes per task and evaluation; equally many deterministic ones are added."""
+    """Number of episodes of the stochastic policy for each task in an evaluation."""
+    deterministic_episodes: Annotated[int, Range(least=0)] = 1
+    """Number of episodes of the deterministic policy beside them, as many as in Continual World."""
     scoring_episodes: Count = 10
     """Number of episodes that decide which old head has the best return on a new task."""
     record_every: Count = 1_000

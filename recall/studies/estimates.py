@@ -17,7 +17,6 @@ HOW_TO_MEASURE = (
 )
 _FOUND = "bench*.json"
 _FLEET_SPEEDS = ["transitions_per_s", "workers_alone_per_s"]
-_MODES = 2  # stochastic and deterministic evaluations
 
 
 @dataclass(frozen=True)
@@ -130,6 +129,6 @@ def evaluation_steps(spec: FleetSpec) -> int:
     """Return the number of steps in all evaluations of all runs, each of every task."""
     schedule, world = spec.settings.schedule, spec.settings.world
     evaluations = spec.tasks * -(-spec.steps_per_task // schedule.evaluate_every)
-    episodes = _MODES * schedule.evaluation_episodes
+    episodes = schedule.evaluation_episodes + schedule.deterministic_episodes
     steps = sum(horizon_steps(task, world) for run in spec.runs for task in run.tasks)
     return evaluations * episodes * steps

@@ -18,7 +18,7 @@ from recall.collect.policy import PolicyShape
 from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
-from recall.training.evaluation import PoliciesOf, planned, recorded
+from recall.training.evaluation import PoliciesOf, counts_of, planned, recorded
 
 Array = np.ndarray
 
@@ -42,7 +42,7 @@ class BackgroundEvaluation:
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report
         self._positions = range(spec.tasks)
-        self._episodes = spec.settings.schedule.evaluation_episodes
+        self._counts = counts_of(spec.settings.schedule)
         self._players: Players | None = None
         self.pending: Pending | None = None
 
@@ -58,7 +58,7 @@ class BackgroundEvaluation:
 
     def _play(self, pending: Pending) -> None:
         step, runs = pending
-        episodes = planned(self._spec.runs, runs, self._positions, step, self._episodes)
+        episodes = planned(self._spec.runs, runs, self._positions, step, self._counts)
         self._ready_players().start(episodes)
         self.pending = pending
 
@@ -76,7 +76,7 @@ class BackgroundEvaluation:
         except Abandoned:
             return False
         (step, runs), self.pending = self.pending, None
-        plan = (self._spec.runs, runs, self._positions, step, self._episodes)
+        plan = (self._spec.runs, runs, self._positions, step, self._counts)
         self._report(step, list(recorded(*plan, results)))
         return True
 

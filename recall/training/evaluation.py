@@ -1,6 +1,6 @@
 """Evaluation of every task's head on its task, and scoring of old heads on a new task."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,20 @@ import numpy as np
 from recall.collect.messages import EVALUATION, SCORING, Episode, EpisodeResult
 from recall.collect.pool import Pool
 from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
+from recall.settings import ScheduleSettings
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
 PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
+Counts = Mapping[Mode, int]  # episodes of each task in an evaluation
+
+
+def counts_of(schedule: ScheduleSettings) -> Counts:
+    """Return how many episodes of each mode an evaluation during training has."""
+    return {
+        "stochastic": schedule.evaluation_episodes,
+        "deterministic": schedule.deterministic_episodes,
+    }
 
 
 def evaluate(
@@ -23,32 +33,33 @@ def evaluate(
     positions: Sequence[int] | None = None,
     tasks: Collection[str] | None = None,
 ) -> Iterator[EvaluationRecord]:
-    """Evaluate every task of every run, stochastically and deterministically; yield the records.
+    """Evaluate every task of every run with so many episodes of each mode; yield the records.
 
     `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
     to the tasks with these names.
     """
+    counts: Counts = dict.fromkeys(MODES, episodes)
     for position in range(len(runs[0].tasks)) if positions is None else positions:
         chosen = [
             index
             for index, run in enumerate(runs)
             if tasks is None or task_label(run.tasks[position]) in tasks
         ]
-        played = planned(runs, chosen, [position], step, episodes)
+        played = planned(runs, chosen, [position], step, counts)
         results = pool.play(policies_of(position), [each._replace(place=0) for each in played])
-        yield from recorded(runs, chosen, [position], step, episodes, results)
+        yield from recorded(runs, chosen, [position], step, counts, results)
 
 
 def planned(
-    runs: Sequence[Any], chosen: Sequence[int], positions: Sequence[int], step: int, episodes: int
+    runs: Sequence[Any], chosen: Sequence[int], positions: Sequence[int], step: int, counts: Counts
 ) -> list[Episode]:
     """Return the episodes of an evaluation, each with the policy at the place of its position."""
     return [
         Episode(index, position, mode == "deterministic", stream, position)
         for position in positions
         for index in chosen
-        for mode in MODES
-        for stream in streams(runs[index].seed, EVALUATION, position, step, mode, episodes)
+        for mode, count in counts.items()
+        for stream in streams(runs[index].seed, EVALUATION, position, step, mode, count)
     ]
 
 
@@ -57,17 +68,21 @@ def recorded(
     chosen: Sequence[int],
     positions: Sequence[int],
     step: int,
-    episodes: int,
+    counts: Counts,
     results: Iterable[EpisodeResult],
 ) -> Iterator[EvaluationRecord]:
-    """Yield the records of an evaluation from the results of its `planned` episodes."""
+    """Yield the records of an evaluation from the results of its `planned` episodes.
+
+    A mode without episodes has no record.
+    """
     results = iter(results)
     for position in positions:
         for index in chosen:
-            for mode in MODES:
-                ended = [next(results) for _ in range(episodes)]
-                task = task_label(runs[index].tasks[position])
-                yield evaluation_record(index, step, position, task, mode, episodes, summary(ended))
+            task = task_label(runs[index].tasks[position])
+            for mode, count in counts.items():
+                if count:
+                    means = summary([next(results) for _ in range(count)])
+                    yield evaluation_record(index, step, position, task, mode, count, means)
 
 
 def streams(

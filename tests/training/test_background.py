@@ -9,6 +9,7 @@ from recall.callbacks import Callback
 from recall.callbacks.status import Status
 from recall.collect.messages import Episode
 from recall.collect.players import deal
+from recall.results.store import read
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 
@@ -127,3 +128,13 @@ def test_the_episodes_of_a_run_and_task_stay_together(runs, tasks, workers, shar
     if runs * tasks >= workers:
         found = [{(episodes[i].run, episodes[i].position) for i in part} for part in dealt]
         assert sum(map(len, found)) == runs * tasks
+
+
+@pytest.mark.parametrize("deterministic", [0, 1, 3])
+def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(tmp_path, deterministic):
+    spec = small_spec("fine_tuning", seeds=(0,), deterministic_episodes=deterministic)
+    run(start(spec, tmp_path))
+    counts = {(each["mode"], each["episodes"]) for each in read(tmp_path).evaluations}
+    assert counts == {("stochastic", 2)} | (
+        {("deterministic", deterministic)} if deterministic else set()
+    )

@@ -29,6 +29,7 @@ from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
+from recall.training.evaluation import counts_of
 from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.memory import check_memory
 from recall.training.provenance import surroundings
@@ -227,10 +228,9 @@ def evaluate(
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
     For an unfinished fleet, the tasks that are finished are evaluated, and for an archive the runs
-    whose policies it keeps. The episodes are those of
-    the fleet's own last evaluation, followed by new ones if `episodes` asks for more. `tasks`
-    selects tasks by name. If the fleet was started with functions as tasks, `functions` maps their
-    names to them.
+    whose policies it keeps. The episodes are those of the fleet's own last evaluation, or so many
+    `episodes` of each mode, of which the first are the same. `tasks` selects tasks by name. If the
+    fleet was started with functions as tasks, `functions` maps their names to them.
     """
     folder = Path(folder)
     description = read_description(folder)
@@ -242,9 +242,10 @@ def evaluate(
     shape = fleet.policy_shape(agent)
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
     _check_tasks(runs, sorted(policies), tasks)
-    episodes = spec.settings.schedule.evaluation_episodes if episodes is None else episodes
-    if episodes < 1:
+    if episodes is not None and episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
+    own = counts_of(spec.settings.schedule)
+    counts = own if episodes is None else dict.fromkeys(own, episodes)
     pool = Pool(
         [RunTasks(run.seed, run.tasks) for run in runs],
         spec.settings.world,
@@ -256,7 +257,7 @@ def evaluate(
     try:
         step = (max(policies) + 1) * spec.steps_per_task
         played = play_evaluation(
-            pool, runs, policies.__getitem__, step, episodes, sorted(policies), tasks
+            pool, runs, policies.__getitem__, step, counts, sorted(policies), tasks
         )
         return [{**record, "run": kept[record["run"]]} for record in played]
     finally:

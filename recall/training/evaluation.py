@@ -29,16 +29,15 @@ def evaluate(
     runs: Sequence[Any],
     policies_of: PoliciesOf,
     step: int,
-    episodes: int,
+    counts: Counts,
     positions: Sequence[int] | None = None,
     tasks: Collection[str] | None = None,
 ) -> Iterator[EvaluationRecord]:
-    """Evaluate every task of every run with so many episodes of each mode; yield the records.
+    """Evaluate every task of every run with `counts` of episodes; yield the records.
 
     `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
     to the tasks with these names.
     """
-    counts: Counts = dict.fromkeys(MODES, episodes)
     for position in range(len(runs[0].tasks)) if positions is None else positions:
         chosen = [
             index

@@ -11,7 +11,7 @@ from recall.methods import METHODS
 from recall.methods.packnet import PackNet
 from recall.results.policies import read_policy
 from recall.results.store import read
-from recall.training.evaluation import evaluate
+from recall.training.evaluation import counts_of, evaluate
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -96,7 +96,9 @@ def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed, tmp
     try:
         policies = np.stack([read_policy(folder, name, 0, "task-0") for name in trainer.names])
         replayed = list(
-            evaluate(trainer.pool, trainer.spec.runs, lambda _: policies, END, 2, positions=[0])
+            evaluate(
+                trainer.pool, trainer.spec.runs, lambda _: policies, END, counts, positions=[0]
+            )
         )
     finally:
         trainer.close()

@@ -95,10 +95,9 @@ def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed, tmp
     trainer = begin(tmp_path / "pool", Story())
     try:
         policies = np.stack([read_policy(folder, name, 0, "task-0") for name in trainer.names])
+        runs, counts = trainer.spec.runs, counts_of(trainer.schedule)
         replayed = list(
-            evaluate(
-                trainer.pool, trainer.spec.runs, lambda _: policies, END, counts, positions=[0]
-            )
+            evaluate(trainer.pool, runs, lambda _: policies, END, counts, positions=[0])
         )
     finally:
         trainer.close()

@@ -211,4 +211,13 @@ def spec_from(
         )
         for run in description["runs"]
     )
-    return FleetSpec(chosen, runs, from_plain(Settings, description["settings"]))
+    return FleetSpec(chosen, runs, from_plain(Settings, _complete(description["settings"])))
+
+
+def _complete(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings of run.json with those that had another default when they were written."""
+    schedule = dict(settings["schedule"])
+    # Before this setting existed, an evaluation had as many episodes of both modes.
+    if "evaluation_episodes" in schedule:
+        schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
+    return settings | {"schedule": schedule}

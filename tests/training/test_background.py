@@ -9,6 +9,7 @@ from recall.callbacks import Callback
 from recall.callbacks.status import Status
 from recall.collect.messages import Episode
 from recall.collect.players import deal
+from recall.config.spec import spec_from
 from recall.results.store import read
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -138,3 +139,10 @@ def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(tmp_path, 
     assert counts == {("stochastic", 2)} | (
         {("deterministic", deterministic)} if deterministic else set()
     )
+
+
+def test_a_fleet_from_before_the_setting_keeps_as_many_episodes_of_both_modes():
+    description = small_spec().describe()
+    del description["settings"]["schedule"]["deterministic_episodes"]
+    schedule = spec_from(description).settings.schedule
+    assert schedule.deterministic_episodes == schedule.evaluation_episodes == 2

@@ -1,6 +1,5 @@
 import dataclasses
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,24 +8,14 @@ from jax.flatten_util import ravel_pytree
 
 from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.agent import Agent
 from recall.learn.state import Forward
 from recall.methods import FineTuning, PerfectMemory, Recall
-from recall.nets import gaussian
 from recall.nets.heads import (
-    Blocks,
-    Rows,
     head_of,
-    in_blocks,
-    joined,
-    put_heads,
-    take_heads,
 )
 from recall.replay.batch import Stored
 from recall.replay.buffer import heads_of_update
-from recall.settings import LearnerSettings, NetworkSettings, SacSettings
 from tests.factories.learners import (
-    COLUMNS,
     REWARD,
     TASKS,
     copied,
@@ -270,53 +259,6 @@ def test_a_replay_row_is_at_most_160_bytes_in_continual_world():
     assert Columns(12, 4).old_width * 4 <= 160
 
 
-def test_squashed_gaussian_log_probability_is_the_change_of_variables():
-    policy = gaussian.Gaussian(jnp.array([0.3, -1.0]), jnp.array([-0.5, 0.2]))
-    noise = jnp.array([0.7, -0.4])
-    action, log_pi = gaussian.sample(policy, noise)
-    before = np.arctanh(np.asarray(action, float))
-    std = np.exp(np.asarray(policy.log_std, float))
-    density = -0.5 * ((before - np.asarray(policy.mean)) / std) ** 2 - np.log(
-        std * np.sqrt(2 * np.pi)
-    )
-    expected = np.sum(density - np.log(1 - np.asarray(action, float) ** 2))
-    np.testing.assert_allclose(log_pi, expected, rtol=1e-5)
-
-
-def test_networks_start_as_flax_would_start_them():
-    """Kernels uniform within Glorot's limit, biases 0, the norm's scales 1; heads differ."""
-    network = make_agent().critic
-    params = network.init(jax.random.PRNGKey(0))
-    for tree in (network.trunk_tree(params["trunk"]), head_of(params["heads"], 1)):
-        for name, layer in tree.items():
-            assert not np.any(layer["bias"])
-            if name == "norm":
-                assert np.all(layer["scale"] == 1.0)
-                continue
-            limit = np.sqrt(6.0 / sum(layer["kernel"].shape))
-            assert 0.8 * limit < np.abs(layer["kernel"]).max() <= limit
-            assert abs(np.mean(layer["kernel"])) < 3.0 * limit / np.sqrt(layer["kernel"].size)
-    assert not np.array_equal(*flat(params["heads"])[:2])
-
-
-def test_heads_taken_apart_and_joined_are_the_same():
-    heads = make_agent().critic.init(jax.random.PRNGKey(0))["heads"]
-    rows = Rows(4, TASKS - 1, 2)
-    blocks = in_blocks(heads, rows)
-    assert isinstance(blocks, Blocks)
-    assert leaves_equal(joined(blocks), heads)
-    assert in_blocks(blocks, rows) is blocks
-    assert in_blocks(heads, Rows(4)) is heads is joined(heads)
-
-
-def test_put_heads_rewrites_those_and_no_others():
-    leaf, values = jnp.arange(4.0), jnp.array([7.0, 8.0])
-    np.testing.assert_array_equal(put_heads(leaf, values, np.arange(2)), [7, 8, 2, 3])
-    for heads in (jnp.array([3, 1]), np.array([3, 1])):
-        np.testing.assert_array_equal(put_heads(leaf, values, heads), [0, 8, 2, 7])
-        assert leaves_equal(take_heads({"heads": leaf}, heads), {"heads": leaf[jnp.array([3, 1])]})
-
-
 def test_old_critics_are_held_to_their_stored_values_whatever_the_rewards_say():
     """The value of an old row neither follows its reward nor its own bootstrapped target."""
     agent = make_agent(Recall(batch_size=8, old_batch_size=8))
@@ -360,30 +302,6 @@ def test_rows_of_every_old_task_count_as_much_as_the_new_ones_with_per_task():
     np.testing.assert_allclose(weights, [0.5, 0.5, 0.75, 0.75, 0.75, 0.75])
     equal = Recall().row_weights(batch, jnp.asarray(3))
     np.testing.assert_allclose(equal, [0.25, 0.25, 0.125, 0.125, 0.125, 0.125])
-
-
-@pytest.mark.parametrize("half", ["float32", "bfloat16"])
-def test_layer_norm_on_every_critic_layer_is_flaxs(half):
-    network = NetworkSettings(hidden=(16, 16, 16), head_layers=1, critic_norm="every")
-    settings = LearnerSettings(network=network, sac=SacSettings(precision=half))
-    agent = Agent(Recall(), settings, COLUMNS, 1)
-    params = jax.tree.map(
-        lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape),
-        agent.critic.init(jax.random.PRNGKey(0)),
-    )
-    x = jax.random.normal(jax.random.PRNGKey(2), (7, COLUMNS.observation_size + 2))
-    trunk, head = agent.critic.trunk_tree(params["trunk"]), head_of(params["heads"], 0)
-    layers = [trunk["hidden_00"], trunk["hidden_01"], head["hidden_00"]]
-    norms = [trunk["norm"], trunk["norm_01"], head["norm_00"]]
-    y = x
-    for number, (layer, norm) in enumerate(zip(layers, norms, strict=True)):
-        normalise = nn.LayerNorm(epsilon=1e-6)
-        y = normalise.apply({"params": norm}, y @ layer["kernel"] + layer["bias"])
-        y = jnp.tanh(y) if number == 0 else nn.leaky_relu(y, 0.2)
-    expected = y @ head["out"]["kernel"] + head["out"]["bias"]
-    found = agent.critic.apply_head(params, x, 0)
-    close = {"rtol": 1e-4, "atol": 1e-5} if half == "float32" else {"atol": 0.1}
-    np.testing.assert_allclose(found, expected, **close)
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,21 @@
 """The page in a real browser: layout, sorting, values under the pointer, and no network."""
 
 import dataclasses
-import html
 import json
-import re
-import shlex
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from recall.commands.train import parse_train, spec_of
-from recall.config.resolve import resolve
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.page.films import Film, films_of
 from recall.report.page.origin import origin_html
-from recall.report.page.runs import runs_section
-from recall.report.summary import scope, verdicts
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.train_command import train_command
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
-from recall.results.departures import settings_of
 from recall.results.scores import ScoreBoard
 from tests.factories.runs import made_collection
 
@@ -318,74 +309,3 @@ def test_films_of_the_fleets_are_on_the_page_as_far_as_there_is_room(board, tmp_
     written = page(board, [], Gallery(()), [Film(tmp_path / "films" / "b.mp4", "a film")], left_out)
     assert "<video controls" in written
     assert "src='data:video/mp4;base64,eHh4" in written
-
-
-def test_the_summary_names_the_best_of_every_family(board):
-    assert scope(board) == "2 methods and variants on 2 sequences: 8 runs, all complete."
-    (verdict,) = verdicts(board)
-    assert verdict.title == "CW3, 2 sequences"
-    performance, forgetting, transfer = verdict.sentences
-    means = {
-        label: sum(board.get(label, name).final.mean() for name in ("cw3-1", "cw3-2")) / 2
-        for label in ("Fine-tuning", "RECALL")
-    }
-    assert means["RECALL"] > means["Fine-tuning"]
-    assert performance.startswith(
-        f"RECALL performs best: average performance {means['RECALL']:.2f} ["
-    )
-    assert f"next is Fine-tuning with {means['Fine-tuning']:.2f} [" in performance
-    assert forgetting.startswith("RECALL forgets least")
-    assert "forward transfer" in transfer
-
-
-def test_a_method_that_did_not_run_everything_is_not_compared(board):
-    kept = [r for r in board.collection.runs if (r.method, r.sequence) != ("recall", "cw3-2")]
-    (verdict,) = verdicts(ScoreBoard(Collection(tuple(kept))))
-    assert all("RECALL" not in sentence for sentence in verdict.sentences)
-    assert verdict.sentences[0].startswith("Average performance of Fine-tuning: ")
-
-
-@pytest.mark.parametrize(
-    ("method", "changes"),
-    [
-        ("recall", {}),
-        ("recall", {"distillation_weight": 0.5, "best_return": False, "hidden": (64, 32, 32),
-                    "bias_corrected": False, "horizon_steps": 100, "steps_per_task": 200_000,
-                    "workers": 3}),
-        ("ewc", {"evaluate_every": 10_000, "precision": "bfloat16", "learning_rate": 3e-4}),
-    ],
-)  # fmt: skip
-def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
-    wanted = resolve(method, ["push,hammer", "hammer,push"], (4, 7), changes=changes)
-    described = json.loads(json.dumps(wanted.describe()))
-    recall, train, *arguments = shlex.split(train_command(described))
-    assert (recall, train) == ("recall", "train")
-    again = json.loads(json.dumps(spec_of(*parse_train(arguments)).describe()))
-    again["settings"]["schedule"]["workers"] = described["settings"]["schedule"]["workers"]
-    assert again == described
-
-
-def test_runs_tell_their_command_and_what_is_special_about_them(board):
-    described = {}
-    for method in ("recall", "ewc"):
-        spec = resolve(method, preset="quick", changes={"discount": 0.9})
-        described[method] = spec.describe()
-    runs = [
-        dataclasses.replace(
-            board.collection.runs[0], folder=Path(method), description=about,
-            settings=settings_of(about),
-        )
-        for method, about in described.items()
-    ]  # fmt: skip
-    section = runs_section(Collection(tuple(runs)))
-    fleets, _, shared = section.partition("Settings that all runs share")
-    words = html.unescape(re.sub("<[^>]*>", "", section))
-    for about in described.values():
-        assert train_command(about) in words
-    assert "<dt>learner.sac.discount</dt><dd>0.9</dd>" in shared
-    assert "<dt>method.distillation_weight</dt>" in fleets
-    assert "learner.sac.discount" not in fleets
-
-
-def test_tasks_that_are_functions_have_no_command():
-    assert train_command({"functions": ["make_env"]}) is None

@@ -1,0 +1,38 @@
+"""The summary in words at the top of a report."""
+
+import pytest
+
+from recall.report.summary import scope, verdicts
+from recall.results.collection import Collection
+from recall.results.scores import ScoreBoard
+from tests.factories.runs import made_collection
+
+
+@pytest.fixture(scope="module")
+def board() -> ScoreBoard:
+    return ScoreBoard(made_collection(["fine_tuning", "recall"], ["cw3-1", "cw3-2"], seeds=2))
+
+
+def test_the_summary_names_the_best_of_every_family(board):
+    assert scope(board) == "2 methods and variants on 2 sequences: 8 runs, all complete."
+    (verdict,) = verdicts(board)
+    assert verdict.title == "CW3, 2 sequences"
+    performance, forgetting, transfer = verdict.sentences
+    means = {
+        label: sum(board.get(label, name).final.mean() for name in ("cw3-1", "cw3-2")) / 2
+        for label in ("Fine-tuning", "RECALL")
+    }
+    assert means["RECALL"] > means["Fine-tuning"]
+    assert performance.startswith(
+        f"RECALL performs best: average performance {means['RECALL']:.2f} ["
+    )
+    assert f"next is Fine-tuning with {means['Fine-tuning']:.2f} [" in performance
+    assert forgetting.startswith("RECALL forgets least")
+    assert "forward transfer" in transfer
+
+
+def test_a_method_that_did_not_run_everything_is_not_compared(board):
+    kept = [r for r in board.collection.runs if (r.method, r.sequence) != ("recall", "cw3-2")]
+    (verdict,) = verdicts(ScoreBoard(Collection(tuple(kept))))
+    assert all("RECALL" not in sentence for sentence in verdict.sentences)
+    assert verdict.sentences[0].startswith("Average performance of Fine-tuning: ")

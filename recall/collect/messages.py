@@ -27,6 +27,7 @@ class Setup:
     policy: PolicyShape
     chunk_steps: int
     state_size: int  # largest simulator state of any task
+    noise_colour: float  # of the noise with which runs explore
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     worlds: dict[str, str]  # of plug-ins: name and module
 

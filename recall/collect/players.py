@@ -30,8 +30,14 @@ class Players:
         workers: int,
     ):
         """Start the workers, with memory for `places` policies of every run."""
-        worlds = registered_worlds()
-        setup = Setup(tuple(runs), world, policy, 0, state_size=0, offsets={}, worlds=worlds)
+        setup = Setup(
+            *(tuple(runs), world, policy),
+            chunk_steps=0,
+            state_size=0,
+            noise_colour=0.0,
+            offsets={},
+            worlds=registered_worlds(),
+        )
         shapes = {"eval_policy": ((places, len(runs), policy.size), "float32")}
         self._crew = Crew(setup, shapes, [()] * max(workers, 1), _NICENESS)
         self._answers: Answers | None = None

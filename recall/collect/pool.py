@@ -43,6 +43,7 @@ class Pool:
         should_stop: Callable[[], bool] = never,
         most_at_once: int = 1,
         most_played: int = 1,
+        noise_colour: float = 0.0,
     ):
         """Allocate the shared memory and start the workers.
 
@@ -59,9 +60,8 @@ class Pool:
             "state": ((count, most_played, state_size), "float64"),
             "next_state": ((count, most_played, state_size), "float64"),
         }
-        setup = Setup(
-            *(tuple(runs), world, policy, chunk_steps, state_size), {}, registered_worlds()
-        )
+        sizes = (chunk_steps, state_size)
+        setup = Setup(tuple(runs), world, policy, *sizes, noise_colour, {}, registered_worlds())
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         parts = runs_of_workers(count, max(workers, 1))

@@ -16,8 +16,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from recall.collect import noise
 from recall.collect.messages import (
-    ACTIONS,
     TRAINING,
     Begin,
     Chunk,
@@ -137,7 +137,7 @@ class Worker:
         self, number: int, part: Part, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
-        draws = np.stack([self._draws(run, part) for run in runs])  # [run, chunk, act]
+        draws = np.stack([self._draws(run, part, episodes.horizon_steps) for run in runs])
         policies = None if part.uniform else [self.policies[run][number] for run in runs]
         rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
         outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
@@ -145,11 +145,12 @@ class Worker:
             self.shared["rows"][run, number] = rows[slot]
         return outcomes
 
-    def _draws(self, run: int, part: Part) -> Array:
-        key = [self.setup.runs[run].seed, ACTIONS, part.position, part.first_step]
-        rng = np.random.default_rng(key)
+    def _draws(self, run: int, part: Part, horizon: int) -> Array:
+        """Return the random numbers [chunk, act] of a run's actions."""
+        stream = (self.setup.runs[run].seed, part.position)
         shape = (self.setup.chunk_steps, self.setup.policy.action_size)
-        return rng.uniform(-1.0, 1.0, shape) if part.uniform else rng.standard_normal(shape)
+        drawn = noise.draw_uniform if part.uniform else noise.draw
+        return drawn(stream, part.first_step, shape, self.setup.noise_colour, horizon)
 
     def play(self, order: Play) -> list[EpisodeResult]:
         """Play whole episodes outside of training, each with its own random stream."""
@@ -174,7 +175,7 @@ class Worker:
         episodes = Episodes(arena, horizon, [(*episode.stream, 0) for episode in chosen])
         observation = episodes.start_all()
         act = self.setup.policy.action_size
-        noise = [
+        drawn = [
             np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
             for episode in chosen
         ]
@@ -190,8 +191,8 @@ class Worker:
             if step % _STEPS_BETWEEN_LOOKS == 0 and self._abandoned():
                 raise EOFError
             for i, episode in enumerate(chosen):
-                drawn = None if episode.deterministic else noise[i][step]
-                actions[i] = acting[i].act(observation[i], drawn)
+                numbers = None if episode.deterministic else drawn[i][step]
+                actions[i] = acting[i].act(observation[i], numbers)
             played = episodes.advance(finite(actions))
             observation = played.observation
             for outcome in played.outcomes:

@@ -77,6 +77,7 @@ class TrainedFleet:
             should_stop=lambda: self.should_stop(),
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,
+            noise_colour=self.schedule.noise_colour,
         )
         self.chunks = Chunks(self.pool)
         self.evaluation = BackgroundEvaluation(

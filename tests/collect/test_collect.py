@@ -13,6 +13,7 @@ from recall.callbacks import Callback
 from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
+from recall.collect.noise import draw, draw_uniform
 from recall.collect.policy import NumpyPolicy
 from recall.collect.pool import (
     ChunkRequest,
@@ -178,6 +179,28 @@ def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
     assert np.isfinite(rows).all()
     assert (rows[0] != healthy[0]).any()
     assert (rows[1:] == healthy[1:]).all()
+
+
+@pytest.mark.parametrize("colour", [0.0, 1.0])
+def test_actions_are_made_of_the_noise_of_their_steps(colour):
+    pool, policies = small_pool("point-rich", noise_colour=colour)
+    columns = pool.columns
+    try:
+        pool.begin((0,), fresh=(0,))
+        for first, given in [(0, None), (10, None), (20, policies), (30, policies)]:
+            pool.order_chunk([ChunkRequest(0, first, given)])
+            rows, _ = pool.wait_chunk()
+            for run in range(len(rows)):
+                _, action, *_ = columns.split(rows[run, 0])
+                shape = action.shape
+                drawn = (draw_uniform if given is None else draw)(
+                    (run, 0), first, shape, colour, 20
+                )
+                # A policy of zeros has mean 0 and standard deviation 1.
+                expected = drawn if given is None else np.tanh(drawn)
+                assert np.allclose(action, expected, atol=1e-6), (first, run)
+    finally:
+        pool.close()
 
 
 def test_episodes_do_not_touch_what_is_being_trained():

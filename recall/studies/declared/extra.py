@@ -97,6 +97,10 @@ START = Study(
         Variant("recall", "copy"),
         Variant("recall", "copy+noise", {"initial_log_alpha": 1.0}),
         Variant("recall", "copy+random", {"random_steps_after_copy": 10_000}),
+        Variant("recall", "copy+pink", {"noise_colour": 1.0}),
+        Variant(
+            "recall", "copy+pink+random", {"noise_colour": 1.0, "random_steps_after_copy": 10_000}
+        ),
         Variant("recall", "random", {"best_return": False}),
     ),
     sequences=(

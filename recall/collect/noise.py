@@ -1,0 +1,74 @@
+"""The random numbers with which a run explores, step by step.
+
+White noise forgets everything from one step to the next, so a hand that it moves hardly leaves its
+place. The power of coloured noise falls with the frequency f as 1/f^colour: slow swings prevail,
+and the hand travels. Pink noise, of colour 1, is a good default for off-policy learning
+(Eberhard et al., 2023, "Pink Noise Is All You Need"). Single numbers are distributed alike in every
+colour.
+
+Numbers depend on the seed, the task and the step alone, so that a resumed run draws the same ones.
+Coloured noise is drawn in stretches of an episode's length; two stretches are independent.
+Where episodes end early, a stretch goes on in the next one.
+"""
+
+import math
+
+import numpy as np
+
+from recall.collect.messages import ACTIONS
+from recall.worlds.simulator import Array
+
+_LONGEST_STRETCH = 1_000  # a stretch is drawn again for every chunk in it
+_normal_cdf = np.vectorize(lambda x: 0.5 * (1.0 + math.erf(x / math.sqrt(2.0))), otypes=[float])
+
+
+def draw(
+    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon: int
+) -> Array:
+    """Return standard normal numbers [step, act] for the steps from `first` on.
+
+    The `stream` is the run's seed and the position of its task. Chunks of white noise must always
+    start at the same steps to be the same.
+    """
+    if not colour:
+        return _generator(stream, first).standard_normal(shape)
+    steps, size = shape
+    stretch = min(horizon, _LONGEST_STRETCH)
+    numbers = range(first // stretch, (first + steps - 1) // stretch + 1)
+    drawn = [coloured(_generator(stream, each), (stretch, size), colour) for each in numbers]
+    start = first % stretch
+    return np.concatenate(drawn)[start : start + steps]
+
+
+def draw_uniform(
+    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon: int
+) -> Array:
+    """Return numbers [step, act], uniform in (-1, 1), for the steps from `first` on."""
+    if not colour:
+        return _generator(stream, first).uniform(-1.0, 1.0, shape)
+    return 2.0 * _normal_cdf(draw(stream, first, shape, colour, horizon)) - 1.0
+
+
+def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:
+    """Return standard normal numbers [step, act] whose power falls with the frequency.
+
+    The constant part has the power of the lowest frequency, one swing in all steps.
+    """
+    steps, size = shape
+    frequencies = np.fft.rfftfreq(steps)
+    frequencies[0] = 1.0 / steps
+    amplitude = frequencies ** (-colour / 2.0)
+    # The constant part, and with an even number of steps the highest frequency, have no phase.
+    phased = np.full(len(frequencies), True)
+    phased[0] = False
+    phased[-1] = phased[-1] and steps % 2 == 1
+    real, imaginary = rng.standard_normal((2, size, len(frequencies)))
+    waves = amplitude * np.where(phased, real + 1j * imaginary, math.sqrt(2.0) * real)
+    deviation = math.sqrt(np.sum(amplitude**2 * np.where(phased, 4.0, 2.0))) / steps
+    noise: Array = np.fft.irfft(waves, steps, axis=1).T / deviation
+    return noise
+
+
+def _generator(stream: tuple[int, int], number: int) -> np.random.Generator:
+    seed, position = stream
+    return np.random.default_rng([seed, ACTIONS, position, number])

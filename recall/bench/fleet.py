@@ -102,6 +102,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.advance()
     # The workers that evaluate start, and load their tasks, before the time is taken.
     trainer.evaluate()
+    trainer.catch_up()
     trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
     together, waited = _train(trainer, chunks)

@@ -19,6 +19,7 @@ from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
 from recall.learn.apart import apart_for_burst, put_together
+from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
@@ -212,27 +213,21 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
     return jax.vmap(one_run)(state, replay)
 
 
+@partial(jax.jit, static_argnames=("agent",))
 def plasticity(
     agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
-) -> dict[str, Any]:
-    """Return the plasticity measures of the current networks, [run] each; nothing is changed."""
-    measured, features = _plasticity(agent, state, replay, view, step)
-    ranks = {name: plasticity_of.effective_rank(np.asarray(f)) for name, f in features.items()}
-    return measured | ranks
+) -> Plasticity:
+    """Return the plasticity measures of the current networks; nothing is changed."""
 
-
-@partial(jax.jit, static_argnames=("agent",))
-def _plasticity(
-    agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
-) -> Any:
-    def one_run(state: LearnerState, replay: Replay) -> Any:
+    def one_run(state: LearnerState, replay: Replay) -> Plasticity:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
         batch = buffer.sample_new(replay, view, agent.columns, bits)
         return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):
-        return jax.vmap(one_run)(state, replay)
+        measured: Plasticity = jax.vmap(one_run)(state, replay)
+        return measured
 
 
 @partial(jax.jit, static_argnames=("agent", "collecting"))

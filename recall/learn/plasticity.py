@@ -18,6 +18,7 @@ Under-Parameterization Inhibits Data-Efficient Deep RL, 2021.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,18 @@ from recall.replay.batch import Batch
 DORMANT_BELOW = 0.025  # tau
 SHARE_OF_RANK = 0.99
 ROWS = 256  # rows of the batch: as many as the paper's layers have units, for a full rank
+
+
+class Plasticity(NamedTuple):
+    """Measures of a fleet's networks, [run] each, that a device may still be computing."""
+
+    measures: Metrics
+    features: dict[str, Array]  # [run, rows, units], from which the host computes the ranks
+
+    def with_ranks(self) -> dict[str, Any]:
+        """Wait for the device, compute the ranks and return all measures by name."""
+        ranks = {name: effective_rank(np.asarray(of)) for name, of in self.features.items()}
+        return self.measures | ranks
 
 
 def dormant_share(layers: Sequence[Array]) -> Array:
@@ -62,13 +75,8 @@ def effective_rank(features: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def measure(
-    agent: Agent, state: LearnerState, batch: Batch, task: Array
-) -> tuple[Metrics, dict[str, Array]]:
-    """Return the measures of actor (pi) and critics (q) on a batch of `task`.
-
-    For the ranks, the features are returned, from which the host computes them.
-    """
+def measure(agent: Agent, state: LearnerState, batch: Batch, task: Array) -> Plasticity:
+    """Return the measures of actor (pi) and critics (q) of one run on a batch of `task`."""
     trainable, method = state.trainable, agent.method
     actor = method.actor_for_task(state.method_state, trainable.actor, task)
     actor = {"trunk": actor["trunk"], "heads": head_of(actor["heads"], task)}
@@ -84,7 +92,7 @@ def measure(
         "weight_norm_q": global_norm(critics),
     }
     # The decomposition dominates the cost, so one critic is enough.
-    return measured, {"rank_pi": pi[-1], "rank_q": q[-1][0]}
+    return Plasticity(measured, {"rank_pi": pi[-1], "rank_q": q[-1][0]})
 
 
 def _hidden(network: MultiHead, params: Params, x: Array) -> list[Array]:

@@ -6,7 +6,7 @@ are therefore reported in the order of their steps, each at most one evaluation 
 checkpoint holds the snapshot of a pending evaluation, which is played again after resuming.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from recall.collect.policy import PolicyShape
 from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
-from recall.training.evaluation import PoliciesOf, counts_of, planned, recorded
+from recall.training.evaluation import counts_of, planned, recorded
 
 Array = np.ndarray
 
@@ -46,15 +46,16 @@ class BackgroundEvaluation:
         self._players: Players | None = None
         self.pending: Pending | None = None
 
-    def start(self, step: int, policies_of: PoliciesOf, failed: Collection[str]) -> None:
-        """Take a snapshot of the policies of every task and start to evaluate it."""
+    def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
+        """Take a snapshot of the policies [task][run, size] and start to evaluate these runs.
+
+        Waits for policies that are still being computed.
+        """
         assert self.pending is None, "the evaluation before is not finished"
         snapshot = self._ready_players().snapshot
         for position in self._positions:
-            snapshot[position] = policies_of(position)
-        names = [run.name for run in self._spec.runs]
-        runs = [index for index, name in enumerate(names) if name not in failed]
-        self._play(Pending(step, runs))
+            snapshot[position] = policies[position]
+        self._play(Pending(step, list(runs)))
 
     def _play(self, pending: Pending) -> None:
         step, runs = pending

@@ -3,10 +3,12 @@
 A failed run keeps stepping with its fleet, but nothing more is recorded for it.
 
 A burst's metrics are noted when it is started and recorded after the next burst is queued, so the
-device does not wait while records are written.
+device does not wait while records are written. Measures of the networks are noted too: a thread
+computes their ranks until the next burst is recorded. The order of the records is always the same.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +17,7 @@ import numpy as np
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.learn import fleet
+from recall.learn.plasticity import Plasticity
 from recall.results import health
 from recall.results.evaluations import EvaluationRecord
 from recall.results.records import health_record, training_records
@@ -34,6 +37,14 @@ class Noted(NamedTuple):
     failed_at: jax.Array
 
 
+class NotedNetworks(NamedTuple):
+    """Measures of the networks of the runs that had not failed at `step`."""
+
+    step: int
+    runs: Sequence[int]
+    measures: Future[dict[str, Any]]
+
+
 class Recorder:
     """Writes a fleet's records to the store and passes them on to the callback."""
 
@@ -43,6 +54,8 @@ class Recorder:
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
         self._noted: Noted | None = None
+        self._noted_networks: NotedNetworks | None = None
+        self._thread = ThreadPoolExecutor(1, "recall-ranks")
 
     def evaluation(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Record an evaluation of every task."""
@@ -58,19 +71,41 @@ class Recorder:
         """Record the noted burst, if there is one; wait until it is finished."""
         if self._noted is None:
             return
+        self.write_networks(progress)
         noted, self._noted = self._noted, None
         self.check_losses(progress, noted.step, noted.failed_at)
-        self.training(progress, noted.step, noted.metrics, noted.episodes)
+        runs = self.alive(progress)
+        self._training(progress, noted.step, runs, noted.metrics, noted.episodes)
 
-    def training(
-        self, progress: Progress, step: int, metrics: Any, episodes: Sequence[Sequence[Any]] = ()
+    def note_networks(self, progress: Progress, step: int, plasticity: Plasticity) -> None:
+        """Keep the measures of the networks, and start to compute their ranks."""
+        self.write_networks(progress)
+        measures = self._thread.submit(plasticity.with_ranks)
+        self._noted_networks = NotedNetworks(step, self.alive(progress), measures)
+
+    def write_networks(self, progress: Progress) -> None:
+        """Record the noted measures of the networks, if there are any."""
+        if self._noted_networks is not None:
+            (step, runs, measures), self._noted_networks = self._noted_networks, None
+            self._training(progress, step, runs, measures.result())
+
+    def alive(self, progress: Progress) -> list[int]:
+        """Return the runs that have not failed."""
+        return [run for run, name in enumerate(self._names) if name not in progress.failed]
+
+    def _training(
+        self,
+        progress: Progress,
+        step: int,
+        runs: Sequence[int],
+        metrics: Any,
+        episodes: Sequence[Sequence[Any]] = (),
     ) -> None:
         """Record the metrics of updates or of the networks, and the episodes that ended."""
-        alive = [run for run, name in enumerate(self._names) if name not in progress.failed]
-        if not alive:
+        if not runs:
             return
         values = jax.tree.map(np.asarray, metrics)
-        records = training_records(step, alive, episodes, values)
+        records = training_records(step, runs, episodes, values)
         self._store.append("training", records)
         self._callback.on_training(records)
         self._check_health(progress, step, records)
@@ -108,3 +143,7 @@ class Recorder:
         if name not in progress.failed:
             progress.failed[name] = step
             self._callback.on_failure(name, step, reason)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()

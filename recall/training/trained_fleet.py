@@ -1,6 +1,6 @@
 """A fleet in training: its parts, and the checkpoints that hold all of them.
 
-Between two chunks, once the noted records are written, the complete state of training is in
+Between two chunks, once it has caught up with what was noted, the complete state of training is in
 `LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
 `Progress`. A checkpoint holds all of them, or how much of a file belongs to it.
 """
@@ -9,8 +9,9 @@ import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -21,6 +22,7 @@ from recall.collect.pool import Pool, default_workers, never
 from recall.config.spec import FleetSpec
 from recall.files.stamps import Stamp
 from recall.learn import fleet
+from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, shard
 from recall.replay.batch import ReplayView
@@ -36,6 +38,15 @@ from recall.training.recorder import Recorder
 from recall.training.saved_files import SavedFiles
 
 Array = np.ndarray
+
+
+class NotedEvaluation(NamedTuple):
+    """What an evaluation needs of the networks at `step`; all may still be computed."""
+
+    step: int
+    policies: list[jax.Array]  # [task][run, size]
+    failed_at: jax.Array
+    measured: Plasticity
 
 
 class TrainedFleet:
@@ -85,6 +96,7 @@ class TrainedFleet:
         )
         self.saved_at = time.monotonic()  # of the newest checkpoint
         self._stage_saved = 0  # stage of the newest checkpoint
+        self._noted: NotedEvaluation | None = None
         self.files = SavedFiles(folder, store, self.history)
 
     @property
@@ -110,9 +122,42 @@ class TrainedFleet:
         shape = fleet.policy_shape(self.agent)
         return write_policies(self.folder, self.spec, shape, label, flat)
 
-    def save(self) -> None:
-        """Write a checkpoint that includes the noted records and the chunk being collected."""
+    def evaluate(self) -> None:
+        """Note the policies and networks as they are now; `catch_up` starts to evaluate them."""
+        step = self.total_steps
+        self.callback.on_evaluation_start(step)
+        policies = [
+            fleet.flat_policies(self.agent, self.state, as_argument(position))
+            for position in range(self.spec.tasks)
+        ]
+        replay, view = self.history.replay, self.view()
+        measured = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
+        for array in jax.tree.leaves((policies, measured)):
+            array.copy_to_host_async()
+        # The state itself goes into the next burst.
+        failed_at = jnp.copy(self.state.failed_at)
+        self._noted = NotedEvaluation(step, policies, failed_at, measured)
+        self.progress.evaluated = step
+
+    def catch_up(self) -> None:
+        """Record the burst that was noted and start the evaluation that was noted, if any.
+
+        Waits until the device has computed them, so another burst should be queued before.
+        """
         self.recorder.write(self.progress)
+        noted, self._noted = self._noted, None
+        if noted is None:
+            return
+        self.recorder.check_losses(self.progress, noted.step, noted.failed_at)
+        runs = self.recorder.alive(self.progress)
+        if runs:
+            self.evaluation.start(noted.step, noted.policies, runs)
+            self.recorder.note_networks(self.progress, noted.step, noted.measured)
+
+    def save(self) -> None:
+        """Write a checkpoint that includes everything noted and the chunk being collected."""
+        self.catch_up()
+        self.recorder.write_networks(self.progress)
         self.chunks.settle()
         arrays, ended = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()
@@ -158,6 +203,7 @@ class TrainedFleet:
 
     def close(self) -> None:
         """Stop the workers and close the files."""
+        self.recorder.close()
         self.chunks.close()
         self.pool.close()
         self.evaluation.close()

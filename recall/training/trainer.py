@@ -97,7 +97,7 @@ class Trainer(TrainedFleet):
         while True:
             at_end = self.progress.steps == self.task_schedule.steps_per_stage
             if at_end:
-                self._write_records()
+                self.catch_up()
                 self._end_task()
             self.evaluation.report_finished()
             if self._evaluation_is_due() and self._finish_evaluation():
@@ -108,6 +108,8 @@ class Trainer(TrainedFleet):
                 jax.block_until_ready(self.state)
             self._save_if_due()
             if at_end:
+                self.catch_up()
+                self.recorder.write_networks(self.progress)
                 return
             self.advance()
             self.callback.on_steps(self.total_steps)
@@ -133,7 +135,7 @@ class Trainer(TrainedFleet):
         if more and not overlaps:
             self._order(self._policies())
         self._early = self._policies(ahead=self.schedule.chunk_steps) if overlaps else None
-        self._write_records()
+        self.catch_up()
         self._keep(rows, ended, before)
         if self.progress.steps % self.schedule.record_every == 0:
             failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
@@ -226,26 +228,9 @@ class Trainer(TrainedFleet):
             self.callback.on_activity(f"waiting for the evaluation at step {pending.step:,}")
         return self.evaluation.finish(self.should_stop)
 
-    def evaluate(self) -> None:
-        """Start to evaluate the policies as they are now, and measure the networks."""
-        step = self.total_steps
-        self._write_records()
-        self.recorder.check_losses(self.progress, step, self.state.failed_at)
-        self._stop_if_all_failed()
-        self.callback.on_evaluation_start(step)
-        self.evaluation.start(step, self.policies, self.progress.failed)
-        self.progress.evaluated = step
-        replay, view = self.history.replay, self.view()
-        plastic = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
-        self.recorder.training(self.progress, step, plastic)
-
-    def _write_records(self) -> None:
-        """Record the burst that was noted last, if it is not recorded yet."""
-        self.recorder.write(self.progress)
-        self._stop_if_all_failed()
-
-    def _stop_if_all_failed(self) -> None:
-        """Raise an error if no run is left."""
+    def catch_up(self) -> None:
+        """Record and evaluate what was noted; stop if no run is left."""
+        super().catch_up()
         if len(self.progress.failed) < len(self.names):
             return
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more

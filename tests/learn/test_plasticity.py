@@ -26,7 +26,7 @@ def measured(agent, state, task=1, step=7, replay=None):
     runs = state.key.shape[0]
     replay = replay or make_replay(runs)
     found = fleet.plasticity(agent, state, replay, make_view(task), jnp.asarray(step))
-    return jax.tree.map(np.asarray, found)
+    return jax.tree.map(np.asarray, found.with_ranks())
 
 
 def silenced(network, actor, place, layer, units):

@@ -85,7 +85,8 @@ def test_a_checkpoint_holds_an_evaluation_that_is_not_finished(tmp_path, uninter
 def test_the_workers_that_evaluate_give_way_to_others(tmp_path):
     trainer = start(small_spec(), tmp_path)
     try:
-        trainer.evaluation.start(0, trainer.policies, ())
+        trainer.evaluate()
+        trainer.catch_up()
         own = os.getpriority(os.PRIO_PROCESS, 0)
         assert trainer.evaluation.finish()
         for process in trainer.evaluation.process_ids():

@@ -7,6 +7,7 @@ device does not wait while records are written. Measures of the networks are not
 computes their ranks until the next burst is recorded. The order of the records is always the same.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -136,8 +137,13 @@ class Recorder:
 
     def check_losses(self, progress: Progress, step: int, failed_at: Any) -> None:
         """Report runs whose losses became non-finite, in the update `failed_at` [run]."""
-        for name, update in fleet.failures(failed_at, self._names).items():
-            self._fail(progress, name, step, f"a loss was not finite in update {update}")
+        found = fleet.failures(failed_at, self._names)
+        together = Counter(found.values())
+        for name, update in found.items():
+            others = together[update] - 1
+            self._fail(
+                progress, name, step, f"a loss was not finite in update {update}{_with(others)}"
+            )
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:
         if name not in progress.failed:
@@ -147,3 +153,10 @@ class Recorder:
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown()
+
+
+def _with(others: int) -> str:
+    """Say what it means that so many other runs failed in the same update."""
+    if not others:
+        return ""
+    return f", as in {others} other run{'s' * (others > 1)}: the machine may be at fault"

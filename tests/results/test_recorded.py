@@ -78,6 +78,23 @@ def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page)
         assert shown(text, first, slice(1, 3)) == rounded(means)
 
 
+@pytest.mark.parametrize(
+    ("name", "label", "row", "metrics"),
+    [
+        ("cw3", "RECALL", r"RECALL \| 300,000", METRICS),
+        ("learning-250k", "RECALL", r"RECALL \| 250,000", METRICS[:2]),
+        ("learning-250k", "PM", r"perfect memory[^|]*\| 250,000", METRICS[:2]),
+    ],
+)
+def test_the_readme_shows_the_means(boards, name, label, row, metrics):
+    means = [
+        np.mean([value(boards[name], label, number, metric) for number in SEQUENCES])
+        for metric in metrics
+    ]
+    readme = (ROOT / "README.md").read_text()
+    assert shown(readme, row, slice(3, 3 + len(metrics))) == rounded(means)
+
+
 def test_forward_transfer_needs_no_folder_but_the_package(boards):
     for number in SEQUENCES:
         assert np.isfinite(value(boards["cw3"], "RECALL", number, "forward_transfer"))

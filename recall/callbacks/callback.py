@@ -26,7 +26,7 @@ class Callback:
         """Called after a program was compiled, or loaded from the cache of compiled programs."""
 
     def on_evaluation_start(self, total_steps: int) -> None:
-        """Called when an evaluation of the policies at this step begins, beside training."""
+        """Called when an evaluation of the policies at this step is due, beside training."""
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Called when all tasks were evaluated with the policies at step `total_steps`.

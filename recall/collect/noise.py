@@ -6,9 +6,10 @@ and the hand travels. Pink noise, of colour 1, is a good default for off-policy 
 (Eberhard et al., 2023, "Pink Noise Is All You Need"). Single numbers are distributed alike in every
 colour.
 
-Numbers depend on the seed, the task and the step alone, so that a resumed run draws the same ones.
-Coloured noise is drawn in stretches of an episode's length; two stretches are independent.
-Where episodes end early, a stretch goes on in the next one.
+Of a run only its seed, its task and the step matter, so that a resumed run draws the same numbers.
+White noise is seeded per chunk. Coloured noise is drawn in independent stretches of an episode's
+length, or of 1,000 steps where episodes are longer; where they end early, a stretch goes on in the
+next one.
 """
 
 import math
@@ -19,34 +20,33 @@ from recall.collect.messages import ACTIONS
 from recall.worlds.simulator import Array
 
 _LONGEST_STRETCH = 1_000  # a stretch is drawn again for every chunk in it
-_normal_cdf = np.vectorize(lambda x: 0.5 * (1.0 + math.erf(x / math.sqrt(2.0))), otypes=[float])
+_erf = np.vectorize(math.erf, otypes=[float])
 
 
 def draw(
-    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon: int
+    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
 ) -> Array:
     """Return standard normal numbers [step, act] for the steps from `first` on.
 
-    The `stream` is the run's seed and the position of its task. Chunks of white noise must always
-    start at the same steps to be the same.
+    The `stream` is the run's seed and the position of its task.
     """
     if not colour:
         return _generator(stream, first).standard_normal(shape)
     steps, size = shape
-    stretch = min(horizon, _LONGEST_STRETCH)
-    numbers = range(first // stretch, (first + steps - 1) // stretch + 1)
-    drawn = [coloured(_generator(stream, each), (stretch, size), colour) for each in numbers]
+    stretch = min(horizon_steps, _LONGEST_STRETCH)
+    touched = range(first // stretch, (first + steps - 1) // stretch + 1)
+    drawn = [coloured(_generator(stream, each), (stretch, size), colour) for each in touched]
     start = first % stretch
     return np.concatenate(drawn)[start : start + steps]
 
 
 def draw_uniform(
-    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon: int
+    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
 ) -> Array:
     """Return numbers [step, act], uniform in (-1, 1), for the steps from `first` on."""
     if not colour:
         return _generator(stream, first).uniform(-1.0, 1.0, shape)
-    return 2.0 * _normal_cdf(draw(stream, first, shape, colour, horizon)) - 1.0
+    return _erf(draw(stream, first, shape, colour, horizon_steps) / math.sqrt(2.0))
 
 
 def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:

@@ -31,7 +31,9 @@ class Players:
     ):
         """Start the workers, with memory for `places` policies of every run."""
         setup = Setup(
-            *(tuple(runs), world, policy),
+            runs=tuple(runs),
+            world=world,
+            policy=policy,
             chunk_steps=0,
             state_size=0,
             noise_colour=0.0,

@@ -60,8 +60,16 @@ class Pool:
             "state": ((count, most_played, state_size), "float64"),
             "next_state": ((count, most_played, state_size), "float64"),
         }
-        sizes = (chunk_steps, state_size)
-        setup = Setup(tuple(runs), world, policy, *sizes, noise_colour, {}, registered_worlds())
+        setup = Setup(
+            runs=tuple(runs),
+            world=world,
+            policy=policy,
+            chunk_steps=chunk_steps,
+            state_size=state_size,
+            noise_colour=noise_colour,
+            offsets={},
+            worlds=registered_worlds(),
+        )
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         parts = runs_of_workers(count, max(workers, 1))

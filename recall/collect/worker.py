@@ -145,12 +145,12 @@ class Worker:
             self.shared["rows"][run, number] = rows[slot]
         return outcomes
 
-    def _draws(self, run: int, part: Part, horizon: int) -> Array:
+    def _draws(self, run: int, part: Part, horizon_steps: int) -> Array:
         """Return the random numbers [chunk, act] of a run's actions."""
         stream = (self.setup.runs[run].seed, part.position)
         shape = (self.setup.chunk_steps, self.setup.policy.action_size)
-        drawn = noise.draw_uniform if part.uniform else noise.draw
-        return drawn(stream, part.first_step, shape, self.setup.noise_colour, horizon)
+        draw = noise.draw_uniform if part.uniform else noise.draw
+        return draw(stream, part.first_step, shape, self.setup.noise_colour, horizon_steps)
 
     def play(self, order: Play) -> list[EpisodeResult]:
         """Play whole episodes outside of training, each with its own random stream."""

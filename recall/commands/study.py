@@ -155,8 +155,8 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
         )
     for name, step in failed.items():
         print(
-            f"failed: {name} at step {step:,}; it is not retried, because the same numbers would "
-            "come again",
+            f"failed: {name} at step {step:,}; it is not retried, because on a sound machine the "
+            "same numbers would come again",
             file=sys.stderr,
         )
     for name, reason in launch.outcome.failed.items():

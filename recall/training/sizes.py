@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
+from recall.learn.fleet import policy_shape
 from recall.replay.capacity import rows_held
 from recall.training.agents import agent_of
 
@@ -36,12 +37,14 @@ def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
 
 
 def learner_bytes(agent: Agent) -> int:
-    """Return the bytes of networks, optimisers, the method's state and an update's work arrays."""
+    """Return the bytes of networks, optimisers, the method's state and all work arrays."""
     state = jax.eval_shape(agent.init, jax.ShapeDtypeStruct((), jnp.int32))
     numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state))
     method, hidden = agent.method, agent.settings.network.hidden
     rows = method.batch_size + (method.old_batch_size if method.sampling == "balanced" else 0)
-    return _FLOAT_BYTES * (_STATES * numbers + _PASSES * rows * sum(hidden))
+    # The policies of an evaluation are still there while the next burst runs.
+    policies = agent.tasks * policy_shape(agent).size
+    return _FLOAT_BYTES * (_STATES * numbers + _PASSES * rows * sum(hidden) + policies)
 
 
 def run_bytes(spec: FleetSpec) -> int:

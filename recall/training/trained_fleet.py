@@ -1,6 +1,6 @@
 """A fleet in training: its parts, and the checkpoints that hold all of them.
 
-Between two chunks, once it has caught up with what was noted, the complete state of training is in
+Between two chunks, once everything noted is recorded, the complete state of training is in
 `LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
 `Progress`. A checkpoint holds all of them, or how much of a file belongs to it.
 """
@@ -124,6 +124,7 @@ class TrainedFleet:
 
     def evaluate(self) -> None:
         """Note the policies and networks as they are now; `catch_up` starts to evaluate them."""
+        assert self._noted is None, "the evaluation before is not started"
         step = self.total_steps
         self.callback.on_evaluation_start(step)
         policies = [
@@ -142,7 +143,8 @@ class TrainedFleet:
     def catch_up(self) -> None:
         """Record the burst that was noted and start the evaluation that was noted, if any.
 
-        Waits until the device has computed them, so another burst should be queued before.
+        Waits until the device has computed them, so another burst should be queued before. The
+        networks of the evaluation are recorded later (`finish_notes`, or with the next burst).
         """
         self.recorder.write(self.progress)
         noted, self._noted = self._noted, None
@@ -154,10 +156,14 @@ class TrainedFleet:
             self.evaluation.start(noted.step, noted.policies, runs)
             self.recorder.note_networks(self.progress, noted.step, noted.measured)
 
-    def save(self) -> None:
-        """Write a checkpoint that includes everything noted and the chunk being collected."""
+    def finish_notes(self) -> None:
+        """Catch up with everything that was noted, and wait until all of it is recorded."""
         self.catch_up()
         self.recorder.write_networks(self.progress)
+
+    def save(self) -> None:
+        """Write a checkpoint that includes everything noted and the chunk being collected."""
+        self.finish_notes()
         self.chunks.settle()
         arrays, ended = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()

@@ -108,8 +108,7 @@ class Trainer(TrainedFleet):
                 jax.block_until_ready(self.state)
             self._save_if_due()
             if at_end:
-                self.catch_up()
-                self.recorder.write_networks(self.progress)
+                self.finish_notes()
                 return
             self.advance()
             self.callback.on_steps(self.total_steps)
@@ -233,6 +232,7 @@ class Trainer(TrainedFleet):
         super().catch_up()
         if len(self.progress.failed) < len(self.names):
             return
+        self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish({"finished": False, "failed": self.progress.failed})
         raise RecallError(f"every run failed, at these steps: {self.progress.failed}")

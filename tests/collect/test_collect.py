@@ -253,11 +253,11 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
     assert None not in losses
 
 
-def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path):
+@pytest.mark.parametrize("every", [{"record_every": 50}, {"evaluate_every": 50}])
+def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path, every):
     callback = Remember()
-    spec = small_spec(
-        "fine_tuning", [Spent], seeds=(0, 1), horizon_steps=20, steps_per_task=200, record_every=50
-    )
+    lengths = {"horizon_steps": 20, "steps_per_task": 200, "record_every": 200} | every
+    spec = small_spec("fine_tuning", [Spent], seeds=(0, 1), **lengths)
     with pytest.raises(RecallError, match=r"every run failed, at these steps: .*seed1': 61"):
         run(start(spec, tmp_path, callback))
     assert {step for _, step, _ in callback.failures} == {61}

@@ -30,19 +30,17 @@ def test_power_falls_with_the_frequency(colour):
 
 
 def test_actions_are_independent_of_each_other():
-    noise = coloured(np.random.default_rng(2), (200, 4), 1.0)
     many = [coloured(np.random.default_rng([2, n]), (200, 4), 1.0) for n in range(500)]
     between = np.mean([np.corrcoef(each.T) for each in many], axis=0)
-    assert noise.shape == (200, 4)
     assert np.allclose(between, np.eye(4), atol=0.1)
 
 
-@pytest.mark.parametrize("drawn", [draw, draw_uniform])
+@pytest.mark.parametrize("drawing", [draw, draw_uniform])
 @pytest.mark.parametrize(("chunk", "horizon"), [(50, 200), (50, 130), (50, 20), (7, 20)])
-def test_chunks_join_to_the_noise_of_the_whole_task(drawn, chunk, horizon):
-    whole = drawn((3, 1), 0, (20 * chunk, 4), 1.0, horizon)
+def test_chunks_join_to_the_noise_of_the_whole_task(drawing, chunk, horizon):
+    whole = drawing((3, 1), 0, (20 * chunk, 4), 1.0, horizon)
     parts = [
-        drawn((3, 1), first, (chunk, 4), 1.0, horizon) for first in range(0, 20 * chunk, chunk)
+        drawing((3, 1), first, (chunk, 4), 1.0, horizon) for first in range(0, 20 * chunk, chunk)
     ]
     assert np.array_equal(np.concatenate(parts), whole)
     assert not np.array_equal(whole[:horizon], whole[horizon : 2 * horizon])

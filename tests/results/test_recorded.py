@@ -9,6 +9,7 @@ import pytest
 
 import recall
 from recall.results import shipped_references
+from recall.results.bootstrap import mean_of
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
 
@@ -46,6 +47,12 @@ def value(board: ScoreBoard, label: str, number: int, metric: str) -> float:
 
 def rounded(values: Sequence[float]) -> list[str]:
     return [f"{each:.2f}".replace("-0.00", "0.00") for each in values]
+
+
+def intervals(text: str, first: str, cells: slice) -> list[str]:
+    """Return what stands in brackets in cells of the row whose first cell starts with `first`."""
+    (row,) = re.findall(rf"^\| {first}.*", text, re.M)
+    return [cell.split("[")[1].split("]")[0] for cell in row.split("|")[1:-1][cells]]
 
 
 @pytest.mark.parametrize(("name", "runs"), [("cw3", 24), ("learning-250k", 62)])
@@ -93,6 +100,18 @@ def test_the_readme_shows_the_means(boards, name, label, row, metrics):
     ]
     readme = (ROOT / "README.md").read_text()
     assert shown(readme, row, slice(3, 3 + len(metrics))) == rounded(means)
+
+
+def test_the_readme_shows_the_intervals_of_the_means(boards):
+    def interval(metric: str) -> str:
+        scores = [boards["cw3"].get("RECALL", f"cw3-{number}") for number in SEQUENCES]
+        return ", ".join(
+            rounded(mean_of([each.metric(metric) for each in scores]).estimate.interval)
+        )
+
+    readme = (ROOT / "README.md").read_text()
+    expected = [interval(metric) for metric in METRICS]
+    assert intervals(readme, r"RECALL \| 300,000", slice(3, 6)) == expected
 
 
 def test_forward_transfer_needs_no_folder_but_the_package(boards):

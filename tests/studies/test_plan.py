@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import jax
@@ -135,9 +136,10 @@ def test_fleets_fit_the_device_and_hold_every_run_once(tmp_path):
 def test_more_memory_than_there_is_is_refused_with_a_way_out(tmp_path):
     with pytest.raises(BadValueError) as caught:
         plan_study(STUDIES["cw20"], Choices(methods=("recall",)), tmp_path, Room(2**30))
-    assert "one run of recall on 20 tasks needs 3." in str(caught.value)
-    assert "GiB of device memory, but only 1 GiB are available; use a smaller --scale" in str(
-        caught.value
+    assert re.match(
+        r"one run of recall on 20 tasks needs [\d.]+ GiB of device memory, but only 1 GiB are "
+        "available; use a smaller --scale",
+        str(caught.value),
     )
     assert not list(tmp_path.iterdir())
 

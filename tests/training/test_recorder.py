@@ -8,7 +8,7 @@ from recall.callbacks import Callback
 from recall.results.store import Store
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
-from tests.factories.fleets import small_spec
+from tests.factories.fleets import run, small_spec, start
 
 
 class Failures(Callback):
@@ -20,26 +20,56 @@ class Failures(Callback):
         self.found[name] = (step, reason)
 
 
-def test_runs_that_fail_in_the_same_update_point_at_the_machine(tmp_path):
-    spec = small_spec(seeds=range(6))
-    names = [run.name for run in spec.runs]
-    callback, progress = Failures(), Progress()
+def told(tmp_path, spec, stage, *failed_at):
+    """What is told of the runs' failures, by run, if these are found one after the other."""
+    callback, progress = Failures(), Progress(stage=stage)
     with closing(Store.create(tmp_path, spec.describe())) as store:
         recorder = Recorder(spec, store, callback)
-        for _ in range(2):  # what has been told is not told again
-            recorder.check_losses(progress, 100, np.array([-1, 70, 80, 70, -1, 70]))
-        assert recorder.alive(progress) == [0, 4]
-        recorder.check_losses(progress, 200, np.array([190, 70, 80, 70, 190, 70]))
-        assert recorder.alive(progress) == []
+        for number, found in enumerate(failed_at):
+            recorder.check_losses(progress, 100 * number, np.array(found))
         recorder.close()
-    alone = "a loss was not finite in update 80"
-    both = ", as in 2 other runs: the machine may be at fault"
-    assert callback.found[names[2]] == (100, alone)
-    for run in (1, 3, 5):
-        assert callback.found[names[run]] == (100, f"a loss was not finite in update 70{both}")
-    for run in (0, 4):
-        step, reason = callback.found[names[run]]
-        assert (step, reason.partition(", ")[2]) == (
-            200,
-            "as in 1 other run: the machine may be at fault",
-        )
+    return [callback.found.get(run.name) for run in spec.runs]
+
+
+def test_runs_that_fail_in_the_same_update_point_at_the_machine(tmp_path):
+    spec = small_spec(seeds=range(6))
+    first = [-1, 70, 80, 70, -1, 70]
+    # What has been told is not told again.
+    found = told(tmp_path, spec, 0, first, first, [190, 70, 80, 70, 190, 70])
+    loss, machine = "a loss was not finite in update", "the machine may be at fault"
+    assert found[2] == (0, f"{loss} 80")
+    for index in (1, 3, 5):
+        assert found[index] == (0, f"{loss} 70, as in 2 different runs: {machine}")
+    for index in (0, 4):
+        assert found[index] == (200, f"{loss} 190, as in 1 different run: {machine}")
+
+
+def test_equal_runs_fail_together_on_any_machine(tmp_path):
+    """Two sequences with the same first task: until it ends, runs of one seed are equal."""
+    spec = small_spec(sequence=["point-rich,point-poor", "point-rich,point-slide"], seeds=(0, 1))
+    assert [run.seed for run in spec.runs] == [0, 1, 0, 1]
+    equal = told(tmp_path / "first", spec, 0, [30, -1, 30, -1])
+    assert equal[0] == equal[2] == (0, "a loss was not finite in update 30")
+    later = told(tmp_path / "second", spec, 1, [30, -1, 30, -1])
+    assert "the machine" in later[0][1]
+
+
+def test_a_run_that_fails_before_an_evaluation_is_not_evaluated(tmp_path):
+    """Even where no burst is recorded at that step."""
+
+    class FailFirst(Callback):
+        def on_steps(self, total_steps):
+            if total_steps == 50:
+                state = self.trainer.state
+                self.trainer.state = state._replace(failed_at=state.failed_at.at[0].set(7))
+
+        def on_evaluation(self, total_steps, records):
+            evaluated[total_steps] = {record["run"] for record in records}
+
+    evaluated: dict[int, set[int]] = {}
+    callback = FailFirst()
+    spec = small_spec(evaluate_every=100, record_every=300)
+    callback.trainer = start(spec, tmp_path, callback)
+    run(callback.trainer)
+    assert evaluated[100] == {1}
+    assert set(evaluated) == {100, 200, 300, 400, 500, 600}

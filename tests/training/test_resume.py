@@ -123,6 +123,15 @@ def test_a_sample_of_old_tasks_and_a_replay_that_went_round_are_restored(tmp_pat
     assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
 
 
+def test_coloured_noise_goes_on_where_it_stopped(tmp_path):
+    spec = small_spec(seeds=(0,), noise_colour=1.0, checkpoint_minutes=1e-9)
+    run(start(spec, tmp_path / "whole"))
+    with pytest.raises(CrashError):
+        run(start(spec, tmp_path / "crashed", CrashAt(12)))
+    run(go_on(tmp_path / "crashed")[0])
+    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
+
+
 def test_retraining_is_left_in_the_middle_and_goes_on_there(tmp_path):
     spec = special_spec("packnet")
     run(start(spec, tmp_path / "whole"))

@@ -95,7 +95,7 @@ START = Study(
     question="How should a new task start: from an old policy or at random, and how noisily?",
     variants=(
         Variant("recall", "copy"),
-        Variant("recall", "copy+noise", {"initial_log_alpha": 1.0}),
+        Variant("recall", "copy+noise", {"initial_log_alpha": -2.0}),
         Variant("recall", "copy+random", {"random_steps_after_copy": 10_000}),
         Variant("recall", "copy+pink", {"noise_colour": 1.0}),
         Variant(

@@ -33,7 +33,7 @@ def draw(
     if not colour:
         return _generator(stream, first).standard_normal(shape)
     steps, size = shape
-    stretch = min(horizon_steps, _LONGEST_STRETCH)
+    stretch = min(max(horizon_steps, 2), _LONGEST_STRETCH)  # one step alone has no frequency
     touched = range(first // stretch, (first + steps - 1) // stretch + 1)
     drawn = [coloured(_generator(stream, each), (stretch, size), colour) for each in touched]
     start = first % stretch
@@ -52,16 +52,14 @@ def draw_uniform(
 def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:
     """Return standard normal numbers [step, act] whose power falls with the frequency.
 
-    The constant part has the power of the lowest frequency, one swing in all steps.
+    They have no constant part, so their mean over all steps is 0: with one, a hand that they move
+    meets fewer things (docs/learning.md).
     """
     steps, size = shape
     frequencies = np.fft.rfftfreq(steps)
-    frequencies[0] = 1.0 / steps
-    amplitude = frequencies ** (-colour / 2.0)
-    # The constant part, and with an even number of steps the highest frequency, have no phase.
-    phased = np.full(len(frequencies), True)
-    phased[0] = False
-    phased[-1] = phased[-1] and steps % 2 == 1
+    amplitude = np.append(0.0, frequencies[1:] ** (-colour / 2.0))
+    # With an even number of steps, the highest frequency has no phase.
+    phased = (np.arange(len(frequencies)) < len(frequencies) - 1) | (steps % 2 == 1)
     real, imaginary = rng.standard_normal((2, size, len(frequencies)))
     waves = amplitude * np.where(phased, real + 1j * imaginary, math.sqrt(2.0) * real)
     deviation = math.sqrt(np.sum(amplitude**2 * np.where(phased, 4.0, 2.0))) / steps

@@ -26,7 +26,7 @@ def test_power_falls_with_the_frequency(colour):
     frequency = np.fft.rfftfreq(400)
     slope, _ = np.polyfit(np.log(frequency[1:-1]), np.log(power[1:-1]), 1)
     assert slope == pytest.approx(-colour, abs=0.02)
-    assert power[0] / power[1] == pytest.approx(1.0, abs=0.1)
+    assert np.allclose(noise.mean(axis=0), 0.0, atol=1e-12), "there is no constant part"
 
 
 def test_actions_are_independent_of_each_other():
@@ -36,14 +36,15 @@ def test_actions_are_independent_of_each_other():
 
 
 @pytest.mark.parametrize("drawing", [draw, draw_uniform])
-@pytest.mark.parametrize(("chunk", "horizon"), [(50, 200), (50, 130), (50, 20), (7, 20)])
+@pytest.mark.parametrize(("chunk", "horizon"), [(50, 200), (50, 130), (50, 20), (7, 20), (5, 1)])
 def test_chunks_join_to_the_noise_of_the_whole_task(drawing, chunk, horizon):
     whole = drawing((3, 1), 0, (20 * chunk, 4), 1.0, horizon)
     parts = [
         drawing((3, 1), first, (chunk, 4), 1.0, horizon) for first in range(0, 20 * chunk, chunk)
     ]
     assert np.array_equal(np.concatenate(parts), whole)
-    assert not np.array_equal(whole[:horizon], whole[horizon : 2 * horizon])
+    assert np.all(np.isfinite(whole))
+    assert not np.array_equal(whole[:horizon], whole[2 * horizon : 3 * horizon])
 
 
 @pytest.mark.parametrize("colour", [0.0, 1.0])
@@ -76,4 +77,4 @@ def test_coloured_noise_carries_further():
         walks = [np.cumsum(draw((seed, 0), 0, (200, 3), colour, 200), 0) for seed in range(50)]
         return np.mean([np.abs(walk).max() for walk in walks])
 
-    assert furthest(1.0) > 2.0 * furthest(0.0)
+    assert furthest(1.0) > 1.5 * furthest(0.0)

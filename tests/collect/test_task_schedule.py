@@ -87,7 +87,7 @@ class KillAWorker(Callback):
 
 
 @pytest.mark.parametrize("method", ["multi_task", "perfect_memory"])
-@pytest.mark.parametrize("crash_at", [9, 24])  # in the first half; in the second
+@pytest.mark.parametrize("crash_at", [9, 20])  # in the first half; in the second
 def test_crashes_dead_workers_and_their_number_change_nothing(tmp_path, whole, method, crash_at):
     with pytest.raises(CrashError):
         run(trainer_of(method, tmp_path, CrashAt(crash_at), workers=1, checkpoint_minutes=1e-9))

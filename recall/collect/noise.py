@@ -2,8 +2,8 @@
 
 White noise forgets everything from one step to the next, so a hand that it moves hardly leaves its
 place. The power of coloured noise falls with the frequency f as 1/f^colour: slow swings prevail,
-and the hand travels. Pink noise, of colour 1, is a good default for off-policy learning
-(Eberhard et al., 2023, "Pink Noise Is All You Need"). Single numbers are distributed alike in every
+and the hand travels. Eberhard et al. (2023, "Pink Noise Is All You Need") found pink noise, of
+colour 1, a good default for off-policy learning. Single numbers are distributed alike in every
 colour.
 
 Of a run only its seed, its task and the step matter, so that a resumed run draws the same numbers.
@@ -52,8 +52,8 @@ def draw_uniform(
 def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:
     """Return standard normal numbers [step, act] whose power falls with the frequency.
 
-    They have no constant part, so their mean over all steps is 0: with one, a hand that they move
-    meets fewer things (docs/learning.md).
+    They have no constant part, so their mean over all steps is 0: with one, a hand moved at random
+    met fewer rewards (docs/learning.md).
     """
     steps, size = shape
     frequencies = np.fft.rfftfreq(steps)

@@ -28,6 +28,8 @@ PRESETS = {
             "bias_corrected": False,
             "initial_log_alpha": 1.0,
             "bound_targets": False,
+            "noise_colour": 0.0,
+            "random_steps_after_copy": 0,
         },
         methods={"recall": {"distil_critics": False, "average_actor": None}},
     ),
@@ -39,6 +41,8 @@ PRESETS = {
             "bias_corrected": False,
             "initial_log_alpha": 1.0,
             "bound_targets": False,
+            "noise_colour": 0.0,
+            "random_steps_after_copy": 0,
         },
         methods={
             "recall": {
@@ -57,6 +61,7 @@ PRESETS = {
             "steps_per_task": 3_000,
             "update_after": 100,
             "random_steps": 500,
+            "random_steps_after_copy": 0,
             "evaluate_every": 500,
             "record_every": 500,
             "scoring_episodes": 5,
@@ -75,6 +80,7 @@ PRESETS = {
             "head_layers": 2,
             "steps_per_task": 60_000,
             "random_steps": 4_000,
+            "random_steps_after_copy": 4_000,
             "evaluate_every": 10_000,
         },
         every_method={"batch_size": 64, "old_batch_size": 64},

@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from recall.collect.task_schedule import TaskSchedule
+from recall.config.older import completed
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.methods import METHODS, Method, method_class
@@ -211,13 +212,4 @@ def spec_from(
         )
         for run in description["runs"]
     )
-    return FleetSpec(chosen, runs, from_plain(Settings, _complete(description["settings"])))
-
-
-def _complete(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings of run.json with those that had another default when they were written."""
-    schedule = dict(settings["schedule"])
-    # Before this setting existed, an evaluation had as many episodes of both modes.
-    if "evaluation_episodes" in schedule:
-        schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
-    return settings | {"schedule": schedule}
+    return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from recall.config.names import flattened
+from recall.config.older import completed
 from recall.config.presets import PRESETS
 from recall.config.resolve import choose
 from recall.methods import METHODS
@@ -31,7 +32,7 @@ _EXPERIMENT = (SCHEDULE, PRECISION)
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a run.json by dotted name; the method's are `method.<name>`."""
     method = {key: value for key, value in description["method"].items() if key != "name"}
-    return flattened({"method": method, **description["settings"]})
+    return flattened({"method": method, **completed(description["settings"])})
 
 
 @cache

@@ -23,7 +23,7 @@ BATCH = f"{METHOD}batch_size"
 STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
 TOLERATED = (EVALUATE_EVERY, PRECISION)
 # Settings that plain SAC on a single task does not use.
-_UNUSED = ("learner.popart.", "schedule.scoring_episodes")
+_UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
 # Settings of Continual World's code that concern SAC itself.
 _OF_LOGS = tuple(
     f"log.{name}"

@@ -14,14 +14,10 @@ from recall.studies.study import Study, Variant
 from recall.worlds.sequences import parse_sequence
 
 # The settings that `--scale` scales: durations in steps of a task.
-_LENGTHS = (
-    "steps_per_task",
-    "evaluate_every",
-    "record_every",
-    "random_steps",
-    "random_steps_after_copy",
-    "update_after",
-)
+_LENGTHS = ("steps_per_task", "evaluate_every", "record_every")
+# A task takes as long to explore in a short training, so these stay, up to a share of its steps.
+_EXPLORATION = ("random_steps", "random_steps_after_copy", "update_after")
+_MOST_EXPLORATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,10 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
 
 
 def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
-    """Return a schedule with all durations multiplied by `scale`, in whole chunks."""
+    """Return a schedule with durations multiplied by `scale`, in whole chunks.
+
+    Exploration is as long as at full scale, but at most a tenth of a task.
+    """
     if not scale > 0:
         raise BadValueError(f"scale {scale:g} must be more than 0; 1 is the full study")
     chunk = schedule.chunk_steps
@@ -142,6 +141,8 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
     lengths: dict[str, Any] = {
         name: _shrunk(getattr(schedule, name), scale, chunk) for name in _LENGTHS
     }
+    most = _shrunk(lengths["steps_per_task"], _MOST_EXPLORATION, chunk)
+    lengths |= {name: min(getattr(schedule, name), most) for name in _EXPLORATION}
     return dataclasses.replace(schedule, **lengths)
 
 

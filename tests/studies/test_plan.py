@@ -33,17 +33,19 @@ CHOICES = Choices(
 ROOM = Room(bytes_per_device=2**30)
 
 
-def test_scale_shrinks_all_lengths_together():
-    (group,) = groups_of(STUDIES["cw10"], Choices(scale=0.1, methods=("packnet",)))
+def test_scale_shrinks_a_task_and_explores_as_long_as_there_is_time():
+    (group,) = groups_of(STUDIES["cw10"], Choices(scale=0.3, methods=("packnet",)))
     schedule = group.spec.settings.schedule
-    assert schedule.steps_per_task == 100_000
-    assert schedule.evaluate_every == 2_000
-    assert schedule.random_steps == 1_000
-    assert schedule.random_steps_after_copy == 0
-    assert schedule.update_after == 100
-    assert group.spec.method.retraining_updates == 10_000
+    assert schedule.steps_per_task == 300_000
+    assert schedule.evaluate_every == 6_000
+    assert schedule.record_every == 300
+    assert schedule.random_steps == schedule.random_steps_after_copy == 10_000
+    assert schedule.update_after == 1_000
+    assert group.spec.method.retraining_updates == 30_000
+    small = groups_of(STUDIES["cw10"], Choices(scale=0.02))[0].spec.settings.schedule
+    assert (small.random_steps, small.update_after) == (2_000, 1_000)
     tiny = groups_of(STUDIES["cw10"], Choices(scale=0.0001))[0].spec.settings.schedule
-    assert (tiny.steps_per_task, tiny.evaluate_every) == (100, 50)
+    assert (tiny.steps_per_task, tiny.evaluate_every, tiny.random_steps) == (100, 50, 50)
 
 
 @pytest.mark.parametrize(

@@ -94,13 +94,10 @@ START = Study(
     name="start",
     question="How should a new task start: from an old policy or at random, and how noisily?",
     variants=(
-        Variant("recall", "copy"),
-        Variant("recall", "copy+noise", {"initial_log_alpha": -2.0}),
-        Variant("recall", "copy+random", {"random_steps_after_copy": 10_000}),
-        Variant("recall", "copy+pink", {"noise_colour": 1.0}),
-        Variant(
-            "recall", "copy+pink+random", {"noise_colour": 1.0, "random_steps_after_copy": 10_000}
-        ),
+        Variant("recall", "copy+random"),
+        Variant("recall", "copy", {"random_steps_after_copy": 0}),
+        Variant("recall", "white copy+random", {"noise_colour": 0.0}),
+        Variant("recall", "white copy", {"noise_colour": 0.0, "random_steps_after_copy": 0}),
         Variant("recall", "random", {"best_return": False}),
     ),
     sequences=(

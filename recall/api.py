@@ -11,7 +11,7 @@ from typing import Any
 from recall.callbacks import Callback
 from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, default_workers
+from recall.collect.pool import Pool, cores
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -252,7 +252,7 @@ def evaluate(
         shape,
         spec.settings.schedule.chunk_steps,
         state_size,
-        workers or default_workers(),
+        workers or cores(),
     )
     try:
         step = (max(policies) + 1) * spec.steps_per_task

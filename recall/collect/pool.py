@@ -6,6 +6,7 @@ the same transitions. The parent reads the shared rows only after every worker h
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
 from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
+
+_STARTERS = 4  # threads that copy policies and start workers
 
 
 class ChunkRequest(NamedTuple):
@@ -75,6 +78,8 @@ class Pool:
         parts = runs_of_workers(count, max(workers, 1))
         self._crew = Crew(setup, shapes, parts, put_back=self._put_back)
         self.shared = self._crew.shared
+        # The policies of 40 runs are 32 MB, which one thread takes several milliseconds to copy.
+        self._starters = ThreadPoolExecutor(min(_STARTERS, cores()), "recall-starts")
 
     def begin(self, positions: Sequence[int], fresh: Sequence[int]) -> None:
         """Build the environments of the tasks at `positions` in every run, and close all others.
@@ -99,12 +104,15 @@ class Pool:
         parts = tuple(
             Part(each.position, each.first_step, each.policies is None) for each in requests
         )
-        for process in self._with_runs():
+
+        def start(process: WorkerProcess) -> None:
             runs = slice(process.runs[0], process.runs[-1] + 1)
             for number, flat in enumerate(policies):
                 if flat is not None:
                     self.shared["policy"][runs, number] = flat[runs]
             process.send(Chunk(parts))
+
+        list(self._starters.map(start, self._with_runs()))
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
         """Wait for the ordered chunk and return its rows and the episodes that ended in it.
@@ -144,6 +152,7 @@ class Pool:
 
     def close(self) -> None:
         """End all workers."""
+        self._starters.shutdown()
         self._crew.close()
 
     def _with_runs(self) -> list[WorkerProcess]:
@@ -158,9 +167,18 @@ class Pool:
         return None
 
 
-def default_workers() -> int:
-    """Return the default number of workers, one per core."""
+def cores() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_workers(runs: int) -> int:
+    """Return the default number of workers for so many runs: one per core or, up to two, per run.
+
+    Runs of one length that take a worker each share the cores more evenly than two workers' worth
+    of runs on every third core.
+    """
+    return max(cores(), min(runs, 2 * cores()))
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:

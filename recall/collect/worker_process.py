@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import cloudpickle
 from recall.collect.messages import Setup
 from recall.errors import RecallError
 
-# A worker computes with one thread, because there is one worker per core.
+# A worker computes with one thread, because there are as many workers as cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -51,19 +52,20 @@ class WorkerProcess:
         theirs.close()
         self.connection = Connection(ours.detach())
         self._answers_to_skip = 0
-        self._write(sys.path)  # a task's function may come from a module beside the user's script
-        self._write(setup)
+        # A task's function may come from the user's script, or from a module beside it.
+        self._write(pickle.dumps(sys.path))
+        self._write(cloudpickle.dumps(setup))
 
     def send(self, order: Any, followed: bool = False) -> None:
         """Send an order. If it is `followed` by another one, `receive` skips its answer."""
         self.order = order
         self._answers_to_skip += followed
-        self._write(order)
+        self._write(pickle.dumps(order))
 
-    def _write(self, message: Any) -> None:
+    def _write(self, message: bytes) -> None:
         # A broken pipe is noticed and handled when the answer is awaited.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.connection.send_bytes(cloudpickle.dumps(message))
+            self.connection.send_bytes(message)
 
     def receive(self) -> Any:
         """Wait for the answer to the current order and return it."""

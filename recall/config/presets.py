@@ -80,7 +80,6 @@ PRESETS = {
             "head_layers": 2,
             "steps_per_task": 60_000,
             "random_steps": 4_000,
-            "random_steps_after_copy": 4_000,
             "evaluate_every": 10_000,
         },
         every_method={"batch_size": 64, "old_batch_size": 64},

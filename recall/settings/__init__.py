@@ -119,10 +119,9 @@ class ScheduleSettings(Checked):
     update_after: Count = 1_000
     """Step of a task at which updates start."""
     random_steps: Annotated[int, Range(least=0)] = 10_000
-    """Number of uniformly random actions at the start of the first task, and, for methods without a
-    best-return start, of every task."""
-    random_steps_after_copy: Annotated[int, Range(least=0)] = 10_000
-    """Number of uniformly random actions at the start of a task that starts from an old head."""
+    """Number of uniformly random actions at the start of a task."""
+    random_steps_after_copy: Annotated[int, Range(least=0)] | None = None
+    """Number of them at the start of a task that starts from an old head; None: as many."""
     noise_colour: Annotated[float, Range(least=0.0, most=2.0)] = 1.0
     """Colour of the noise in collected actions: its power falls with the frequency f as
     1/f^colour. 0 is white noise, drawn anew at every step; 1 is pink, 2 is red."""
@@ -140,7 +139,8 @@ class ScheduleSettings(Checked):
     overlap: bool = True
     """Collect the next chunk while learning from the last one; False alternates the two."""
     workers: Count | None = None
-    """Number of collecting processes; None uses one per core."""
+    """Number of collecting processes; None: one for each run, but at least one and at most two for
+    each core."""
     checkpoint_minutes: Positive = 10.0
     """Minutes between two checkpoints."""
 

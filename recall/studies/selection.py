@@ -142,7 +142,8 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
         name: _shrunk(getattr(schedule, name), scale, chunk) for name in _LENGTHS
     }
     most = _shrunk(lengths["steps_per_task"], _MOST_EXPLORATION, chunk)
-    lengths |= {name: min(getattr(schedule, name), most) for name in _EXPLORATION}
+    explored = {name: getattr(schedule, name) for name in _EXPLORATION}
+    lengths |= {name: min(steps, most) for name, steps in explored.items() if steps is not None}
     return dataclasses.replace(schedule, **lengths)
 
 

@@ -15,7 +15,7 @@ from recall.collect.crew import Abandoned, never
 from recall.collect.messages import RunTasks
 from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
-from recall.collect.pool import default_workers
+from recall.collect.pool import cores
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.training.evaluation import counts_of, planned, recorded
@@ -111,7 +111,7 @@ class BackgroundEvaluation:
         """Return the workers; start them at the first evaluation."""
         if self._players is None:
             spec = self._spec
-            workers = spec.settings.schedule.workers or default_workers()
+            workers = spec.settings.schedule.workers or cores()
             self._players = Players(
                 [RunTasks(run.seed, run.tasks) for run in spec.runs],
                 spec.settings.world,

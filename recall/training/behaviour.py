@@ -44,8 +44,9 @@ class Behaviour:
         return policies
 
     def _random_steps(self, stage: int) -> int:
+        after_copy = self._schedule.random_steps_after_copy
         copied = stage > 0 and self._best_return
-        return self._schedule.random_steps_after_copy if copied else self._schedule.random_steps
+        return after_copy if copied and after_copy is not None else self._schedule.random_steps
 
     def requests(self, policies: Policies, progress: Progress) -> list[ChunkRequest]:
         """Return the requests for the next chunk, whose policies may still be on their way."""

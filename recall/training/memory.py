@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall.collect.pool import default_workers
+from recall.collect.pool import cores, default_workers
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
@@ -58,9 +58,8 @@ def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
 
 def _process_bytes(spec: FleetSpec, policy_size: int) -> int:
     """Return the bytes of the trainer, its workers and the snapshot that is being evaluated."""
-    collecting = spec.settings.schedule.workers or default_workers()
-    evaluated = len(spec.runs) * spec.tasks
-    workers = collecting + min(collecting, evaluated)
+    chosen, evaluated = spec.settings.schedule.workers, len(spec.runs) * spec.tasks
+    workers = (chosen or default_workers(len(spec.runs))) + min(chosen or cores(), evaluated)
     return _TRAINER_BYTES + _WORKER_BYTES * workers + 4 * evaluated * policy_size
 
 

@@ -84,7 +84,7 @@ class TrainedFleet:
             fleet.policy_shape(self.agent),
             self.schedule.chunk_steps,
             state_size,
-            self.schedule.workers or default_workers(),
+            self.schedule.workers or default_workers(len(spec.runs)),
             should_stop=lambda: self.should_stop(),
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,

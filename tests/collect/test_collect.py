@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from recall.callbacks import Callback
+from recall.collect import pool as pool_module
 from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
@@ -20,6 +21,7 @@ from recall.collect.pool import (
     Pool,
     TaskFailedError,
     WorkerDiedError,
+    default_workers,
     runs_of_workers,
 )
 from recall.errors import RecallError
@@ -290,6 +292,14 @@ def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
     parts = runs_of_workers(runs, workers)
     assert [len(part) for part in parts] == shares
     assert sum(parts, ()) == tuple(range(runs))
+
+
+@pytest.mark.parametrize(
+    ("runs", "cores", "expected"), [(1, 2, 2), (3, 2, 3), (24, 16, 24), (40, 16, 32)]
+)
+def test_every_run_has_a_worker_up_to_two_per_core(monkeypatch, runs, cores, expected):
+    monkeypatch.setattr(pool_module, "cores", lambda: cores)
+    assert default_workers(runs) == expected
 
 
 def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):

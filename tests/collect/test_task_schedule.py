@@ -11,7 +11,7 @@ import pytest
 
 from recall.callbacks import Callback
 from recall.callbacks.status import Status
-from recall.collect.messages import ACTIONS
+from recall.collect.noise import draw
 from recall.collect.policy import NumpyPolicy
 from recall.collect.task_schedule import TaskSchedule
 from recall.learn import fleet
@@ -19,6 +19,7 @@ from recall.learn.losses import moments_by_head
 from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
 from recall.results.store import read
+from recall.worlds.registry import horizon_steps
 from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
 TASKS, STEPS, CHUNK = 3, 200, 50
@@ -187,8 +188,8 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
             for number, one in enumerate(trainer.spec.runs):
                 observation, action, *_ = trainer.agent.columns.split(now[number, slots])
                 policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
-                draws = np.random.default_rng([one.seed, ACTIONS, 0, first])
-                noise = draws.standard_normal((50, 2))
+                horizon = horizon_steps(one.tasks[0], trainer.spec.settings.world)
+                noise = draw((one.seed, 0), first, (50, 2), 1.0, horizon)
                 expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
                 np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
             old = now

@@ -13,11 +13,12 @@ from tests.factories.fleets import small_spec
 @pytest.mark.parametrize(
     ("changes", "random_steps"),
     [
-        ({}, (100, 0)),
+        ({}, (100, 100)),
+        ({"random_steps_after_copy": 0}, (100, 0)),
         ({"random_steps_after_copy": 50}, (100, 50)),
         ({"best_return": False, "random_steps_after_copy": 50}, (100, 100)),
     ],
-    ids=["copy", "copy, then random", "no copy"],
+    ids=["default", "copy", "copy, then random", "no copy"],
 )
 def test_the_first_actions_of_each_stage(changes, random_steps):
     spec = small_spec(**changes)

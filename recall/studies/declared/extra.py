@@ -96,8 +96,8 @@ START = Study(
     variants=(
         Variant("recall", "copy+random"),
         Variant("recall", "copy", {"random_steps_after_copy": 0}),
-        Variant("recall", "white copy+random", {"noise_colour": 0.0}),
-        Variant("recall", "white copy", {"noise_colour": 0.0, "random_steps_after_copy": 0}),
+        Variant("recall", "white+copy+random", {"noise_colour": 0.0}),
+        Variant("recall", "white+copy", {"noise_colour": 0.0, "random_steps_after_copy": 0}),
         Variant("recall", "random", {"best_return": False}),
     ),
     sequences=(

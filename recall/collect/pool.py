@@ -173,10 +173,10 @@ def cores() -> int:
 
 
 def default_workers(runs: int) -> int:
-    """Return the default number of workers for so many runs: one per core or, up to two, per run.
+    """Return the default number of workers: one per run, but at least one and at most two per core.
 
-    Runs of one length that take a worker each share the cores more evenly than two workers' worth
-    of runs on every third core.
+    With one per core, 24 runs on 16 cores were 12 workers of two runs, and four cores had nothing
+    to do.
     """
     return max(cores(), min(runs, 2 * cores()))
 
@@ -185,7 +185,7 @@ def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
     """Return the consecutive runs of each worker.
 
     Only as many workers get runs as are needed to minimise the runs of the busiest worker. The
-    others have none and leave their cores to the learner, but still play episodes.
+    others have none, but still play episodes.
     """
     busy = -(-runs // -(-runs // workers))
     parts = [tuple(part.tolist()) for part in np.array_split(np.arange(runs), busy)]

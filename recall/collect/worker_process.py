@@ -14,7 +14,7 @@ import cloudpickle
 from recall.collect.messages import Setup
 from recall.errors import RecallError
 
-# A worker computes with one thread, because there are as many workers as cores.
+# A worker computes with one thread, because there are enough workers for all cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 

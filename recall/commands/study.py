@@ -30,7 +30,7 @@ class StudyOptions:
     name: Annotated[Positional[str], arg(metavar="NAME")]
     """Name of a study; see `recall list studies`."""
     scale: float = 1.0
-    """Scale steps per task, evaluation interval and exploration by this factor."""
+    """Scale steps per task and evaluation interval by this factor."""
     seeds: int | None = None
     """Number of seeds, starting at 0. None: the study's own number."""
     tasks: tuple[str, ...] = ()

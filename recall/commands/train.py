@@ -156,10 +156,7 @@ def evaluate(
     ] = None,
     task: Annotated[tuple[str, ...], arg(help="Tasks to evaluate; all if none are given.")] = (),
     workers: Annotated[
-        int | None,
-        arg(
-            help="Number of worker processes. None: one per run, at least 1 and at most 2 per core."
-        ),
+        int | None, arg(help="Number of worker processes. None: one per core.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Settings of runs from older versions, with what was meant where they are silent."""
+"""Settings of runs from older versions, which lack what did not exist then."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -71,7 +71,7 @@ class Method(Checked):
     """Share of the actor that moves into its average at every update. The average is evaluated,
     scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
-    """Start a new task from the old head with the largest return on it, without random actions."""
+    """Start a new task from the old head with the largest return on it."""
     reset_optimiser: bool = True
     """Reset the optimisers when a task starts and before retraining: the moments of a task with
     large rewards would slow down one with small rewards for long."""

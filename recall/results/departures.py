@@ -25,6 +25,7 @@ NO_MATTER = frozenset(
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
+EXPLORATION = frozenset(f"schedule.{name}" for name in ("noise_colour", "random_steps_after_copy"))
 _EXPERIMENT = (SCHEDULE, PRECISION)
 """Lengths, intervals and how products are rounded: the experiment's rather than the method's."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from recall.config.older import completed
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
@@ -119,6 +120,7 @@ def _clear(folder: Path) -> None:
 def check_same(folder: Path, description: Description) -> None:
     """Raise an error if a folder holds a fleet other than the described one."""
     held = read_description(folder)
+    held["settings"] = completed(held["settings"])
     if identity(held) != identity(description):
         raise FolderInUseError(
             f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "

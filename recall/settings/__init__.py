@@ -121,7 +121,7 @@ class ScheduleSettings(Checked):
     random_steps: Annotated[int, Range(least=0)] = 10_000
     """Number of uniformly random actions at the start of a task."""
     random_steps_after_copy: Annotated[int, Range(least=0)] | None = None
-    """Number of them at the start of a task that starts from an old head; None: as many."""
+    """The same for a task that starts from an old head; None: `random_steps`."""
     noise_colour: Annotated[float, Range(least=0.0, most=2.0)] = 1.0
     """Colour of the noise in collected actions: its power falls with the frequency f as
     1/f^colour. 0 is white noise, drawn anew at every step; 1 is pink, 2 is red."""

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.launch.resources import Room
-from recall.results.description import identity, read_description
+from recall.results.description import differences, identity, read_description
 from recall.results.fleet_folder import is_finished
 from recall.studies.selection import Group
 from recall.studies.study import Variant
@@ -48,12 +49,14 @@ def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
     """
     begun = dict(_begun(folder))
     taken = {name: set(_keys(spec)) for name, spec in begun.items()}
+    several_lengths = len({group.spec.tasks for group in groups}) > 1
     names = {path.name for path in folder.glob("*")}
     parts_wanted = -(-room.places // max(1, len(groups)))
-    lengths = {group.spec.tasks for group in groups}
     fleets = []
     for group in groups:
         size = run_bytes(group.spec)
+        title = group.variant.title + (f"-{group.spec.tasks}" if several_lengths else "")
+        _check_settings(group.spec, begun, file_name(title), folder)
         wanted = dict(zip(_keys(group.spec), group.spec.runs, strict=True))
         mine = [name for name, keys in taken.items() if keys & wanted.keys()]
         for name in mine:
@@ -64,7 +67,6 @@ def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
         if not left:
             continue
         check_fits(f"{group.variant.title} on {_tasks(group.spec)}", size, room.bytes_per_device)
-        title = group.variant.title + (f"-{group.spec.tasks}" if len(lengths) > 1 else "")
         for runs in split(left, room.bytes_per_device // size, parts_wanted, room):
             name = _free_name(file_name(title), names)
             spec = dataclasses.replace(group.spec, runs=tuple(runs))
@@ -113,6 +115,21 @@ def _check_begun(folder: Path, needed: int, room: Room) -> None:
         )
 
 
+def _check_settings(
+    spec: FleetSpec, begun: Mapping[str, FleetSpec], title: str, folder: Path
+) -> None:
+    """Refuse a folder in which this variant was begun when a setting had another default."""
+    for name, other in begun.items():
+        if name != title and not re.fullmatch(re.escape(title) + r"-\d+", name):
+            continue
+        for setting, there, wanted in differences(_common(other), _common(spec)):
+            raise BadValueError(
+                f"{folder / name} was begun with {setting.rpartition('.')[2]} {there}, and this "
+                f"version trains with {wanted}: `recall resume {folder / name}` continues it as it "
+                "was begun, another --out trains the study with the settings of this version"
+            )
+
+
 def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
     for path in sorted(folder.glob("*/run.json")):
         yield path.parent.name, spec_from(read_description(path.parent))
@@ -120,7 +137,12 @@ def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
 
 def _keys(spec: FleetSpec) -> list[str]:
     """Return a text for each run that determines its results."""
-    plain: Any = json.loads(json.dumps(spec.describe()))
-    kept = identity(plain)
-    common = json.dumps([kept["method"], kept["settings"]], sort_keys=True)
-    return [f"{common} {run['sequence']} {run['tasks']} {run['seed']}" for run in plain["runs"]]
+    common = json.dumps(_common(spec), sort_keys=True)
+    runs = spec.describe()["runs"]
+    return [f"{common} {run['sequence']} {run['tasks']} {run['seed']}" for run in runs]
+
+
+def _common(spec: FleetSpec) -> dict[str, Any]:
+    """Return what determines the results of all runs of a fleet, as JSON holds it."""
+    kept = identity(spec.describe())
+    return {"method": kept["method"], "settings": kept["settings"]}

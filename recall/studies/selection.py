@@ -25,7 +25,7 @@ class Choices:
     """The user's choices for a study."""
 
     scale: float = 1.0
-    """Factor for the steps per task, the evaluation interval and the exploration together."""
+    """Factor for the steps per task and the intervals of evaluations and records together."""
     seeds: int | None = None
     """Number of seeds, starting at 0; None: the study's own number."""
     tasks: tuple[str, ...] = ()
@@ -124,7 +124,8 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
 def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
     """Return a schedule with durations multiplied by `scale`, in whole chunks.
 
-    Exploration is as long as at full scale, but at most a tenth of a task.
+    Exploration is as long as at full scale, but at most a tenth of a task, or its share of the
+    full study where that is more.
     """
     if not scale > 0:
         raise BadValueError(f"scale {scale:g} must be more than 0; 1 is the full study")
@@ -143,7 +144,11 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
     }
     most = _shrunk(lengths["steps_per_task"], _MOST_EXPLORATION, chunk)
     explored = {name: getattr(schedule, name) for name in _EXPLORATION}
-    lengths |= {name: min(steps, most) for name, steps in explored.items() if steps is not None}
+    lengths |= {
+        name: min(steps, max(most, _shrunk(steps, scale, chunk)))
+        for name, steps in explored.items()
+        if steps is not None
+    }
     return dataclasses.replace(schedule, **lengths)
 
 

@@ -79,8 +79,13 @@ def test_the_papers_numbers_stand_beside_the_papers_settings_only(tmp_path):
     write_fleet(
         tmp_path / "half", "packnet", "cw3-1", preset="paper", precision="bfloat16", **per_task
     )
+    write_fleet(
+        tmp_path / "pink", "perfect_memory", "cw3-1", preset="paper", noise_colour=1.0, **per_task
+    )
     table = tables_of(tmp_path)["cw3-average_performance"]
     assert cell_of(table, "1", "PackNet, preset paper").paper is None
+    assert cell_of(table, "1", "PM, preset paper").paper is None
+    assert "Settings that are not the paper's: noise colour 1 in PM, preset paper." in table.notes
 
 
 def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):

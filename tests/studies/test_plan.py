@@ -14,7 +14,7 @@ from recall.files.atomic import write_json
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
-from recall.results.fleet_folder import FolderInUseError
+from recall.results.fleet_folder import FolderInUseError, check_same
 from recall.studies import STUDIES
 from recall.studies.dry_run import DryRun
 from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, read_speeds, updates
@@ -44,6 +44,8 @@ def test_scale_shrinks_a_task_and_explores_as_long_as_there_is_time():
     assert group.spec.method.retraining_updates == 30_000
     small = groups_of(STUDIES["cw10"], Choices(scale=0.02))[0].spec.settings.schedule
     assert (small.random_steps, small.update_after) == (2_000, 1_000)
+    quick = groups_of(STUDIES["cw10"], Choices(scale=0.5, preset="quick"))[0].spec.settings.schedule
+    assert (quick.steps_per_task, quick.random_steps) == (1_500, 250)
     tiny = groups_of(STUDIES["cw10"], Choices(scale=0.0001))[0].spec.settings.schedule
     assert (tiny.steps_per_task, tiny.evaluate_every, tiny.random_steps) == (100, 50, 50)
 
@@ -180,6 +182,27 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
     (held,) = plan_study(STUDY, alone, tmp_path, Room(1))
     assert held.name == "lambda=10"
+
+
+def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_path):
+    first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    write_study(tmp_path, STUDY, CHOICES, first)
+    begin(first[0], tmp_path)
+    run_json = tmp_path / "lambda=10" / "run.json"
+    description = json.loads(run_json.read_text())
+    del description["settings"]["schedule"]["noise_colour"]
+    run_json.write_text(json.dumps(description))
+    said = "lambda=10 was begun with noise_colour 0.0, and this version trains with 1.0: `recall"
+    with pytest.raises(BadValueError, match=said):
+        plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    # Other variants can be added.
+    others = dataclasses.replace(CHOICES, methods=("lambda=100",))
+    (added,) = plan_study(STUDY, others, tmp_path, ROOM)
+    assert added.name == "lambda=100"
+    # With the settings of that time, the fleet is the one that was begun.
+    then = dataclasses.replace(CHOICES, changes=SMALL | {"noise_colour": 0.0})
+    spec = plan(groups_of(STUDY, then), tmp_path, ROOM)[0].spec
+    check_same(tmp_path / "lambda=10", spec.describe())
 
 
 def test_a_folder_holds_one_study_with_one_scale(tmp_path):

@@ -147,3 +147,11 @@ def test_a_fleet_from_before_the_setting_keeps_as_many_episodes_of_both_modes():
     del description["settings"]["schedule"]["deterministic_episodes"]
     schedule = spec_from(description).settings.schedule
     assert schedule.deterministic_episodes == schedule.evaluation_episodes == 2
+
+
+def test_a_fleet_from_before_the_settings_explores_as_it_did():
+    description = small_spec().describe()
+    for name in ("noise_colour", "random_steps_after_copy"):
+        del description["settings"]["schedule"][name]
+    schedule = spec_from(description).settings.schedule
+    assert (schedule.noise_colour, schedule.random_steps_after_copy) == (0.0, 0)

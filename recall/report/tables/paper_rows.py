@@ -11,11 +11,11 @@ from recall.report.paper import published
 from recall.report.tables.table import Cell, Row
 from recall.results.departures import (
     DEFAULT,
+    EXPLORATION,
     PAPER,
     PRECISION,
     SCHEDULE,
     departures,
-    settings_of_preset,
 )
 from recall.results.labels import in_words, label_of
 from recall.results.scores import Scores
@@ -31,7 +31,7 @@ def has_papers_settings(scores: Scores, but: frozenset[str] = frozenset()) -> bo
         run.source == "recall"
         and run.preset == PAPER
         and set(run.changes) <= but
-        and run.settings.get(PRECISION) == settings_of_preset(run.method, PAPER).get(PRECISION)
+        and not {PRECISION, *EXPLORATION} & set(departures(run.method, run.settings, PAPER))
         and run.steps_per_task == published()["steps_per_task"]
     )
 
@@ -89,7 +89,7 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
             words = [
                 in_words({name: value})
                 for name, value in changed.items()
-                if not name.startswith(SCHEDULE)
+                if name in EXPLORATION or not name.startswith(SCHEDULE)
             ]
             if words:
                 found.setdefault(few(words, _MOST_SETTINGS), {})[each.label] = None

@@ -1,5 +1,6 @@
 """Studies beyond the paper's figures: cost, the authors' code, memory, length, starts."""
 
+from recall.config.presets import PRESETS
 from recall.studies.declared.comparisons import CW3, SIX_METHODS
 from recall.studies.study import Study, Variant, methods
 from recall.worlds.sequences import NUMBERED_TASKS
@@ -18,7 +19,7 @@ COST = Study(
 
 # Variants from the paper's text to its authors' code: one change at a time, as far as a setting
 # exists (docs/fidelity.md), then all changes together; and the two choices of ours.
-_PAPER = {"bias_corrected": False}
+_PAPER = {**PRESETS["paper"].settings, **PRESETS["paper"].methods["recall"]}
 
 FIDELITY = Study(
     name="fidelity",
@@ -53,7 +54,7 @@ FIDELITY = Study(
                 "old_weight": "per_task",
             },
         ),
-        Variant("recall", "bias-corrected", {"bias_corrected": True}),
+        Variant("recall", "bias-corrected", {**_PAPER, "bias_corrected": True}),
     ),
     sequences=CW3.sequences,
     tables=("variants",),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import recall
-from recall.results import shipped_references
+from recall.results import metrics, shipped_references
 from recall.results.bootstrap import mean_of
 from recall.results.collection import gather
+from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard
 
 ROOT = Path(__file__).parents[2]
@@ -86,20 +87,20 @@ def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page)
 
 
 @pytest.mark.parametrize(
-    ("name", "label", "row", "metrics"),
+    ("name", "label", "row", "names"),
     [
         ("cw3", "RECALL", r"RECALL \| 300,000", METRICS),
         ("learning-250k", "RECALL", r"RECALL \| 250,000", METRICS[:2]),
         ("learning-250k", "PM", r"perfect memory[^|]*\| 250,000", METRICS[:2]),
     ],
 )
-def test_the_readme_shows_the_means(boards, name, label, row, metrics):
+def test_the_readme_shows_the_means(boards, name, label, row, names):
     means = [
         np.mean([value(boards[name], label, number, metric) for number in SEQUENCES])
-        for metric in metrics
+        for metric in names
     ]
     readme = (ROOT / "README.md").read_text()
-    assert shown(readme, row, slice(3, 3 + len(metrics))) == rounded(means)
+    assert shown(readme, row, slice(3, 3 + len(names))) == rounded(means)
 
 
 def test_the_readme_shows_the_intervals_of_the_means(boards):
@@ -135,3 +136,44 @@ def test_a_policy_of_every_sequence_can_be_loaded(sequence):
     for task in range(3):
         policy = recall.load_policy(folder, task=task, run=run)
         assert policy.act(np.zeros(12), deterministic=True).shape == (4,)
+
+
+@pytest.fixture(scope="module")
+def exploration() -> dict[str, list[RunResult]]:
+    folders = (ROOT / "results" / "exploration-150k").iterdir()
+    return {folder.name: gather(folder).runs for folder in folders}
+
+
+def test_the_page_shows_each_colour_on_each_task(exploration):
+    page = (ROOT / "docs" / "learning.md").read_text()
+    colours = {"white": 0.0, "pink": 1.0, "red": 2.0}
+    successes: dict[str, dict[str, list[float]]] = {}
+    for name, colour in colours.items():
+        for run in exploration[f"alone-{name}"]:
+            assert run.complete
+            assert run.settings["schedule.noise_colour"] == colour
+            (success,) = metrics.final_successes(run.curve(), window=2)
+            successes.setdefault(run.tasks[0], {}).setdefault(name, []).append(success)
+    assert len(successes) == 6
+    for task, found in successes.items():
+        row = " | ".join(f"{one:.1f}, {two:.1f}" for one, two in found.values())
+        assert f"| {task} | {row} |" in page
+    means = [np.mean([found[name] for found in successes.values()]) for name in colours]
+    assert f"| mean | {' | '.join(rounded(means))} |" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "random_steps"),
+    [
+        ("pairs-pink", "from the best old head", 0),
+        ("pairs-pink-random", "the same, and 10,000 random actions", 10_000),
+    ],
+)
+def test_the_page_shows_how_second_tasks_were_found(exploration, name, start, random_steps):
+    runs = exploration[name]
+    assert all(run.complete for run in runs)
+    assert {run.settings["schedule.random_steps_after_copy"] for run in runs} == {random_steps}
+    learnt = np.array([metrics.trained_successes(run.curve(), window=2) for run in runs])
+    row = f"| pink | {start} | {' | '.join(rounded(learnt.mean(axis=0)))} | "
+    found = f"{np.count_nonzero(learnt[:, 1])} of {len(runs)} |"
+    assert row + found in (ROOT / "docs" / "learning.md").read_text()

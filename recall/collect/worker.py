@@ -137,10 +137,8 @@ class Worker:
         self, number: int, part: Part, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
-        horizon_steps = episodes.horizon_steps
-        draws = np.stack(
-            [self._draws(run, part, horizon_steps) for run in runs]
-        )  # [run, chunk, act]
+        # [run, chunk, act]
+        draws = np.stack([self._draws(run, part, episodes.horizon_steps) for run in runs])
         policies = None if part.uniform else [self.policies[run][number] for run in runs]
         rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
         outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)

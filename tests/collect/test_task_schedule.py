@@ -189,7 +189,7 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
                 observation, action, *_ = trainer.agent.columns.split(now[number, slots])
                 policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
                 horizon = horizon_steps(one.tasks[0], trainer.spec.settings.world)
-                noise = draw((one.seed, 0), first, (50, 2), 1.0, horizon)
+                noise = draw((one.seed, 0), first, (50, 2), trainer.schedule.noise_colour, horizon)
                 expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
                 np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
             old = now

@@ -18,7 +18,7 @@ COST = Study(
 )
 
 # Variants from the paper's text to its authors' code: one change at a time, as far as a setting
-# exists (docs/fidelity.md), then all changes together; and the two choices of ours.
+# exists (docs/fidelity.md), then all changes together; and one choice of ours.
 _PAPER = {**PRESETS["paper"].settings, **PRESETS["paper"].methods["recall"]}
 
 FIDELITY = Study(

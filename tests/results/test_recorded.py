@@ -22,7 +22,7 @@ METRICS = ("average_performance", "forgetting", "forward_transfer")
 
 @pytest.fixture(scope="module")
 def boards() -> dict[str, ScoreBoard]:
-    return {name: ScoreBoard(gather(ROOT / "results" / name)) for name in ("cw3", "learning-250k")}
+    return {name: ScoreBoard(gather(ROOT / "results" / name)) for name in ("cw3", "cw3-white", "learning-250k")}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def intervals(text: str, first: str, cells: slice) -> list[str]:
     return [cell.split("[")[1].split("]")[0] for cell in row.split("|")[1:-1][cells]]
 
 
-@pytest.mark.parametrize(("name", "runs"), [("cw3", 24), ("learning-250k", 62)])
+@pytest.mark.parametrize(("name", "runs"), [("cw3", 24), ("cw3-white", 24), ("learning-250k", 62)])
 def test_every_run_is_complete_and_nothing_is_wrong(boards, name, runs):
     collection = boards[name].collection
     assert len(collection.runs) == runs
@@ -70,6 +70,28 @@ def test_the_page_shows_recall_at_300_000_steps(boards, page):
     for number, row in zip(SEQUENCES, rows, strict=True):
         assert shown(text, f"{number}:", slice(1, 4)) == rounded(row)
     assert shown(text, "mean", slice(1, 4)) == rounded(np.mean(rows, axis=0))
+
+
+def test_the_page_counts_the_tasks_that_were_never_found(boards, page):
+    text = section(page, "CW3 at 300,000")
+    words = {"cw3": "of 72 tasks six end at 0.0", "cw3-white": "with nine of 72 tasks at 0.0"}
+    for name, count in (("cw3", 6), ("cw3-white", 9)):
+        runs = boards[name].collection.runs
+        final = np.array([metrics.final_successes(run.curve(), window=2) for run in runs])
+        assert (final.size, np.count_nonzero(final == 0.0)) == (72, count)
+        assert words[name] in text
+    white = [value(boards["cw3-white"], "RECALL", number, METRICS[0]) for number in SEQUENCES]
+    assert f"ended at {np.mean(white):.2f} [" in text
+
+
+def test_the_page_shows_the_tasks_alone(page):
+    found: dict[str, list[tuple[float, float]]] = {}
+    for run in shipped_references.shipped_references():
+        (success,) = metrics.final_successes(run.curve(), window=2)
+        found.setdefault(run.tasks[0], []).append((success, metrics.areas(run.curve())[0]))
+    for task, pairs in found.items():
+        expected = rounded(np.mean(pairs, axis=0))
+        assert shown(section(page, "CW3 at 300,000"), rf"{task} \|", slice(1, 3)) == expected
 
 
 def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page):

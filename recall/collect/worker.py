@@ -131,6 +131,7 @@ class Worker:
                 ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
                 for slot, run in enumerate(runs):
                     self._publish(run, place, slot, episodes)
+                episodes.expect_next()
         return ended
 
     def _roll_group(

@@ -59,6 +59,7 @@ class Episodes:
         self.observation = np.zeros((slots, size))
         self.diverged_episodes = 0
         self._episode = np.full(slots, -1, np.int64)
+        self._expected = [-1] * slots  # the last episode that the simulator was told of
         self._steps = np.zeros(slots, np.int64)
         self._return = np.zeros(slots)
         self._success = np.zeros(slots, bool)
@@ -67,12 +68,22 @@ class Episodes:
     def start(self, slot: int, options: Mapping[str, Any] | None = None) -> Array:
         """Start the slot's next episode and return its first observation."""
         self._episode[slot] += 1
-        rng = np.random.default_rng([*self.streams[slot], int(self._episode[slot])])
+        rng = self._generator(slot, int(self._episode[slot]))
         self._steps[slot] = 0
         self._return[slot] = 0.0
         self._success[slot] = False
         self.observation[slot] = self.simulator.reset(slot, rng, options)
         return self.observation[slot].copy()
+
+    def expect_next(self) -> None:
+        """Let the simulator prepare the next episodes. Call this where nobody waits."""
+        for slot, following in enumerate((self._episode + 1).tolist()):
+            if self._expected[slot] != following:
+                self._expected[slot] = following
+                self.simulator.expect(slot, self._generator(slot, following))
+
+    def _generator(self, slot: int, episode: int) -> np.random.Generator:
+        return np.random.default_rng([*self.streams[slot], episode])
 
     def set_stream(self, slot: int, stream: tuple[int, ...]) -> None:
         """Let the slot's next episode be the first one of `stream`."""

@@ -90,6 +90,12 @@ class Simulator(ABC):
     def set_state(self, slot: int, state: Array) -> None:
         """Continue, bit for bit, from a state that `get_state` returned in any process."""
 
+    def expect(self, slot: int, rng: np.random.Generator) -> None:  # noqa: B027
+        """Prepare, without waiting, the slot's next `reset`, whose generator will equal `rng`.
+
+        Results do not depend on it, and a simulator that would gain nothing does nothing.
+        """
+
     def roll(self, steps: int) -> Roll | None:
         """Return a roll of up to `steps` steps, or None if this simulator has no faster way."""
         return None

@@ -22,7 +22,10 @@ METRICS = ("average_performance", "forgetting", "forward_transfer")
 
 @pytest.fixture(scope="module")
 def boards() -> dict[str, ScoreBoard]:
-    return {name: ScoreBoard(gather(ROOT / "results" / name)) for name in ("cw3", "cw3-white", "learning-250k")}
+    return {
+        name: ScoreBoard(gather(ROOT / "results" / name))
+        for name in ("cw3", "cw3-white", "learning-250k")
+    }
 
 
 @pytest.fixture(scope="module")

@@ -3,30 +3,16 @@
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from recall.errors import RecallError
 from recall.worlds.continual_world.tasks.task import Task
-from recall.worlds.simulator import Array
 
-SUBSTEPS = 5
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
-_SETTLE_SUBSTEPS = 50 * SUBSTEPS
-HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
-GRIPPER_OPEN = np.array([-1.0, 1.0])
 # A weld without offset; quaternion and torque scale as Meta-World sets them.
 _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
-
-
-class Settled(NamedTuple):
-    """Hand at its start: MuJoCo's state, its joints, and the joints one substep earlier."""
-
-    state: Array
-    joints: Array
-    joints_before: Array
 
 
 def model_path(task: Task) -> str:
@@ -88,31 +74,3 @@ def _delete(spec: mujoco.MjSpec, element: Any) -> None:
         element.delete()
     else:
         spec.delete(element)
-
-
-def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Array:
-    """Move the hand to its start and return the joints one substep before the end."""
-    mujoco.mj_resetData(model, data)
-    data.mocap_pos[0] = task.hand_start
-    data.mocap_quat[0] = HAND_DOWN
-    data.ctrl[:] = GRIPPER_OPEN
-    mujoco.mj_step(model, data, nstep=_SETTLE_SUBSTEPS - 1)
-    joints_before = data.qpos.copy()
-    mujoco.mj_step(model, data)
-    return joints_before
-
-
-@cache
-def settled(name: str) -> Settled:
-    """Return the settled hand, computed once per process and task.
-
-    It does not depend on the position of the fixture.
-    """
-    from recall.worlds.continual_world.tasks import load_task
-
-    model = load_physics(name)
-    data = mujoco.MjData(model)
-    joints_before = settle(model, data, load_task(name))
-    state = np.zeros(mujoco.mj_stateSize(model, STATE))
-    mujoco.mj_getState(model, data, state, STATE)
-    return Settled(state, data.qpos.copy(), joints_before)

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from recall.errors import BadValueError
-from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics, settle, settled
+from recall.worlds.continual_world.models import load_physics
 from recall.worlds.continual_world.observations import (
     Bound,
     ClassicObserver,
@@ -20,6 +20,7 @@ from recall.worlds.continual_world.observations import (
 )
 from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
 from recall.worlds.continual_world.roll import SawyerRoll
+from recall.worlds.continual_world.settling import STATE, SUBSTEPS, Ahead, put, settle, settled
 from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
@@ -57,6 +58,8 @@ class SawyerSimulator(Simulator):
         self._clocks_before = self._clocks
         # True where positions, contacts and velocities in the data are up to date with its state.
         self._is_current = [False] * slots
+
+        self._ahead: Ahead | None = None  # made when an episode is expected for the first time
 
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
@@ -116,6 +119,12 @@ class SawyerSimulator(Simulator):
         self._observation[slot] = self._observer.first(slot)
         return self._observation[slot].copy()
 
+    def expect(self, slot: int, rng: np.random.Generator) -> None:
+        """Settle the hand of the slot's next episode in a thread, if its task settles anew."""
+        if self._task.settles_anew:
+            self._ahead = self._ahead or Ahead(self._task)
+            self._ahead.expect(slot, self.draw(rng))
+
     def draw(self, rng: np.random.Generator) -> Array:
         """Draw a reset vector, again if object and goal are too near, as Meta-World does."""
         while True:
@@ -147,15 +156,14 @@ class SawyerSimulator(Simulator):
 
     def _settle(self, slot: int) -> None:
         model, data = self._model, self._data[slot]
-        if self._task.settles_anew:
-            settle(model, data, self._task)
+        if not self._task.settles_anew:
+            put(model, data, settled(self.task))
             return
-        hand = settled(self.task)
-        mujoco.mj_setState(model, data, hand.state, STATE)
-        # As after settling, positions lag one substep behind the joints.
-        data.qpos[:] = hand.joints_before
-        mujoco.mj_kinematics(model, data)
-        data.qpos[:] = hand.joints
+        hand = None if self._ahead is None else self._ahead.take(slot, self._vector[slot])
+        if hand is None:
+            settle(model, data, self._task)
+        else:
+            put(model, data, hand)
 
     def step(self, actions: Array) -> Step:
         """Move every hand by up to a centimetre per direction, and its gripper."""

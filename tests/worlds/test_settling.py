@@ -1,0 +1,79 @@
+"""Hands that settle ahead of time: the same episodes to the bit, without settling at the reset."""
+
+import numpy as np
+import pytest
+
+from recall.settings import WorldSettings
+from recall.worlds.continual_world import TASKS, sawyer
+from recall.worlds.continual_world.settling import Ahead
+from recall.worlds.continual_world.tasks import load_task
+from recall.worlds.episodes import Episodes
+from recall.worlds.registry import make_simulator
+
+ANEW = [name for name in TASKS if load_task(name).settles_anew]
+HORIZON = 5
+
+
+def episodes_of(task: str, slots: int = 2) -> Episodes:
+    simulator = make_simulator(task, slots, WorldSettings())
+    episodes = Episodes(simulator, HORIZON, [(7, slot) for slot in range(slots)])
+    episodes.start_all()
+    return episodes
+
+
+def played(task: str, ahead: bool) -> np.ndarray:
+    """Return the states of all slots through four episodes of random actions."""
+    episodes, rng = episodes_of(task), np.random.default_rng(0)
+    states = []
+    for _ in range(4 * HORIZON):
+        episodes.step(rng.uniform(-1.0, 1.0, (2, 4)))
+        if ahead:
+            episodes.expect_next()
+        states.append([episodes.get_state(slot) for slot in range(2)])
+    return np.array(states)
+
+
+def test_two_tasks_settle_anew():
+    assert ANEW == ["handle-press-side", "peg-unplug-side"]
+
+
+@pytest.mark.parametrize("task", [*ANEW, "push"])
+def test_episodes_are_the_same(task):
+    np.testing.assert_array_equal(played(task, ahead=True), played(task, ahead=False))
+
+
+@pytest.mark.parametrize("task", ANEW)
+def test_an_expected_episode_does_not_settle_when_it_starts(task, monkeypatch):
+    episodes = episodes_of(task)
+    episodes.expect_next()
+
+    def refuse(*_):
+        raise AssertionError("settled at the reset")
+
+    monkeypatch.setattr(sawyer, "settle", refuse)
+    episodes.start(1)
+    episodes.start(0)
+    with pytest.raises(AssertionError, match="settled at the reset"):
+        episodes.start(0)  # not expected
+
+
+def test_an_episode_that_was_not_expected_settles_by_itself():
+    expected, other = episodes_of("peg-unplug-side", 1), episodes_of("peg-unplug-side", 1)
+    expected.expect_next()
+    for episodes in (expected, other):
+        episodes.set_stream(0, (8, 0))
+        episodes.start(0)
+    np.testing.assert_array_equal(expected.get_state(0), other.get_state(0))
+
+
+def test_a_hand_is_given_for_its_own_slot_and_vector_only():
+    task = load_task("peg-unplug-side")
+    ahead = Ahead(task)
+    vectors = np.array([task.reset_low, task.reset_high])
+    ahead.expect(0, vectors[0])
+    ahead.expect(1, vectors[1])
+    assert ahead.take(0, vectors[1]) is None
+    assert ahead.take(2, vectors[0]) is None
+    hands = [ahead.take(slot, vectors[slot]) for slot in range(2)]
+    assert not np.array_equal(hands[0].state, hands[1].state)
+    assert ahead.take(0, vectors[0]) is None  # taken already

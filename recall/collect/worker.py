@@ -131,8 +131,13 @@ class Worker:
                 ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
                 for slot, run in enumerate(runs):
                     self._publish(run, place, slot, episodes)
-                episodes.expect_next()
         return ended
+
+    def expect_next(self) -> None:
+        """Let the simulators prepare the next episodes."""
+        for _, groups in self.played.values():
+            for _, episodes in groups:
+                episodes.expect_next()
 
     def _roll_group(
         self, number: int, part: Part, runs: list[int], episodes: Episodes
@@ -227,6 +232,7 @@ def main(socket: int, memory: int, niceness: int) -> None:
                 connection.send(("error", f"{type(error).__name__} in a task: {error}"))
                 return
             connection.send(("done", answer))
+            worker.expect_next()  # nobody waits for this
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return
 

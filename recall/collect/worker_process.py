@@ -46,8 +46,9 @@ class WorkerProcess:
             pass_fds=(theirs.fileno(), memory),
             env=os.environ | _ONE_THREAD,
             stdin=subprocess.DEVNULL,
-            # Ctrl-C then reaches only the parent, which tells the workers.
-            start_new_session=True,
+            # Ctrl-C then reaches only the parent, which tells the workers. Not a new session: Linux
+            # shares the cores out between sessions first, and niceness counts within one only.
+            process_group=0,
         )
         theirs.close()
         self.connection = Connection(ours.detach())

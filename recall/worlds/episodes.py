@@ -76,7 +76,7 @@ class Episodes:
         return self.observation[slot].copy()
 
     def expect_next(self) -> None:
-        """Let the simulator prepare the next episodes. Call this where nobody waits."""
+        """Let the simulator prepare the next episodes, if it has not yet."""
         for slot, following in enumerate((self._episode + 1).tolist()):
             if self._expected[slot] != following:
                 self._expected[slot] = following
@@ -89,6 +89,7 @@ class Episodes:
         """Let the slot's next episode be the first one of `stream`."""
         self.streams[slot] = stream
         self._episode[slot] = -1
+        self._expected[slot] = -1
 
     def restart(self, slot: int, options: Mapping[str, Any] | None) -> Array:
         """Start the slot's current episode again, with `options`."""
@@ -191,6 +192,7 @@ class Episodes:
         counters, rest = state[: len(_COUNTERS)], state[len(_COUNTERS) :]
         size = self.observation.shape[1]
         self._episode[slot] = int(counters[0])
+        self._expected[slot] = -1
         self._steps[slot] = int(counters[1])
         self._return[slot] = counters[2]
         self._success[slot] = bool(counters[3])

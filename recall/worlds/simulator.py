@@ -90,10 +90,11 @@ class Simulator(ABC):
     def set_state(self, slot: int, state: Array) -> None:
         """Continue, bit for bit, from a state that `get_state` returned in any process."""
 
-    def expect(self, slot: int, rng: np.random.Generator) -> None:  # noqa: B027
-        """Prepare, without waiting, the slot's next `reset`, whose generator will equal `rng`.
+    def expect(self, slot: int, rng: np.random.Generator) -> None:  # noqa: B027  (optional)
+        """Prepare for a `reset` of the slot that will probably use a generator equal to `rng`.
 
-        Results do not depend on it, and a simulator that would gain nothing does nothing.
+        Must return soon and must not change any result. The reset may have another generator, or
+        options, or never come.
         """
 
     def roll(self, steps: int) -> Roll | None:

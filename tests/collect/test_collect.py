@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +17,7 @@ from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
-from recall.collect.policy import NumpyPolicy
+from recall.collect.policy import NumpyPolicy, PolicyShape
 from recall.collect.pool import (
     ChunkRequest,
     Pool,
@@ -71,6 +73,23 @@ def test_whether_workers_or_the_learner_go_first_changes_nothing(
     monkeypatch.setattr(Pool, "order_chunk", late)
     run(start(small_spec(), tmp_path))
     assert left_by(tmp_path) == uninterrupted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+@pytest.mark.parametrize(("task", "threads"), [("peg-unplug-side", 2), ("push", 1)])
+def test_a_worker_settles_the_next_hand_in_a_thread(task, threads):
+    pool = Pool(
+        [RunTasks(0, (task,))], WorldSettings(), PolicyShape(12, 4, (8,), "relu"), 5, 500, 1
+    )
+    try:
+        pool.begin([0], [0])
+        for step in (0, 5):  # a second answer means that what follows the first is done
+            pool.order_chunk([ChunkRequest(0, step, None)])
+            pool.wait_chunk()
+        (worker,) = pool.process_ids()
+        assert len(list(Path(f"/proc/{worker}/task").iterdir())) == threads
+    finally:
+        pool.close()
 
 
 def test_an_order_that_fails_is_told_when_its_chunk_is_taken():

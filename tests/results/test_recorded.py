@@ -1,5 +1,6 @@
 """The records in `results/` and those shipped with the package: the page says what they say."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,8 +84,65 @@ def test_the_page_counts_the_tasks_that_were_never_found(boards, page):
         final = np.array([metrics.final_successes(run.curve(), window=2) for run in runs])
         assert (final.size, np.count_nonzero(final == 0.0)) == (72, count)
         assert words[name] in text
+        zeros, others = final[final == 0.0], final[final > 0.0]
+        if name == "cw3":
+            assert len(zeros) / np.sum(1.0 - final) == pytest.approx(0.53, abs=0.005)
+            assert f"the mean of the others is {others.mean():.2f}" in text
     white = [value(boards["cw3-white"], "RECALL", number, METRICS[0]) for number in SEQUENCES]
     assert f"ended at {np.mean(white):.2f} [" in text
+
+
+def test_the_page_names_the_largest_loss_and_the_largest_gain(boards, page):
+    changes = {
+        (run.name, task): round(float(after - before), 2)
+        for run in boards["cw3"].collection.runs
+        for task, before, after in zip(
+            run.tasks,
+            metrics.trained_successes(run.curve(), window=2),
+            metrics.final_successes(run.curve(), window=2),
+            strict=True,
+        )
+    }
+    loss, gain = (choose(changes, key=lambda each: changes[each]) for choose in (min, max))
+    assert (loss, changes[loss]) == (("recall-cw3-6-seed1", "peg-unplug-side"), -0.2)
+    assert (gain, changes[gain]) == (("recall-cw3-4-seed1", "shelf-place"), 0.7)
+    assert "The largest loss of a single task is 0.2 (peg-unplug-side in sequence 6, seed 1" in page
+    assert "The largest gain is that of shelf-place in sequence 4, seed 1" in page
+
+
+@pytest.mark.parametrize(("one", "other"), [(3, 6), (5, 8)])
+@pytest.mark.parametrize("seed", range(3))
+def test_runs_with_the_same_first_task_are_equal_in_it(boards, one, other, seed):
+    runs = {run.name: run.training for run in boards["cw3"].collection.runs}
+    first, second = (runs[f"recall-cw3-{number}-seed{seed}"] for number in (one, other))
+    rows = first["step"] <= 300_000
+    assert np.count_nonzero(rows) >= 30
+    for column in first:
+        np.testing.assert_array_equal(first[column][rows], second[column][rows])
+
+
+def test_the_page_divides_forward_transfer_into_first_and_later_tasks(boards, page):
+    scores = [boards["cw3"].get("RECALL", f"cw3-{number}") for number in SEQUENCES]
+    by_task = np.array([[each.value for each in one.forward_transfer_by_task] for one in scores])
+    first, later = rounded([by_task[:, 0].mean(), np.nanmean(by_task[:, 1:])])
+    text = section(page, "CW3 at 300,000")
+    assert f"is {first} on first tasks" in text
+    assert f"{later} on later ones" in text
+    assert "{} and {}".format(*rounded(by_task[6:, 2])) in text
+    assert np.isnan(by_task[6, 1])  # plain SAC leaves nothing to gain
+
+
+def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():
+    white = ROOT / "results" / "cw3-white"
+    board = ScoreBoard(gather(white, reference=[ROOT / "results" / "reference-white"]))
+    found = [value(board, "RECALL", number, "forward_transfer") for number in SEQUENCES]
+    assert rounded([np.mean(found)]) == ["0.47"]
+
+
+def test_the_readme_of_the_shipped_runs_names_their_commit():
+    (run,) = shipped_references.FOLDER.glob("*/*/run.json")
+    commit = json.loads(run.read_text())["git"]["commit"]
+    assert f"commit {commit[:7]} |" in (shipped_references.FOLDER / "README.md").read_text()
 
 
 def test_the_page_shows_the_tasks_alone(page):
@@ -92,6 +150,7 @@ def test_the_page_shows_the_tasks_alone(page):
     for run in shipped_references.shipped_references():
         (success,) = metrics.final_successes(run.curve(), window=2)
         found.setdefault(run.tasks[0], []).append((success, metrics.areas(run.curve())[0]))
+    assert len(found) == 10
     for task, pairs in found.items():
         expected = rounded(np.mean(pairs, axis=0))
         assert shown(section(page, "CW3 at 300,000"), rf"{task} \|", slice(1, 3)) == expected
@@ -202,3 +261,19 @@ def test_the_page_shows_how_second_tasks_were_found(exploration, name, start, ra
     row = f"| pink | {start} | {' | '.join(rounded(learnt.mean(axis=0)))} | "
     found = f"{np.count_nonzero(learnt[:, 1])} of {len(runs)} |"
     assert row + found in (ROOT / "docs" / "learning.md").read_text()
+
+
+def test_the_page_counts_the_pegs_that_flew_away(exploration, boards):
+    runs = [run for board in boards.values() for run in board.collection.runs]
+    runs += [run for each in exploration.values() for run in each]
+    lowest: dict[str, list[float]] = {}
+    for run in runs:
+        if run.method == "recall":
+            for position, task in enumerate(run.tasks):
+                bound = np.nanmin(run.training["q_lowest"][:, position])
+                lowest.setdefault(task, []).append(bound * (1.0 - 0.99))
+    pegs = np.array(lowest.pop("peg-unplug-side"))
+    page = (ROOT / "docs" / "learning.md").read_text()
+    assert f"{np.count_nonzero(pegs < -100.0)} of {len(pegs)} runs have one below -100" in page
+    assert min(map(min, lowest.values())) > -12.0
+    assert len(lowest) == 9

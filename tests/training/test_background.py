@@ -93,6 +93,9 @@ def test_the_workers_that_evaluate_give_way_to_others(tmp_path):
             assert os.getpriority(os.PRIO_PROCESS, process) == min(own + 10, 19)
         for process in trainer.pool.process_ids():
             assert os.getpriority(os.PRIO_PROCESS, process) == own
+        for process in (*trainer.evaluation.process_ids(), *trainer.pool.process_ids()):
+            assert os.getsid(process) == os.getsid(0), "niceness counts within a session only"
+            assert os.getpgid(process) != os.getpgid(0), "Ctrl-C is for the trainer alone"
     finally:
         trainer.close()
 

@@ -190,6 +190,40 @@ def test_a_simulation_that_breaks_down_ends_alone(task, field, tmp_path, monkeyp
         np.testing.assert_array_equal(mended.observation, sound.observation)
 
 
+def thrown(metres: float):
+    """Return a simulator of two slots, with the peg of the second one `metres` away."""
+    simulator, _ = started("peg-unplug-side", 2)
+    simulator.step(np.zeros((2, 4)))
+    simulator._data[1].qpos[9] = metres
+    simulator._is_current[1] = False
+    return simulator
+
+
+def test_an_object_that_was_thrown_away_is_a_divergence():
+    step = thrown(150.0).step(np.zeros((2, 4)))
+    assert step.diverged.tolist() == [False, True]
+    assert step.reward[1] == 0.0
+    assert np.abs(step.observation).max() < 2.0
+    near = thrown(50.0).step(np.zeros((2, 4)))
+    assert not near.diverged.any()
+    assert near.reward[1] < -40.0
+
+
+def test_an_object_that_was_thrown_away_ends_a_roll():
+    simulator, action = thrown(150.0), np.zeros((2, 4))
+    roll = simulator.roll(3)
+    roll.open()
+    assert roll.move(action) is None
+    assert len(roll.close().reward) == 0
+    step = roll.step_diverged()
+    assert step.diverged.tolist() == [False, True]
+    assert step.reward[1] == 0.0
+    near = thrown(50.0).roll(3)
+    near.open()
+    assert near.move(action) is not None
+    assert near.close().reward[0, 1] < -40.0
+
+
 def test_importing_does_no_work():
     code = (
         "import sys; import recall.worlds.continual_world as world; "

@@ -1,11 +1,13 @@
 """Hands that settle ahead of time: the same episodes to the bit, without settling at the reset."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS, sawyer
-from recall.worlds.continual_world.settling import Ahead
+from recall.worlds.continual_world.settling import HandsAhead
 from recall.worlds.continual_world.tasks import load_task
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import make_simulator
@@ -14,16 +16,16 @@ ANEW = [name for name in TASKS if load_task(name).settles_anew]
 HORIZON = 5
 
 
-def episodes_of(task: str, slots: int = 2) -> Episodes:
-    simulator = make_simulator(task, slots, WorldSettings())
+def episodes_of(task: str, slots: int = 2, **settings: str) -> Episodes:
+    simulator = make_simulator(task, slots, WorldSettings(**settings))
     episodes = Episodes(simulator, HORIZON, [(7, slot) for slot in range(slots)])
     episodes.start_all()
     return episodes
 
 
-def played(task: str, ahead: bool) -> np.ndarray:
+def played(task: str, ahead: bool, **settings: str) -> np.ndarray:
     """Return the states of all slots through four episodes of random actions."""
-    episodes, rng = episodes_of(task), np.random.default_rng(0)
+    episodes, rng = episodes_of(task, **settings), np.random.default_rng(0)
     states = []
     for _ in range(4 * HORIZON):
         episodes.step(rng.uniform(-1.0, 1.0, (2, 4)))
@@ -38,13 +40,29 @@ def test_two_tasks_settle_anew():
 
 
 @pytest.mark.parametrize("task", [*ANEW, "push"])
-def test_episodes_are_the_same(task):
-    np.testing.assert_array_equal(played(task, ahead=True), played(task, ahead=False))
+@pytest.mark.parametrize(("reward", "observation"), [("v1", "classic"), ("v2", "full")])
+def test_episodes_are_the_same(task, reward, observation):
+    world = {"reward": reward, "observation": observation}
+    np.testing.assert_array_equal(
+        played(task, ahead=True, **world), played(task, ahead=False, **world)
+    )
 
 
 @pytest.mark.parametrize("task", ANEW)
-def test_an_expected_episode_does_not_settle_when_it_starts(task, monkeypatch):
+@pytest.mark.parametrize("change", ["none", "set_state", "set_stream", "close"])
+def test_an_expected_episode_does_not_settle_when_it_starts(task, change, monkeypatch):
     episodes = episodes_of(task)
+    episodes.expect_next()
+    if change == "set_state":
+        for slot in range(2):
+            episodes.set_state(slot, episodes_of(task).get_state(slot))
+    elif change == "set_stream":
+        for slot in range(2):
+            episodes.set_stream(slot, (9, slot))
+            episodes.start(slot)
+    elif change == "close":
+        episodes.simulator.close()
+        episodes.start_all()
     episodes.expect_next()
 
     def refuse(*_):
@@ -68,7 +86,7 @@ def test_an_episode_that_was_not_expected_settles_by_itself():
 
 def test_a_hand_is_given_for_its_own_slot_and_vector_only():
     task = load_task("peg-unplug-side")
-    ahead = Ahead(task)
+    ahead = HandsAhead(task)
     vectors = np.array([task.reset_low, task.reset_high])
     ahead.expect(0, vectors[0])
     ahead.expect(1, vectors[1])
@@ -77,3 +95,26 @@ def test_a_hand_is_given_for_its_own_slot_and_vector_only():
     hands = [ahead.take(slot, vectors[slot]) for slot in range(2)]
     assert not np.array_equal(hands[0].state, hands[1].state)
     assert ahead.take(0, vectors[0]) is None  # taken already
+    ahead.close()
+
+
+def test_a_copy_has_no_thread_and_the_same_future():
+    episodes = episodes_of("peg-unplug-side", 1)
+    episodes.expect_next()
+    twin = copy.deepcopy(episodes)
+    np.testing.assert_array_equal(twin.start(0), episodes.start(0))
+    np.testing.assert_array_equal(twin.get_state(0), episodes.get_state(0))
+
+
+def test_what_fails_in_the_thread_is_told_at_the_reset(monkeypatch):
+    episodes = episodes_of("peg-unplug-side", 1)
+    with monkeypatch.context() as patch:
+
+        def fail(*_):
+            raise ArithmeticError("no hand")
+
+        patch.setattr(HandsAhead, "_settle", fail)
+        episodes.expect_next()
+        with pytest.raises(ArithmeticError, match="no hand"):
+            episodes.start(0)
+    episodes.start(0)  # settles by itself

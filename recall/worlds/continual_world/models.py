@@ -11,6 +11,8 @@ import numpy as np
 from recall.errors import RecallError
 from recall.worlds.continual_world.tasks.task import Task
 
+SUBSTEPS = 5  # in a step of an episode
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
 # A weld without offset; quaternion and torque scale as Meta-World sets them.
 _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
 

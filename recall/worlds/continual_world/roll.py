@@ -5,12 +5,12 @@ physics, so everything else waits until the roll ends and is then computed for a
 once, by the same functions and to the same bits.
 """
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from recall.worlds.continual_world.observations import (
+    FARTHEST_METRES,
     HAND_HIGH,
     HAND_LOW,
     Bound,
@@ -61,7 +61,6 @@ class SawyerRoll(Roll):
         self._start = np.zeros((steps * slots, simulator.start_values.shape[1]))
         self._grip = np.zeros((steps, slots))
         self._observation = np.zeros((steps, slots, *simulator.observation_space.shape))
-        self._ones = np.ones(self._readings.values[:slots].size)
         self._views = [self._views_of(step, slots, data) for step in range(steps)]
         self._done = 0
 
@@ -96,7 +95,8 @@ class SawyerRoll(Roll):
         """Step every slot; return the observations, or None if a slot's physics diverged."""
         bound, values, raw_hand, hand, parts, grip, observation = self._views[self._done]
         is_well = self._simulator.move(actions, bound, grip)
-        if not (is_well and math.isfinite(np.dot(values, self._ones))):
+        # Of all slots together; `step_diverged` looks at each.
+        if not (is_well and np.dot(values, values) <= FARTHEST_METRES**2):
             return None
         np.maximum(raw_hand, HAND_LOW, out=hand)
         np.minimum(hand, HAND_HIGH, out=hand)

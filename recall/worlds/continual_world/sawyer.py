@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from recall.errors import BadValueError
-from recall.worlds.continual_world.models import load_physics
+from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
 from recall.worlds.continual_world.observations import (
     Bound,
     ClassicObserver,
@@ -20,7 +20,7 @@ from recall.worlds.continual_world.observations import (
 )
 from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
 from recall.worlds.continual_world.roll import SawyerRoll
-from recall.worlds.continual_world.settling import STATE, SUBSTEPS, Ahead, put, settle, settled
+from recall.worlds.continual_world.settling import HandsAhead, put, settle, settled
 from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
@@ -59,7 +59,7 @@ class SawyerSimulator(Simulator):
         # True where positions, contacts and velocities in the data are up to date with its state.
         self._is_current = [False] * slots
 
-        self._ahead: Ahead | None = None  # made when an episode is expected for the first time
+        self._hands_ahead: HandsAhead | None = None  # made when an episode is first expected
 
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
@@ -122,8 +122,8 @@ class SawyerSimulator(Simulator):
     def expect(self, slot: int, rng: np.random.Generator) -> None:
         """Settle the hand of the slot's next episode in a thread, if its task settles anew."""
         if self._task.settles_anew:
-            self._ahead = self._ahead or Ahead(self._task)
-            self._ahead.expect(slot, self.draw(rng))
+            self._hands_ahead = self._hands_ahead or HandsAhead(self._task)
+            self._hands_ahead.expect(slot, self.draw(rng))
 
     def draw(self, rng: np.random.Generator) -> Array:
         """Draw a reset vector, again if object and goal are too near, as Meta-World does."""
@@ -159,7 +159,8 @@ class SawyerSimulator(Simulator):
         if not self._task.settles_anew:
             put(model, data, settled(self.task))
             return
-        hand = None if self._ahead is None else self._ahead.take(slot, self._vector[slot])
+        ahead = self._hands_ahead
+        hand = None if ahead is None else ahead.take(slot, self._vector[slot])
         if hand is None:
             settle(model, data, self._task)
         else:
@@ -277,11 +278,12 @@ class SawyerSimulator(Simulator):
         return self._result(grip)
 
     def _diverged(self) -> Array:
-        """Return the slots whose physics diverged: MuJoCo then resets its time or leaves NaN."""
+        """Return the slots whose physics diverged.
+
+        MuJoCo then resets its time, leaves NaN, or has thrown an object away.
+        """
         goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
-        # A sum is finite only if all of its terms are.
-        goes_on &= np.isfinite(self._readings.sums())
-        diverged: Array = ~goes_on
+        diverged: Array = ~(goes_on & self._readings.are_sound())
         return diverged
 
     def _put_aside(self, diverged: Array) -> None:
@@ -331,13 +333,19 @@ class SawyerSimulator(Simulator):
         from recall.worlds.continual_world.camera import Camera
 
         if self._camera is None or self._camera.size != (width, height):
-            self.close()
+            self._close_camera()
             self._camera = Camera(self._task, width, height)
         goal = self._start.target[slot]
         return self._camera.picture(self._data[slot], self._fixture_at[slot], goal)
 
     def close(self) -> None:
-        """Release the camera's memory, if there is a camera."""
+        """Release the camera's memory, and end the thread in which hands settle."""
+        self._close_camera()
+        if self._hands_ahead is not None:
+            self._hands_ahead.close()
+            self._hands_ahead = None
+
+    def _close_camera(self) -> None:
         if self._camera is not None:
             self._camera.close()
             self._camera = None

@@ -1,8 +1,8 @@
 """Settling of the hand at the start of an episode, also ahead of time.
 
 Settling takes 250 substeps, as many as 50 steps of an episode. In most tasks all episodes start
-from one settled state. Where the reset vector changes what the hand or an object meets meanwhile,
-every episode settles anew, and `Ahead` does so in a thread while the one before is played.
+from one settled state. Where the reset vector affects contacts while the hand settles, every
+episode settles anew, and `HandsAhead` does so in a thread while the episode before is played.
 """
 
 import copy
@@ -13,12 +13,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from recall.worlds.continual_world.models import load_physics
+from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
 from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array
 
-SUBSTEPS = 5  # in a step of an episode
-STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
 _SETTLE_SUBSTEPS = 50 * SUBSTEPS
 _HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
 _GRIPPER_OPEN = np.array([-1.0, 1.0])
@@ -67,8 +65,8 @@ def settled(name: str) -> Settled:
     return settle(model, mujoco.MjData(model), load_task(name))
 
 
-class Ahead:
-    """Settled hands of coming episodes, by slot.
+class HandsAhead:
+    """Settled hands of coming episodes, by slot, from a thread of their own.
 
     A hand is a function of the reset vector alone, so it does not matter when it is computed, or
     whether it is used. MuJoCo lets other threads run while it steps.
@@ -78,11 +76,12 @@ class Ahead:
         self._task = task
         self._model = copy.copy(load_physics(task.name))  # its fixture is the thread's to move
         self._data = mujoco.MjData(self._model)
+        self._thread = ThreadPoolExecutor(1, "recall-settling")
         self._expected: dict[int, tuple[Array, Future[Settled]]] = {}
 
     def expect(self, slot: int, vector: Array) -> None:
         """Begin to settle the hand of an episode of `slot` that will start with `vector`."""
-        self._expected[slot] = (vector, _thread().submit(self._settle, vector))
+        self._expected[slot] = (vector, self._thread.submit(self._settle, vector))
 
     def take(self, slot: int, vector: Array) -> Settled | None:
         """Return the hand that was settled for `vector`; None if none was expected."""
@@ -95,8 +94,6 @@ class Ahead:
             self._model.body(self._task.fixture).pos[:] = self._task.fixture_at(vector)
         return settle(self._model, self._data, self._task)
 
-
-@cache
-def _thread() -> ThreadPoolExecutor:
-    """Return the one thread of this process that settles hands."""
-    return ThreadPoolExecutor(1, "recall-settling")
+    def close(self) -> None:
+        """End the thread; hands that were not begun are given up."""
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -8,7 +8,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo robots methods test soak check format format-check lint types layers docs clients clean
+.PHONY: help install demo robots methods test test-slow soak check format format-check lint types layers docs clients clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -31,13 +31,18 @@ methods: $(INSTALLED)  ## train every method on pointworld and compare them, in 
 	$(BIN)/python -m recall demo --methods --normalise-targets
 	$(BIN)/python -m recall demo --methods
 
-test: $(INSTALLED)  ## run the tests
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --ignore=tests/examples
+PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --ignore=tests/examples
+
+test: $(INSTALLED)  ## run the tests, except those that take half a minute or longer each
+	$(PYTEST) -m "not slow"
+
+test-slow: $(INSTALLED)  ## run the others: learning from start to end, killed clusters and launchers
+	$(PYTEST) -m slow
 
 soak: $(INSTALLED)  ## kill fleets at random moments for MINUTES=10, and compare what they leave
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
-check: format-check lint types layers test  ## everything that must hold before a commit
+check: format-check lint types layers test test-slow  ## everything that must hold before a commit
 
 format: $(INSTALLED)  ## write the code the one way
 	$(BIN)/ruff format

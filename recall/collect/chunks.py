@@ -4,6 +4,7 @@ A thread gives the workers their orders, because policies arrive only when the d
 them. The trainer can queue the next burst instead of waiting for them.
 """
 
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -14,6 +15,10 @@ from recall.collect.pool import ChunkRequest, Pool
 from recall.worlds.episodes import Outcome
 from recall.worlds.simulator import Array
 
+# A thread that wants to run waits so long for the one that runs; Python's default is 5 ms. All that
+# time workers would have no order while the trainer starts a burst and writes its records.
+_SWITCH_SECONDS = 0.0002
+
 Ended = list[tuple[int, int, Outcome]]  # episodes that ended: (run, position, outcome)
 
 
@@ -23,6 +28,8 @@ class Chunks:
     def __init__(self, pool: Pool):
         self._pool = pool
         self._thread = ThreadPoolExecutor(1, "recall-orders")
+        self._switch_seconds = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switch_seconds, _SWITCH_SECONDS))
         self._order: Future[None] | None = None  # of the chunk that is being rolled out
         self._waiting: tuple[Array, Ended] | None = None
 
@@ -68,3 +75,4 @@ class Chunks:
     def close(self) -> None:
         """Wait for a pending order and end the thread. Call this before closing the pool."""
         self._thread.shutdown()
+        sys.setswitchinterval(self._switch_seconds)

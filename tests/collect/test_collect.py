@@ -92,6 +92,14 @@ def test_a_worker_settles_the_next_hand_in_a_thread(task, threads):
         pool.close()
 
 
+def test_threads_change_sooner_while_chunks_are_ordered():
+    before = sys.getswitchinterval()
+    chunks = Chunks(None)
+    assert sys.getswitchinterval() < before / 10
+    chunks.close()
+    assert sys.getswitchinterval() == before
+
+
 def test_an_order_that_fails_is_told_when_its_chunk_is_taken():
     class Unready:
         def __array__(self, dtype=None, copy=None):

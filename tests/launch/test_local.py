@@ -8,6 +8,8 @@ import re
 import shutil
 import signal
 
+import pytest
+
 from recall.files.atomic import write_json
 from recall.launch.display import Lines
 from recall.launch.local import LocalLauncher
@@ -49,6 +51,7 @@ class KillOnce(Lines):
             self._launcher._processes[event.job].kill()
 
 
+@pytest.mark.slow
 def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_path, uninterrupted):
     folder, (bad, good) = tmp_path / "study", FLEETS
     folder.mkdir()
@@ -101,6 +104,7 @@ def study_process(folder, config):
     return recall_process(*map(str, command))
 
 
+@pytest.mark.slow
 def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrupted):
     folder, config = tmp_path / "study", tmp_path / "small.json"
     config.write_text(json.dumps(SMALL))

@@ -83,6 +83,7 @@ class LoseANode(Lines):
             self._cluster.remove_node(node, allow_graceful=False)
 
 
+@pytest.mark.slow
 def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
     # Fleets that are still training when the node is gone, which takes a moment.
     choices = dataclasses.replace(CHOICES, changes=SMALL | {"steps_per_task": 2000})
@@ -125,6 +126,7 @@ class KillOnce(Lines):
             shutil.rmtree(newest.parent)  # as if it had been another machine's disk
 
 
+@pytest.mark.slow
 def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
     tmp_path, cluster, uninterrupted
 ):
@@ -175,6 +177,7 @@ run_study(STUDY, CHOICES, folder, place.room, place.launcher)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, uninterrupted):
     folder, told = tmp_path / "study", io.StringIO()
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, cluster.address, str(folder)])

@@ -14,6 +14,7 @@ import pytest
 from recall.results import metrics
 from recall.results.store import read
 
+pytestmark = pytest.mark.slow
 SLIDE, RICH, POOR = "point-slide", "point-rich", "point-poor"  # rich pays a thousand times more
 # Of a flag that comes twice, the last counts.
 SOONER = f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1"

@@ -37,6 +37,7 @@ def a_checkpoint(folder):
     return [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
 
 
+@pytest.mark.slow
 def test_a_fleet_killed_again_and_again_leaves_what_one_never_killed_does(tmp_path, uninterrupted):
     draw = random.Random(7)
     folder = tmp_path / "run"
@@ -73,6 +74,7 @@ def test_the_memory_shared_with_workers_has_no_name_that_could_stay_behind(tmp_p
         trainer.close()
 
 
+@pytest.mark.slow
 def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
     changes = {
         "steps_per_task": 100,

@@ -15,8 +15,8 @@ from recall.collect.pool import ChunkRequest, Pool
 from recall.worlds.episodes import Outcome
 from recall.worlds.simulator import Array
 
-# A thread that wants to run waits so long for the one that runs; Python's default is 5 ms. All that
-# time workers would have no order while the trainer starts a burst and writes its records.
+# After this time a running thread gives Python's lock to one that waits for it. By default it is
+# 5 ms, and workers would idle: the trainer starts a burst and writes records while they get orders.
 _SWITCH_SECONDS = 0.0002
 
 Ended = list[tuple[int, int, Outcome]]  # episodes that ended: (run, position, outcome)

@@ -59,7 +59,7 @@ class Episodes:
         self.observation = np.zeros((slots, size))
         self.diverged_episodes = 0
         self._episode = np.full(slots, -1, np.int64)
-        self._expected = [-1] * slots  # the last episode that the simulator was told of
+        self._expected = [-1] * slots  # the episode of the slot's last `simulator.expect`
         self._steps = np.zeros(slots, np.int64)
         self._return = np.zeros(slots)
         self._success = np.zeros(slots, bool)

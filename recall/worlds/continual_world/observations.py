@@ -72,7 +72,7 @@ class Readings:
         ]
 
     def are_sound(self) -> Array:
-        """Return the slots [slots] whose numbers are all finite and of no more than 100 metres."""
+        """Return the slots [slots] whose numbers are finite and whose objects are near enough."""
         squares = np.einsum("sf,sf->s", self.values, self.values)
         sound: Array = squares <= FARTHEST_METRES**2  # false for NaN
         return sound

@@ -95,7 +95,7 @@ class SawyerRoll(Roll):
         """Step every slot; return the observations, or None if a slot's physics diverged."""
         bound, values, raw_hand, hand, parts, grip, observation = self._views[self._done]
         is_well = self._simulator.move(actions, bound, grip)
-        # Of all slots together; `step_diverged` looks at each.
+        # Tested for all slots together. Where that fails, `step_diverged` tests each of them.
         if not (is_well and np.dot(values, values) <= FARTHEST_METRES**2):
             return None
         np.maximum(raw_hand, HAND_LOW, out=hand)

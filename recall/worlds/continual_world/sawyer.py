@@ -59,8 +59,6 @@ class SawyerSimulator(Simulator):
         # True where positions, contacts and velocities in the data are up to date with its state.
         self._is_current = [False] * slots
 
-        self._hands_ahead: HandsAhead | None = None  # made when an episode is first expected
-
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
         self._readings = Readings(task, self._model, slots, rotations=has_frames)
@@ -79,7 +77,9 @@ class SawyerSimulator(Simulator):
             self._observer = ClassicObserver(task, scene, self._start, slots)
         self.observation_space = self._observer.space
         self._observation = np.zeros((slots, *self.observation_space.shape))
+        # Both are made when they are first needed.
         self._camera: Camera | None = None
+        self._hands_ahead: HandsAhead | None = None
         self.reward = task.reward_v1 if reward == "v1" else task.reward_v2
         self._physics_size = mujoco.mj_stateSize(self._model, STATE)
         self.state_size = self._physics_size + sum(part.shape[1] for part in self._memory())

@@ -18,11 +18,13 @@ Under-Parameterization Inhibits Data-Efficient Deep RL, 2021.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from recall.learn.agent import Agent
 from recall.learn.clipping import global_norm
@@ -60,6 +62,16 @@ def dormant_share(layers: Sequence[Array]) -> Array:
     return dormant / units
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the control of the threads with which NumPy decomposes matrices.
+
+    The matrices are too small for several threads, and while workers collect on all cores, threads
+    that wait for each other take several times the processor time of one.
+    """
+    return ThreadpoolController().select(user_api="blas")
+
+
 def effective_rank(features: np.ndarray) -> np.ndarray:
     """Return the effective rank [run] of features [run, rows, units]; 0 if all are 0.
 
@@ -68,7 +80,8 @@ def effective_rank(features: np.ndarray) -> np.ndarray:
     # Eigenvalues of features^T features would lose the small singular values. Non-finite numbers
     # of failed runs, which are not recorded, would make NumPy raise.
     finite = np.nan_to_num(features, nan=0.0, posinf=0.0, neginf=0.0)
-    values = np.linalg.svd(finite, compute_uv=False)
+    with _blas().limit(limits=1):
+        values = np.linalg.svd(finite, compute_uv=False)
     covered = np.cumsum(values, axis=-1)
     whole = covered[..., -1:]
     ranks: np.ndarray = np.sum(covered < SHARE_OF_RANK * whole, axis=-1) + (whole[..., 0] > 0)

@@ -80,7 +80,9 @@ class SacSettings(Checked):
     """Soft actor-critic, the underlying algorithm."""
 
     learning_rate: Portion = 1e-3
+    """Learning rate of Adam for actor, critics and temperature."""
     discount: Portion = 0.99
+    """Discount factor of future rewards (gamma)."""
     target_smoothing: Portion = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
     target_output_std: Positive = 0.089
@@ -114,6 +116,7 @@ class ScheduleSettings(Checked):
     """Lengths, intervals and parallelism of training, evaluation and collection."""
 
     steps_per_task: Count = 1_000_000
+    """Number of steps that every run trains on each task."""
     chunk_steps: Count = 50
     """Number of steps that every run collects between two bursts of updates."""
     update_after: Count = 1_000
@@ -126,6 +129,7 @@ class ScheduleSettings(Checked):
     """Colour of the noise in collected actions: its power falls with the frequency f as
     1/f^colour. 0 is white noise, drawn anew at every step; 1 is pink, 2 is red."""
     evaluate_every: Count = 20_000
+    """Number of steps between two evaluations."""
     evaluation_episodes: Count = 10
     """Number of episodes of the stochastic policy for each task in an evaluation."""
     deterministic_episodes: Annotated[int, Range(least=0)] = 1
@@ -139,8 +143,8 @@ class ScheduleSettings(Checked):
     overlap: bool = True
     """Collect the next chunk while learning from the last one; False alternates the two."""
     workers: Count | None = None
-    """Number of collecting processes; None: one for each run, but at least one and at most two for
-    each core."""
+    """Number of collecting processes; None: one for each run, but at least one and at most three
+    for each core."""
     checkpoint_minutes: Positive = 10.0
     """Minutes between two checkpoints."""
 

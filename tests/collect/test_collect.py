@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from recall.callbacks import Callback
+from recall.collect import crew as crew_module
 from recall.collect import pool as pool_module
 from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
@@ -26,7 +27,7 @@ from recall.collect.pool import (
     default_workers,
     runs_of_workers,
 )
-from recall.errors import RecallError
+from recall.errors import NoRunLeftError
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
@@ -185,8 +186,24 @@ def test_a_worker_that_dies_every_time_is_not_started_forever():
     try:
         pool.begin((0,), fresh=(0,))
         pool.order_chunk([ChunkRequest(0, 0, policies)])
-        with pytest.raises(WorkerDiedError, match=r"again and again .* last exit status 7"):
+        with pytest.raises(WorkerDiedError, match=r"while collecting transitions, .* code 7\."):
             pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_is_killed_every_time_says_what_helps(monkeypatch):
+    monkeypatch.setattr(crew_module, "_RESTARTS_PER_ORDER", 0)
+    pool, _ = small_pool("point-rich")
+    try:
+        for worker in pool.process_ids():
+            os.kill(worker, signal.SIGKILL)
+        with pytest.raises(WorkerDiedError) as caught:
+            pool.begin((0,), fresh=(0,))
+        told = str(caught.value)
+        assert "starting tasks, the last time by SIGKILL, which the system sends when" in told
+        assert "smaller `workers` in the fleet's run.json" in told
+        assert told.endswith("`recall resume FOLDER`")
     finally:
         pool.close()
 
@@ -287,7 +304,7 @@ def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path, every):
     callback = Remember()
     lengths = {"horizon_steps": 20, "steps_per_task": 200, "record_every": 200} | every
     spec = small_spec("fine_tuning", [Spent], seeds=(0, 1), **lengths)
-    with pytest.raises(RecallError, match=r"every run failed, at these steps: .*seed1': 61"):
+    with pytest.raises(NoRunLeftError, match=r"every run failed: .*seed1 at step 61\."):
         run(start(spec, tmp_path, callback))
     assert {step for _, step, _ in callback.failures} == {61}
     results = read(tmp_path)
@@ -322,9 +339,9 @@ def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
 
 
 @pytest.mark.parametrize(
-    ("runs", "cores", "expected"), [(1, 2, 2), (3, 2, 3), (24, 16, 24), (40, 16, 32)]
+    ("runs", "cores", "expected"), [(1, 2, 2), (5, 2, 5), (40, 16, 40), (50, 16, 48)]
 )
-def test_every_run_has_a_worker_up_to_two_per_core(monkeypatch, runs, cores, expected):
+def test_every_run_has_a_worker_up_to_three_per_core(monkeypatch, runs, cores, expected):
     monkeypatch.setattr(pool_module, "cores", lambda: cores)
     assert default_workers(runs) == expected
 

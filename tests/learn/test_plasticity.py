@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from recall.learn import fleet, plasticity
 from recall.methods import FineTuning, PackNet
@@ -72,6 +73,26 @@ def test_rank_counts_the_singular_values_that_make_up_99_percent(values, rank):
     features = np.asarray(left[:, :4] * values @ right, np.float32)
     failed = np.full_like(features, np.nan)
     assert plasticity.effective_rank(np.stack([features, failed])).tolist() == [rank, 0]
+
+
+def test_ranks_take_one_thread_because_workers_need_the_cores(monkeypatch):
+    def threads():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    if not threads():
+        pytest.skip("NumPy is built with a library whose threads cannot be set")
+    during = set()
+    decompose = np.linalg.svd
+
+    def svd(*arguments, **options):
+        during.update(threads())
+        return decompose(*arguments, **options)
+
+    monkeypatch.setattr(np.linalg, "svd", svd)
+    with threadpool_limits(2, user_api="blas"):
+        plasticity.effective_rank(np.eye(3)[None])
+        assert threads() == {2}
+    assert during == {1}
 
 
 @pytest.mark.parametrize("shared", [0, 1])

@@ -10,7 +10,7 @@ import pytest
 
 import recall
 from recall.results import metrics, shipped_references
-from recall.results.bootstrap import mean_of
+from recall.results.bootstrap import Sampled, mean_of
 from recall.results.collection import gather
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard
@@ -187,16 +187,34 @@ def test_the_readme_shows_the_means(boards, name, label, row, names):
     assert shown(readme, row, slice(3, 3 + len(names))) == rounded(means)
 
 
-def test_the_readme_shows_the_intervals_of_the_means(boards):
-    def interval(metric: str) -> str:
-        scores = [boards["cw3"].get("RECALL", f"cw3-{number}") for number in SEQUENCES]
-        return ", ".join(
-            rounded(mean_of([each.metric(metric) for each in scores]).estimate.interval)
-        )
+def interval(sampled: Sampled) -> str:
+    return ", ".join(rounded(sampled.estimate.interval))
 
+
+def mean_over_sequences(board: ScoreBoard, metric: str) -> Sampled:
+    scores = [board.get("RECALL", f"cw3-{number}") for number in SEQUENCES]
+    return mean_of([each.metric(metric) for each in scores])
+
+
+def test_the_readme_shows_the_intervals_of_the_means(boards):
     readme = (ROOT / "README.md").read_text()
-    expected = [interval(metric) for metric in METRICS]
+    expected = [interval(mean_over_sequences(boards["cw3"], metric)) for metric in METRICS]
     assert intervals(readme, r"RECALL \| 300,000", slice(3, 6)) == expected
+
+
+def test_the_page_shows_the_intervals_of_the_runs_at_300_000_steps(boards, page):
+    board, text = boards["cw3"], section(page, "CW3 at 300,000")
+    for number in SEQUENCES:
+        expected = interval(board.get("RECALL", f"cw3-{number}").performance)
+        assert intervals(text, f"{number}:", slice(1, 2)) == [expected]
+    performance, forgetting, transfer = (
+        interval(mean_over_sequences(board, metric)) for metric in METRICS
+    )
+    assert intervals(text, "mean", slice(1, 2)) == [performance]
+    assert f"-0.02 [{forgetting}]" in text
+    assert f"0.40** [{transfer}]" in text
+    white = interval(mean_over_sequences(boards["cw3-white"], METRICS[0]))
+    assert f"ended at 0.77 [{white}]" in text
 
 
 def test_forward_transfer_needs_no_folder_but_the_package(boards):

@@ -18,6 +18,10 @@ class RecallError(Exception):
     """Base class of errors that a user can fix; the command line prints no traceback for them."""
 
 
+class NoRunLeftError(RecallError):
+    """Every run of a fleet failed, so there is nothing to resume. Its folder holds its outcome."""
+
+
 class UnknownNameError(RecallError, ValueError):
     """Unknown name. The message suggests the nearest name and lists the valid ones.
 

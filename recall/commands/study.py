@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from recall.commands.show import AsJson, Flag, print_json, print_rows
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
 
 if TYPE_CHECKING:
     from recall.launch.resources import Where
@@ -21,6 +21,10 @@ class UnfinishedError(RecallError):
     def __init__(self, message: str, exit_status: int):
         super().__init__(message)
         self.exit_status = exit_status
+
+
+# Arguments of training that a settings file may hold, and the options of a study instead.
+_OPTION_OF = {"method": "--methods", "sequence": "--sequences", "seeds": "--seeds"}
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,8 @@ class StudyOptions:
     """Methods to run, of the study or others. All of the study's if none are given."""
     out: Path | None = None
     """Folder of the study. None: runs/NAME, with the scale added if it is not 1."""
-    preset: str = "default"
-    """Name of a preset; see `recall list presets`."""
+    preset: str | None = None
+    """Name of a preset; see `recall list presets`. None: the file's, or the default."""
     config: Path | None = None
     """A .json or .toml file with settings that override the preset."""
     launcher: Literal["local", "ray"] = "local"
@@ -79,12 +83,18 @@ class StudyOptions:
 
     def choices(self) -> "Choices":
         """Return which runs of the study are wanted, with which settings."""
-        from recall.config.resolve import read_config
+        from recall.config.resolve import ARGUMENTS, read_config
         from recall.studies.selection import Choices
 
-        changes = read_config(self.config)[1] if self.config else {}
+        in_file, changes = read_config(self.config) if self.config else ({}, {})
+        for name, option in _OPTION_OF.items():
+            if name in in_file:
+                raise BadValueError(
+                    f"{name} in {self.config}: a study has its own; {option} chooses among them"
+                )
+        preset = self.preset or (ARGUMENTS | in_file)["preset"]
         return Choices(
-            self.scale, self.seeds, self.tasks, self.sequences, self.methods, self.preset, changes
+            self.scale, self.seeds, self.tasks, self.sequences, self.methods, preset, changes
         )
 
     def where(self) -> "Where":
@@ -162,14 +172,19 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
     for name, reason in launch.outcome.failed.items():
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
-        left = len(launch.fleets) - len(finished)
-        raise UnfinishedError(
-            f"{left} of {len(launch.fleets)} fleets are not finished; "
-            "run the same command again to continue",
-            launch.exit_status,
-        )
+        raise UnfinishedError(_what_is_missing(launch), launch.exit_status)
     if not as_json:
         _tell_report(study, launch.folder, choices.scale)
+
+
+def _what_is_missing(launch: Any) -> str:
+    count = len(launch.fleets)
+    if left := count - len(launch.finished):
+        return f"{left} of {count} fleets are not finished; run the same command again to continue"
+    return (
+        f"every run failed in {len(launch.without_runs)} of {count} fleets; try other settings, "
+        "such as a lower learning_rate, in another folder"
+    )
 
 
 def _tell_report(study: Any, folder: Path, scale: float) -> None:

@@ -67,6 +67,12 @@ class FleetSpec:
         tasks = (task for run in self.runs for task in run.tasks)
         return {task_label(task): task for task in tasks if not isinstance(task, str)}
 
+    def with_schedule(self, **changes: Any) -> "FleetSpec":
+        """Return the spec with these settings of its schedule changed."""
+        schedule = dataclasses.replace(self.settings.schedule, **changes)
+        settings = dataclasses.replace(self.settings, schedule=schedule)
+        return dataclasses.replace(self, settings=settings)
+
     def describe(self) -> dict[str, Any]:
         """Return the spec as plain data, as stored in run.json."""
         return {

@@ -1,6 +1,5 @@
 """Running of one job in this process: its fleet is trained or resumed, and events are sent."""
 
-import dataclasses
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,7 +11,9 @@ from recall import api
 from recall.callbacks import Callback, CallbackList
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.text import failure_text, health_text
+from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
+from recall.errors import NoRunLeftError
 from recall.launch.jobs import Event, Job, Tell
 from recall.launch.remote_folder import RemoteFolder, RemoteFolderCallback
 from recall.plugins import load_portable
@@ -25,42 +26,38 @@ _SECONDS_BETWEEN_STEPS = 0.5
 PATIENCE_SECONDS = 120.0
 
 
-def work(job: Job, tell: Tell, workers: int | None = None) -> None:
-    """Train the job's fleet to its end, with `workers` worker processes if that is not None."""
+def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
+    """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
     load_portable(job.plugins)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     if job.storage is None:
-        _train(job, Path(job.folder), callback, workers)
+        _train(job, Path(job.folder), callback, cpus)
         return
     remote_folder = RemoteFolder(job.storage, job.attempt)
     remote_folder.claim()
     with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
         folder = Path(temporary)
         remote_folder.pull(folder)
-        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]), workers)
+        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]), cpus)
         remote_folder.push(folder)
 
 
-def _train(job: Job, folder: Path, callback: Callback, workers: int | None) -> None:
-    spec = _with_workers(job.spec, workers)
+def _train(job: Job, folder: Path, callback: Callback, cpus: int | None) -> None:
+    spec = job.spec
+    if cpus is not None and spec.settings.schedule.workers is None:
+        spec = spec.with_schedule(workers=default_workers(len(spec.runs), cpus))
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             api.run_fleet(spec, folder, callback)
             return
+        except NoRunLeftError:
+            return  # its failures have been reported, and another attempt would meet them again
         except FolderHeldError:
             if time.monotonic() > deadline:
                 raise
             callback.on_activity("waiting for another process to release its folder")
             time.sleep(0.5)
-
-
-def _with_workers(spec: FleetSpec, workers: int | None) -> FleetSpec:
-    """Return the fleet with another number of worker processes, unless `workers` is None."""
-    if workers is None:
-        return spec
-    schedule = dataclasses.replace(spec.settings.schedule, workers=workers)
-    return dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, schedule=schedule))
 
 
 class Reporter(Callback):

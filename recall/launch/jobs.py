@@ -74,7 +74,10 @@ class Launcher(Protocol):
     """Number of jobs that it accepts at once; other jobs wait in the scheduler."""
 
     def start(self, job: Job) -> None:
-        """Start or resume a job; each further `start` of a job is its next attempt."""
+        """Start or resume a job; each further `start` of a job is its next attempt.
+
+        A job that starts after `stop` is asked to save and exit at once.
+        """
 
     def events(self, seconds: float) -> Iterable[Event]:
         """Return the events since the last call; wait up to `seconds` for the first one."""

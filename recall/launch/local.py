@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from recall.collect.exit_status import how_it_ended
 from recall.launch.accelerators import memory_share
 from recall.launch.jobs import ENDS, Event, Job, Kind
 
@@ -51,6 +52,8 @@ class LocalLauncher:
             process.stdin.write(json.dumps(vars(job)) + "\n")
             process.stdin.flush()
         threading.Thread(target=self._listen, args=(job.name, process), daemon=True).start()
+        if self._stopping:  # since `stop` was called in another thread, perhaps without this job
+            process.send_signal(signal.SIGTERM)
 
     def _listen(self, name: str, process: "subprocess.Popen[Any]") -> None:
         """Queue the events of a process; the event of its end always comes last."""
@@ -69,7 +72,8 @@ class LocalLauncher:
         process.stdout.close()
         if end is None:
             how: Kind = "stopped" if self._stopping else "failed"
-            end = Event(name, how, text=f"its process ended {_how(status)}{self._last_line(name)}")
+            text = f"its process ended {how_it_ended(status)}{self._last_line(name)}"
+            end = Event(name, how, text=text)
         self._events.put(end)
 
     def _last_line(self, name: str) -> str:
@@ -96,7 +100,7 @@ class LocalLauncher:
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: int) -> None:
-        for process in self._processes.values():
+        for process in list(self._processes.values()):  # another thread may add one meanwhile
             if process.poll() is None:
                 process.send_signal(number)
 
@@ -108,12 +112,3 @@ class LocalLauncher:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def _how(status: int) -> str:
-    if status >= 0:
-        return f"with code {status}"
-    number = -status
-    name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-    hint = ", which the system sends when memory runs out" if number == signal.SIGKILL else ""
-    return f"by {name}{hint}"

@@ -17,7 +17,7 @@ def load_ray() -> Any:
         import ray
     except ImportError:
         raise BadValueError(
-            "the Ray launcher needs Ray: install it with `pip install recall-rl[ray]`"
+            "the Ray launcher needs Ray: install it with `pip install 'recall-rl[ray]'`"
         ) from None
     return ray
 

@@ -116,7 +116,7 @@ class _Noticeboard:
         return found
 
 
-def _train(job: Job, noticeboard: Any, workers: int) -> Event:
+def _train(job: Job, noticeboard: Any, cpus: int) -> Event:
     """Run a job as a Ray task; return its last event. Ray raises an error if the process dies."""
     from recall.api import Stopped
     from recall.launch.job_runner import work
@@ -125,7 +125,7 @@ def _train(job: Job, noticeboard: Any, workers: int) -> Event:
         noticeboard.tell.remote(event)
 
     try:
-        work(job, tell, workers)
+        work(job, tell, cpus)
     except Stopped as stopped:
         return Event(job.name, "stopped", text=str(stopped))
     except RecallError as error:
@@ -145,7 +145,7 @@ class RayLauncher:
         self.slots = 1_000_000
         self._noticeboard = display.remote()
         self._task = needs.remote(_train)
-        self._workers, self._logs = needs.cpus, logs
+        self._cpus, self._logs = needs.cpus, logs
         self._running: dict[Any, str] = {}
         self._stopping = False
 
@@ -153,8 +153,10 @@ class RayLauncher:
         """Submit a job to Ray."""
         if job.storage is not None:
             job = dataclasses.replace(job, attempt=RemoteFolder(job.storage).last_attempt + 1)
-        ref = self._task.remote(job, self._noticeboard, self._workers)
+        ref = self._task.remote(job, self._noticeboard, self._cpus)
         self._running[ref] = job.name
+        if self._stopping:  # since `stop` was called in another thread, perhaps without this job
+            load_ray().cancel(ref, force=False)
 
     def events(self, seconds: float) -> Iterable[Event]:
         """Yield the events of the fleets, then the ends of those that ended."""
@@ -199,7 +201,7 @@ class RayLauncher:
         self._cancel(force=True)
 
     def _cancel(self, force: bool) -> None:
-        for ref in self._running:
+        for ref in list(self._running):  # another thread adds and removes jobs meanwhile
             load_ray().cancel(ref, force=force)
 
     def close(self) -> None:

@@ -175,7 +175,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise BadValueError(
-            f"storage {url}: fsspec is not installed; install it with `pip install recall-rl[ray]`"
+            f"storage {url} needs fsspec: install it with `pip install 'recall-rl[ray]'`"
         ) from None
     try:
         files, path = fsspec.core.url_to_fs(url)

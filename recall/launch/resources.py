@@ -48,6 +48,8 @@ class Where:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise BadValueError(f"{name} {value:g} must be more than 0 and finite")
+        if self.gpus_per_fleet is not None and self.gpus_per_fleet < 0:
+            raise BadValueError(f"gpus_per_fleet {self.gpus_per_fleet} must be 0 or more")
 
 
 @dataclass(frozen=True)

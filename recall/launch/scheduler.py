@@ -26,8 +26,7 @@ class Scheduler:
         """Run until all jobs have ended, or until a signal came and the running jobs have saved."""
         with stopping(self._ask_to_stop, self._launcher.kill) as stop:
             while self._running or (self._waiting and stop.signal_number is None):
-                if stop.signal_number is None:
-                    self._fill()
+                self._fill(stop)
                 for event in self._launcher.events(_SECONDS_BETWEEN_LOOKS):
                     self._take(event)
                 self._display.refresh()
@@ -38,8 +37,13 @@ class Scheduler:
         self._display.message("", "stopping: fleets save first; a second signal exits at once")
         self._launcher.stop()
 
-    def _fill(self) -> None:
-        while self._waiting and len(self._running) < self._launcher.slots:
+    def _fill(self, stop: Stop) -> None:
+        """Start jobs while there are places and no signal came."""
+        while (
+            self._waiting
+            and len(self._running) < self._launcher.slots
+            and stop.signal_number is None
+        ):
             job = self._waiting.popleft()
             self._running[job.name] = job
             self._since[job.name] = time.monotonic()

@@ -39,13 +39,24 @@ class Launch:
     folder: Path
     fleets: tuple[Fleet, ...]
     outcome: Outcome
-    exit_status: int
-    """0: all fleets finished; 1: some failed; otherwise the status for the signal that came."""
+    signal_status: int
+    """The exit status for the signal that stopped the launch, or 0."""
+
+    @property
+    def exit_status(self) -> int:
+        """Return 0 if all is well, and 1 if a fleet failed, or all runs of one."""
+        return self.signal_status or int(bool(self.outcome.failed or self.without_runs))
 
     @property
     def finished(self) -> list[Fleet]:
         """Return the finished fleets, from this launch and from earlier ones."""
         return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
+
+    @property
+    def without_runs(self) -> list[Fleet]:
+        """Return the finished fleets in which every run failed."""
+        outcomes = [(fleet, read_outcome(self.folder / fleet.name)) for fleet in self.finished]
+        return [fleet for fleet, outcome in outcomes if outcome and not outcome.get("finished")]
 
     def failed_runs(self) -> dict[str, int]:
         """Return the runs of finished fleets that met a non-finite number, and their steps."""
@@ -92,8 +103,7 @@ def run_study(
         write_study(folder, study, choices, fleets)
         outcome, signal_status = _train(fleets, folder, launcher, display, retries, storage)
         write_study(folder, study, choices, fleets, outcome)
-    status = signal_status or (1 if outcome.failed else 0)
-    return Launch(folder, tuple(fleets), outcome, status)
+    return Launch(folder, tuple(fleets), outcome, signal_status)
 
 
 def _train(

@@ -23,7 +23,7 @@ from recall.callbacks import Callback
 from recall.collect.chunks import Ended
 from recall.collect.pool import Abandoned, never
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError
+from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
 from recall.nets.sharding import as_argument, reshard
 from recall.results.policies import FINAL
@@ -235,7 +235,12 @@ class Trainer(TrainedFleet):
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish({"finished": False, "failed": self.progress.failed})
-        raise RecallError(f"every run failed, at these steps: {self.progress.failed}")
+        steps = ", ".join(f"{name} at step {step:,}" for name, step in self.progress.failed.items())
+        raise NoRunLeftError(
+            f"every run failed: {steps}. Their losses, transitions or parameters were not finite; "
+            f"{self.folder} keeps the records up to there. Try other settings, such as a lower "
+            "learning_rate, in another folder"
+        )
 
     def _save_if_due(self) -> None:
         due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes

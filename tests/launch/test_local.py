@@ -12,6 +12,7 @@ import pytest
 
 from recall.files.atomic import write_json
 from recall.launch.display import Lines
+from recall.launch.jobs import Job
 from recall.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
@@ -96,6 +97,34 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     last = launch(folder)
     assert (last.exit_status, last.outcome.attempts) == (0, {})
     assert left_by(folder) == uninterrupted
+
+
+def test_a_fleet_whose_runs_all_fail_is_not_retried(tmp_path):
+    # The temperature is infinite.
+    diverging = dataclasses.replace(CHOICES, seeds=1, changes=SMALL | {"initial_log_alpha": 1e3})
+    told, fleet = io.StringIO(), FLEETS[0]
+    result = launch(
+        tmp_path, choices=diverging, display=lambda jobs, before: Lines(jobs, before, told)
+    )
+    assert (result.exit_status, result.outcome.attempts) == (1, {fleet: 1})
+    assert [each.name for each in result.without_runs] == [fleet]
+    (failed,) = result.failed_runs()
+    assert failed.startswith(f"{fleet}/")
+    assert "retrying" not in told.getvalue()
+    again = launch(tmp_path, choices=diverging)
+    assert (again.exit_status, again.outcome.attempts) == (1, {})
+
+
+def test_a_fleet_that_starts_after_the_signal_stops_too(tmp_path):
+    (fleet, _) = plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    launcher = LocalLauncher(tmp_path / "logs")
+    launcher.stop()
+    launcher.start(Job(fleet.name, str(tmp_path / fleet.name), fleet.spec.describe()))
+    events = []
+    wait_for(lambda: events.extend(launcher.events(0.1)) or events, "the end of the fleet", 60)
+    launcher.close()
+    assert events[-1].kind == "stopped"
+    assert not (tmp_path / fleet.name / "outcome.json").exists()
 
 
 def study_process(folder, config):

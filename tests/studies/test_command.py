@@ -5,7 +5,9 @@ import json
 import pytest
 
 from recall.cli import main
+from recall.commands.study import StudyOptions
 from recall.studies import STUDIES
+from recall.studies.selection import groups_of
 from tests.factories.studies import SEQUENCE, SMALL
 
 
@@ -17,6 +19,10 @@ from tests.factories.studies import SEQUENCE, SMALL
         (["cw3", "--methods", "recal"], "unknown method of study cw3 'recal'"),
         (["cw3", "--storage", "s3://bucket"], "--storage needs --launcher ray"),
         (["cw3", "--fleets-at-once", "0"], "fleets_at_once 0 must be more than 0"),
+        (
+            ["cw3", "--launcher", "ray", "--gpus-per-fleet", "-1"],
+            "gpus_per_fleet -1 must be 0 or more",
+        ),
         (["cw3", "--bench", "nowhere.json"], "the file nowhere.json does not exist"),
         (["cw3", "--sequences", "cw99"], "unknown sequence 'cw99'"),
         (["cw3", "--preset", "fast"], "unknown preset 'fast'"),
@@ -41,6 +47,34 @@ def test_what_cannot_be_run_is_one_line_and_code_2_and_leaves_nothing(
     assert told in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ('method = "ewc"', "--methods"),
+        ("seeds = [3]", "--seeds"),
+        ('sequence = "x"', "--sequences"),
+    ],
+)
+def test_what_a_study_declares_is_not_taken_from_a_file(given, option, tmp_path, capsys):
+    config = tmp_path / "mine.toml"
+    config.write_text(given)
+    with pytest.raises(SystemExit):
+        main(["study", "cw3", "--config", str(config), "--out", str(tmp_path / "study")])
+    name = given.partition(" ")[0]
+    told = f"recall: {name} in {config}: a study has its own; {option} chooses among them\n"
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize(("preset", "hidden"), [(None, 128), ("paper", 256)])
+def test_a_file_chooses_the_preset_unless_an_option_does(preset, hidden, tmp_path):
+    config = tmp_path / "mine.toml"
+    config.write_text('preset = "laptop"\nupdate_after = 100')
+    choices = StudyOptions("cw3", config=config, preset=preset).choices()
+    settings = groups_of(STUDIES["cw3"], choices)[0].spec.settings
+    assert settings.learner.network.hidden[0] == hidden
+    assert settings.schedule.update_after == 100
 
 
 def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsys):

@@ -30,7 +30,7 @@ LAMBDA = Study(
 )
 
 # The paper does not say which pair its figure of poor plasticity shows. In this pair, too, perfect
-# memory learns the first task and nothing of the second (docs/performance.md).
+# memory learns the first task and nothing of the second (docs/learning.md).
 EXAMPLE_PAIR = "pair-5-8"
 
 SHARING = Study(

@@ -230,8 +230,11 @@ def evaluate(
     For an unfinished fleet, the tasks that are finished are evaluated, and for an archive the runs
     whose policies it keeps. The episodes are those of the fleet's own last evaluation, or so many
     `episodes` of each mode, of which the first are the same. `tasks` selects tasks by name. If the
-    fleet was started with functions as tasks, `functions` maps their names to them.
+    fleet was started with functions as tasks, `functions` maps their names to them. `workers` is
+    the number of worker processes, which does not change the results; None starts one per core.
     """
+    if workers is not None and workers < 1:
+        raise BadValueError(f"{workers} workers: at least one is needed; None starts one per core")
     folder = Path(folder)
     description = read_description(folder)
     check_unedited(folder, description)

@@ -1,8 +1,11 @@
 """recall.train, recall.resume, recall.evaluate, and the folder they share."""
 
 import json
+import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -104,6 +107,18 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
         recall.evaluate(finished, tasks=["point-por"])
     with pytest.raises(BadValueError, match="0 episodes: at least one"):
         recall.evaluate(finished, episodes=0)
+
+
+def test_importing_leaves_the_logging_of_others_alone():
+    code = "import logging, recall.api; print(logging.getLogger('absl').level)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(told.stdout) == logging.NOTSET
+
+
+@pytest.mark.parametrize("workers", [0, -3])
+def test_evaluating_needs_a_worker(finished, workers):
+    with pytest.raises(BadValueError, match=f"{workers} workers: at least one .* None starts one"):
+        recall.evaluate(finished, workers=workers)
 
 
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):

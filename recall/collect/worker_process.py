@@ -11,11 +11,14 @@ from typing import Any
 
 import cloudpickle
 
-from recall.collect.messages import Setup
+from recall.collect.exit_status import how_it_ended
+from recall.collect.messages import Begin, Chunk, Play, Setup
 from recall.errors import RecallError
 
 # A worker computes with one thread, because there are enough workers for all cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+_DOING = {Begin: "starting tasks", Chunk: "collecting transitions", Play: "playing episodes"}
 
 
 class WorkerDiedError(RecallError):
@@ -76,10 +79,18 @@ class WorkerProcess:
                 self._answers_to_skip -= 1
             return self._answer()
         except (EOFError, OSError):  # killed before or in the middle of an answer
-            raise WorkerDiedError(
-                f"a worker process ended again and again while carrying out the same order "
-                f"({type(self.order).__name__}); last exit status {self._exit_status()}"
-            ) from None
+            raise WorkerDiedError(self._death()) from None
+
+    def _death(self) -> str:
+        """Return the message about this worker's end, which users see after several attempts."""
+        status = self._exit_status()
+        how = "without an exit status" if status is None else how_it_ended(status)
+        return (
+            f"a worker process ended again and again while {_DOING[type(self.order)]}, the last "
+            f"time {how}. If memory ran out, use fewer worker processes: set a smaller `workers` "
+            "in the fleet's run.json, which does not change results, and continue with "
+            "`recall resume FOLDER`"
+        )
 
     def _answer(self) -> Any:
         kind, answer = self.connection.recv()

@@ -25,9 +25,6 @@ Array = np.ndarray
 Metadata = dict[str, Any]
 _LONGEST_REASON = 200
 
-# Orbax logs every step, and also logs the errors that it raises.
-logging.getLogger("absl").setLevel(logging.CRITICAL)
-
 
 class NotWrittenError(RecallError):
     """A checkpoint could not be written; the previous one is intact."""
@@ -43,6 +40,8 @@ class Checkpoints:
     def __init__(self, folder: Path):
         import orbax.checkpoint as ocp  # slow to import; only training needs it
 
+        # Orbax logs every step, and also logs the errors that it raises.
+        logging.getLogger("absl").setLevel(logging.CRITICAL)
         _hush_stragglers()
         self._args = ocp.args
         self.folder = folder.resolve() / "checkpoints"

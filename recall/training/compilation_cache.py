@@ -8,7 +8,7 @@ from typing import Any
 from recall.config.spec import FleetSpec
 from recall.training import shared_programs
 from recall.training.agents import agent_of
-from recall.training.own_programs import PROGRAMS, remove_foreign_programs
+from recall.training.own_programs import PROGRAMS, remove_foreign_programs, signing_too
 
 
 @contextlib.contextmanager
@@ -39,6 +39,7 @@ def kept_programs(folder: Path, spec: FleetSpec, tell: Callable[[str], None]) ->
             with contextlib.suppress(OSError):  # there may be no place to share them
                 programs = shared_programs.prepare(shared)
                 stack.callback(_settle, shared)
+                stack.enter_context(signing_too(shared))
                 stack.enter_context(_used(programs))
             yield
 

@@ -1,6 +1,5 @@
 """Memory that a fleet needs, estimated and compared with what there is before training starts."""
 
-import dataclasses
 import math
 import os
 from dataclasses import dataclass
@@ -35,32 +34,69 @@ class Memory:
 def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
     """Raise an error with what would fit if the fleet needs more memory than is available."""
     available = available or measure()
-    agent, _ = agent_of(spec)
-    runs, each = len(spec.runs), run_bytes(spec)
-    processes = _process_bytes(spec, fleet.policy_shape(agent).size)
+    _check_processes(spec, available)
     if available.device is None:
-        needed, there, where = runs * each + processes, available.host, "memory"
+        _check_runs(spec, available.host, _process_bytes(spec))
     else:
-        needed, there, where = runs * each, available.device, "device memory"
+        _check_runs(spec, available.device)
+
+
+def _check_processes(spec: FleetSpec, available: Memory) -> None:
+    """Raise an error if the host has no room for the processes alone."""
+    needed, there = _process_bytes(spec), available.host
     if needed <= there:
         return
-    room = there - (processes if available.device is None else 0)
-    parts = [
-        f"replay {gibibytes(runs * replay_bytes(spec, agent))}",
-        f"networks {gibibytes(runs * learner_bytes(agent))}",
-        f"processes {gibibytes(processes)}",
-    ]
+    arrays = len(spec.runs) * run_bytes(spec) if available.device is None else 0
+    workers = most_workers(spec, there - arrays) or most_workers(spec, there)
+    nothing_fits = "not even one worker fits, so free some memory or train fewer runs at once"
     raise TooLargeError(
-        f"{runs} run{'s need' if runs > 1 else ' needs'} about {gibibytes(needed)} of {where} "
-        f"({', '.join(parts)}), but {gibibytes(there)} are available: {_way_out(spec, room, each)}"
+        f"the trainer and its workers need about {gibibytes(needed)} of memory, but "
+        f"{gibibytes(there)} are available: "
+        + (f"choose workers {workers}" if workers else nothing_fits)
     )
 
 
-def _process_bytes(spec: FleetSpec, policy_size: int) -> int:
+def _check_runs(spec: FleetSpec, there: int, processes: int = 0) -> None:
+    """Raise an error if the runs do not fit: on the device, or on the host beside `processes`."""
+    agent, _ = agent_of(spec)
+    runs, each = len(spec.runs), run_bytes(spec)
+    needed = runs * each + processes
+    if needed <= there:
+        return
+    parts = {"replay": runs * replay_bytes(spec, agent), "networks": runs * learner_bytes(agent)}
+    workers = 0
+    if processes:
+        parts["processes"] = processes
+        # Fewer workers are the first choice, because they do not change results.
+        workers = most_workers(spec, there - runs * each)
+    listed = ", ".join(f"{name} {gibibytes(size)}" for name, size in parts.items())
+    way_out = _way_out(spec, there - processes, each)
+    raise TooLargeError(
+        f"{runs} run{'s need' if runs > 1 else ' needs'} about {gibibytes(needed)} of "
+        f"{'memory' if processes else 'device memory'} ({listed}), but {gibibytes(there)} are "
+        f"available: {f'choose workers {workers}' if workers else way_out}"
+    )
+
+
+def _process_bytes(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, its workers and the snapshot that is being evaluated."""
     chosen, evaluated = spec.settings.schedule.workers, len(spec.runs) * spec.tasks
     workers = (chosen or default_workers(len(spec.runs))) + min(chosen or cores(), evaluated)
-    return _TRAINER_BYTES + _WORKER_BYTES * workers + 4 * evaluated * policy_size
+    return _without_workers(spec) + _WORKER_BYTES * workers
+
+
+def _without_workers(spec: FleetSpec) -> int:
+    agent, _ = agent_of(spec)
+    return _TRAINER_BYTES + 4 * len(spec.runs) * spec.tasks * fleet.policy_shape(agent).size
+
+
+def most_workers(spec: FleetSpec, room: int) -> int:
+    """Return the largest `workers` with which all processes fit into `room` bytes, or 0.
+
+    So many workers collect, and as many evaluate, but at most one for each run and task.
+    """
+    processes = (room - _without_workers(spec)) // _WORKER_BYTES
+    return max(processes // 2, processes - len(spec.runs) * spec.tasks, 0)
 
 
 def _way_out(spec: FleetSpec, room: int, each: int) -> str:
@@ -80,17 +116,12 @@ def largest_capacity(spec: FleetSpec, room: int) -> int:
     low, high = 0, spec.settings.schedule.replay_capacity // chunk
     while low < high:
         middle = math.ceil((low + high) / 2)
-        replay = replay_bytes(_with_capacity(spec, middle * chunk), agent)
+        replay = replay_bytes(spec.with_schedule(replay_capacity=middle * chunk), agent)
         if with_spare(replay + learner) <= room:
             low = middle
         else:
             high = middle - 1
     return low * chunk
-
-
-def _with_capacity(spec: FleetSpec, capacity: int) -> FleetSpec:
-    schedule = dataclasses.replace(spec.settings.schedule, replay_capacity=capacity)
-    return dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, schedule=schedule))
 
 
 def measure() -> Memory:

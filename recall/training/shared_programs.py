@@ -17,7 +17,12 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from recall.training.own_programs import PROGRAMS, remove_foreign_programs, sign_programs
+from recall.training.own_programs import (
+    PROGRAMS,
+    remove_foreign_programs,
+    remove_program,
+    sign_programs,
+)
 
 VARIABLE = "RECALL_COMPILATION_CACHE"
 _OFF = ("off", "0", "false", "no")
@@ -69,7 +74,11 @@ def _processor_flags() -> str:
 
 
 def prepare(folder: Path) -> Path:
-    """Make the folder ready for JAX: without damaged programs. Return where the programs are."""
+    """Make the folder ready for JAX and return where its programs are.
+
+    JAX loads whatever it finds there, so programs without a valid signature are removed. Other
+    processes that use the folder sign theirs after every chunk, so they lose little.
+    """
     programs = folder / PROGRAMS
     programs.mkdir(parents=True, exist_ok=True, mode=0o700)
     remove_foreign_programs(folder)
@@ -77,13 +86,11 @@ def prepare(folder: Path) -> Path:
 
 
 def lend(shared: Path, fleet: Path) -> None:
-    """Copy shared programs to a fleet that has none, and sign them there."""
+    """Copy shared programs with their signatures to a fleet that has none."""
     if any((fleet / PROGRAMS).glob("*")):
         return
     programs = prepare(shared)
     shutil.copytree(programs, fleet / PROGRAMS, dirs_exist_ok=True)
-    (fleet / PROGRAMS / "signatures.json").unlink(missing_ok=True)
-    sign_programs(fleet)
 
 
 def give_back(fleet: Path, shared: Path) -> None:
@@ -106,7 +113,7 @@ def settle(shared: Path) -> None:
     for _, path in found:
         total += path.stat().st_size
         if total > _MOST_BYTES:
-            path.unlink(missing_ok=True)
+            remove_program(path)
 
 
 def _last_use(path: Path) -> float:

@@ -14,6 +14,7 @@ from recall.training.memory import (
     available_host,
     check_memory,
     largest_capacity,
+    most_workers,
 )
 from recall.training.sizes import run_bytes
 from tests.factories.fleets import CHANGES, SEQUENCE, small_spec
@@ -53,6 +54,35 @@ def test_on_a_cpu_the_processes_count_too():
     check_memory(spec, Memory(needed))
     with pytest.raises(TooLargeError, match=r"processes 768 MiB\), but 769 MiB are available"):
         check_memory(spec, Memory(needed - 1))
+
+
+def test_fewer_workers_are_suggested_where_they_are_enough():
+    spec = small_spec(workers=16)
+    arrays = len(spec.runs) * run_bytes(spec)
+    # Sixteen workers collect, and four evaluate: one for each run and task.
+    with pytest.raises(TooLargeError, match=r"the trainer and its workers .* choose workers \d+$"):
+        check_memory(spec, Memory(GIB))
+    with pytest.raises(TooLargeError, match=r"2 runs need .* choose workers 15$"):
+        check_memory(spec, Memory((512 << 20) + 20 * (64 << 20) + arrays - 1))
+    for room in (GIB, GIB + (200 << 20)):
+        workers = most_workers(spec, room - arrays)
+        assert 0 < workers < 16
+        check_memory(replaced(spec, workers=workers), Memory(room))
+        with pytest.raises(TooLargeError):
+            check_memory(replaced(spec, workers=workers + 1), Memory(room))
+    with pytest.raises(TooLargeError, match="not even one worker fits"):
+        check_memory(spec, Memory(600 << 20))
+
+
+def test_beside_an_accelerator_the_processes_need_memory_of_the_host():
+    spec = small_spec(workers=16)
+    device = len(spec.runs) * run_bytes(spec)
+    check_memory(spec, Memory(2 * GIB, device))
+    with pytest.raises(TooLargeError, match=r"workers need about .* of memory, .* workers 4$"):
+        check_memory(spec, Memory(GIB + (64 << 20), device))
+    with pytest.raises(TooLargeError, match="of device memory") as caught:
+        check_memory(spec, Memory(2 * GIB, device - 1))
+    assert "processes" not in str(caught.value)
 
 
 def test_a_fleet_larger_than_this_machine_leaves_no_folder(tmp_path):

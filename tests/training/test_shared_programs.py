@@ -4,11 +4,14 @@ import os
 import subprocess
 import sys
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from recall.callbacks.status import Status
 from recall.training import shared_programs
-from recall.training.own_programs import PROGRAMS
+from recall.training.compilation_cache import kept_programs
+from recall.training.own_programs import PROGRAMS, remove_foreign_programs, sign_programs
 from tests.factories.fleets import small_spec
 
 SCRIPT = """
@@ -103,12 +106,43 @@ def fleet(tmp_path, monkeypatch):
     return tmp_path / "fleet"
 
 
+@pytest.fixture
+def unset_cache(monkeypatch, tmp_path):
+    """No cache chosen by JAX's own means, and folders of the user that are new."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    chosen = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    yield
+    jax.config.update("jax_compilation_cache_dir", chosen)
+
+
+def test_a_process_that_still_runs_or_was_killed_has_shared_its_programs(tmp_path, unset_cache):
+    """What is signed after a chunk outlives the start of another process."""
+    folder, told = tmp_path / "fleet", []
+    folder.mkdir()
+    with kept_programs(folder, small_spec(), told.append):
+        jax.jit(lambda x: x * 3 + 1)(jnp.ones(7)).block_until_ready()
+        sign_programs(folder)
+        (shared,) = (tmp_path / "cache" / "recall").iterdir()
+        stored = programs_in(shared)
+        assert stored
+        (shared / PROGRAMS / "unsigned-cache").write_bytes(b"never loaded")
+        shared_programs.prepare(shared)
+        assert programs_in(shared) == stored
+    (shared / PROGRAMS / "later-cache").write_bytes(b"of somebody else")
+    sign_programs(folder)  # the shared folder is not in use any more
+    shared_programs.prepare(shared)
+    assert programs_in(shared) == stored
+
+
 def test_an_accelerators_programs_go_from_fleet_to_fleet(tmp_path, fleet):
     shared, other = tmp_path / "cache" / "shapes", tmp_path / "other"
     shared_programs.give_back(fleet, shared)
     shared_programs.lend(shared, other)
     assert programs_in(other) == {"one-cache", "two-cache"}
     assert (other / PROGRAMS / "one-cache").read_bytes() == b"1" * 100
+    assert remove_foreign_programs(other) == 0, "lent programs are signed"
     # A fleet that has programs keeps them: on an accelerator, others may round differently.
     (other / PROGRAMS / "two-cache").unlink()
     shared_programs.lend(shared, other)
@@ -128,7 +162,8 @@ def test_programs_that_were_used_least_recently_make_room(tmp_path, fleet, monke
     os.utime(fleet / PROGRAMS / "one-cache", (1.0, 1.0))
     shared = tmp_path / "cache" / "shapes"
     shared_programs.give_back(fleet, shared)
-    assert len(programs_in(shared)) == 1
+    (kept,) = programs_in(shared)
+    assert [path.name for path in shared.rglob("*.signature")] == [f"{kept}.signature"]
 
 
 def test_the_time_left_includes_compiling_in_later_tasks():

@@ -1,6 +1,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,22 @@ def test_only_public_names_are_listed():
 def test_help_of_an_option_that_is_on_shows_both_forms():
     shown = " ".join(run(RECALL, "report", "--help").stdout.replace("│", "").split())
     assert "--figures, --no-figures Whether to draw figures. (default: True)" in shown
+    assert "--no-serve" not in shown
+
+
+@pytest.mark.parametrize("command", ["resume", "evaluate", "film"])
+def test_help_says_which_folder_is_meant(command):
+    shown = " ".join(run(RECALL, command, "--help").stdout.replace("│", "").split())
+    assert re.search(r"FOLDER Folder of an? [^(]*fleet\. \(required\)", shown)
+
+
+def test_every_option_has_a_help_text():
+    for words in ("train", "train --method ewc", "evaluate", "film", "report", "bench fleet"):
+        shown = run(RECALL, *words.split(), "--help").stdout.replace("│", "")
+        shown = " ".join(shown.split())
+        # Between the name and the default there is the kind of value at most.
+        bare = re.findall(r"--([a-z.-]+) (?:\{[^}]*\}|[^a-z(])*\(default", shown)
+        assert bare == [], words
 
 
 def test_help_loads_nothing_heavy():
@@ -131,7 +148,7 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
     for name in names:
         assert f"{name.replace('_', '-')} " in text, name
     steps = PRESETS["quick"].settings["steps_per_task"]
-    assert f"--steps-per-task INT (default: {steps})" in text
+    assert f"trains on each task. (default: {steps})" in text
     assert "uniformly random actions at the start of a task" in text
     assert "(default: 700)" in text
     assert "rows of all tasks. (default: 128)" in text

@@ -1,5 +1,9 @@
 """Bad input from the command line and from Python gives one line, and no traceback."""
 
+import errno
+import os
+import socket
+
 import gymnasium
 import pytest
 
@@ -62,6 +66,19 @@ def test_numbers_of_studies_are_finite(tmp_path, capsys, option, value):
         capsys, "study", "lambda", "--dry-run", option, value, "--out", tmp_path / "s"
     )
     assert line.startswith("recall: ")
+
+
+def test_ports_that_cannot_be_used_are_told(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        used = taken.getsockname()[1]
+        for port, reason in (
+            (used, os.strerror(errno.EADDRINUSE)),
+            (70000, "ports are numbers from 0 to 65535"),
+        ):
+            assert refused(capsys, "report", tmp_path, "--serve", "--port", port) == [
+                f"recall: port {port} cannot be used: {reason}; "
+                "choose another --port, 0 takes a free one"
+            ]
 
 
 def test_places_that_cannot_be_written_are_named(finished, tmp_path, capsys):

@@ -53,7 +53,9 @@ def bench_learner(
 
 def bench_fleet(
     runs: Counts = ("1", "8", "24", "40"),
-    method: str = "recall",
+    method: Annotated[
+        str, arg(help="Name of the method to train; see `recall list methods`.")
+    ] = "recall",
     precision: Precision = "default",
     chunks: Annotated[
         int | None,

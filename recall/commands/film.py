@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def film(
-    folder: Positional[Path],
+    folder: Annotated[
+        Positional[Path], arg(metavar="FOLDER", help="Folder of a fleet, or of an archived fleet.")
+    ],
     task: Annotated[tuple[str, ...], arg(help="Tasks to film; all if none are given.")] = (),
     out: Annotated[
         Path | None,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from recall.commands.show import Flag
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -88,7 +90,7 @@ def report(
     ] = 7.0,
     figure_width: Annotated[float, arg(help="Inches of a wide figure, a page's text.")] = 7.0,
     serve: Annotated[
-        bool,
+        Flag,
         arg(help="Show the page in a browser on this machine, and keep it up to date."),
     ] = False,
     port: Annotated[int, arg(help="With --serve: the port; 0 takes a free one.")] = 0,

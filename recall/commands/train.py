@@ -21,7 +21,7 @@ from recall.settings.checked import Checked, Words, from_plain
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
 
-Quiet = Annotated[Flag, arg(help="Show no progress.")]
+Quiet = Annotated[Flag, arg(help="Print no progress and no warnings, only how training ended.")]
 Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
 TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
@@ -138,7 +138,9 @@ def _callback(quiet: bool, tensorboard: bool, wandb: str | None) -> Any:
 
 
 def resume(
-    folder: Positional[Path],
+    folder: Annotated[
+        Positional[Path], arg(metavar="FOLDER", help="Folder of an unfinished fleet.")
+    ],
     quiet: Quiet = False,
     tensorboard: TensorBoard = True,
     wandb: Wandb = None,
@@ -150,7 +152,9 @@ def resume(
 
 
 def evaluate(
-    folder: Positional[Path],
+    folder: Annotated[
+        Positional[Path], arg(metavar="FOLDER", help="Folder of a fleet, or of an archived fleet.")
+    ],
     episodes: Annotated[
         int | None, arg(help="Number of episodes per task and mode. None: the fleet's own setting.")
     ] = None,

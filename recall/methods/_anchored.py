@@ -74,6 +74,7 @@ class Anchored(Method):
     importance_batches: Count = 10
     """Number of batches, at the end of a task, over which importance is averaged."""
     importance_batch_size: Count = 256
+    """Number of states in each of these batches."""
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance of the actor's shared parameters [size], a batch mean."""

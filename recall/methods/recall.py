@@ -28,8 +28,8 @@ Algorithm 1 of the paper, line by line:
     target networks                       recall.nets.polyak, in recall.learn.optimise
     end of a task: D_new joins D_old      recall.learn.fleet.archive, with policy and values
 
-The three switches are those of the paper's ablation: without normalisation and distillation the
-method is plain experience replay with a best-return start.
+The paper's ablation has two switches, `normalise_targets` and `distil`. With both off, the method
+is plain experience replay with a best-return start.
 """
 
 from dataclasses import dataclass

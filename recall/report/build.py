@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.report.figures import Gallery, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
@@ -19,8 +19,7 @@ from recall.report.tables.writers import markdown, print_table, write_tables
 from recall.results.arrange import arranged
 from recall.results.benches import read_benches
 from recall.results.collection import Collection, gather
-from recall.results.evaluations import FIELDS, MODES
-from recall.results.measures import Measure
+from recall.results.measures import Measure, check_success
 from recall.results.scores import ScoreBoard
 from recall.results.tidy import write_tables as write_data
 
@@ -68,7 +67,7 @@ def make_report(
     `look` sets the fonts and sizes of figures.
     """
     measure = measure or Measure()
-    _check(measure)
+    check_success(measure)
     folders, reference = _listed(folders), _listed(reference)
     collection = gather(folders, reference)
     if not collection.runs:
@@ -131,17 +130,6 @@ def problems_of(board: ScoreBoard) -> tuple[str, ...]:
 
 def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:
     return [Path(folders)] if isinstance(folders, str | Path) else [Path(each) for each in folders]
-
-
-def _check(measure: Measure) -> None:
-    if measure.window < 1:
-        raise BadValueError(
-            f"window {measure.window}: success at a boundary is the mean of at least 1 evaluation"
-        )
-    if measure.mode not in MODES:
-        raise UnknownNameError("mode", measure.mode, MODES)
-    if measure.field not in FIELDS[:2]:
-        raise UnknownNameError("measure of success", measure.field, FIELDS[:2])
 
 
 def show_tables(tables: list[Table], console: Console) -> None:

@@ -14,7 +14,7 @@ from recall.report.tables.cells import budget_notes, cell
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.collection import Collection, gather
 from recall.results.differences import paired_difference, shared_seeds
-from recall.results.measures import METRICS, TITLES, Measure
+from recall.results.measures import METRICS, TITLES, Measure, check_success
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import counted
@@ -44,6 +44,8 @@ def compare(
     Runs of the same method on the same sequence are compared. Differences are second minus first,
     seed by seed for the seeds that both have.
     """
+    measure = measure or Measure()
+    check_success(measure)
     sides = [gather(Path(first)), gather(Path(second))]
     for side, folder in zip(sides, (first, second), strict=True):
         if not side.runs:

@@ -1,8 +1,8 @@
 """Serve the report's page on this machine while fleets train; the page refreshes by itself.
 
-The server listens on the loopback address only. A report is made when the records have changed,
-in the background, so a request never waits for it. The page asks for the number of the report
-that it shows and loads itself again when there is a newer one.
+The server listens on the loopback address only. A report is made when there are new evaluations,
+or when a fleet has started or ended, in the background, so a request never waits for it. The page
+asks for the number of the report that it shows and loads itself again when there is a newer one.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
 
 ADDRESS = "127.0.0.1"
 NUMBER = "/number"
@@ -20,6 +20,8 @@ PLACE_OF_NUMBER = "NUMBER_OF_THIS_REPORT"
 """Stands in live.js for the number of the report that the page shows."""
 SECONDS = 5.0
 """Seconds between two looks at the records."""
+# Without training.jsonl: it grows every few seconds, and a report takes seconds to make. What it
+# holds is shown along with the next evaluation.
 _WATCHED = (
     "run.json", "evaluations.jsonl", "evaluations.jsonl.xz", "outcome.json", "progress.tsv",
     "study.json",
@@ -31,7 +33,7 @@ _WAITING = (
 
 
 class LivePage:
-    """The newest page of a report, made again whenever the records have changed."""
+    """The newest page of a report, made again whenever the watched records have changed."""
 
     def __init__(self, folders: Iterable[Path], make: Callable[[], Path]):
         """`make` makes the report and returns the path of its page."""
@@ -44,11 +46,13 @@ class LivePage:
         self.html = _WAITING.format(why="The report is being made.")
 
     def refresh(self) -> bool:
-        """Make the report if the records have changed; return True if there is a new page."""
+        """Make the report if the records have changed; return True if there is a new page.
+
+        If it cannot be made, the next call tries again, whether or not the records have changed.
+        """
         state = records_state(self._folders)
         if state == self._seen:
             return False
-        self._seen = state
         try:
             html = self._make().read_text("utf-8")
         except (RecallError, OSError) as error:  # no runs yet, or a file that was being replaced
@@ -56,6 +60,7 @@ class LivePage:
                 return False
             self.html = _WAITING.format(why=f"There is nothing to report yet: {error}")
             return False
+        self._seen = state
         self.number += 1
         self.html = html.replace(PLACE_OF_NUMBER, str(self.number))
         return True
@@ -71,7 +76,7 @@ class LivePage:
 
 
 def records_state(folders: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Return the size and time of every file of records below some folders."""
+    """Return the size and time of every watched file of records below some folders."""
     found = []
     for folder in folders:
         for name in _WATCHED:
@@ -114,7 +119,7 @@ def served(page: LivePage, port: int = 0) -> Iterator[str]:
         def log_message(self, format: str, *arguments: object) -> None:
             """Print nothing."""
 
-    with ThreadingHTTPServer((ADDRESS, port), Handler) as server:
+    with _server(port, Handler) as server:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -124,3 +129,16 @@ def served(page: LivePage, port: int = 0) -> Iterator[str]:
             page.stop()
             server.shutdown()
             thread.join()
+
+
+def _server(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """Return a server that listens at a port, or raise an error that says why it cannot."""
+    try:
+        return ThreadingHTTPServer((ADDRESS, port), handler)
+    except OverflowError:
+        reason = "ports are numbers from 0 to 65535"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    raise BadValueError(
+        f"port {port} cannot be used: {reason}; choose another --port, 0 takes a free one"
+    )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from recall.errors import BadValueError, UnknownNameError
 from recall.results import metrics
 from recall.results.evaluations import FIELDS, MODES
 
@@ -16,6 +17,7 @@ TITLES = {
 }
 """The metrics in words, for headings and sentences."""
 LOWER_IS_BETTER = (FORGETTING,)
+_OF_SUCCESS = tuple(name for name in FIELDS if name != RETURN)
 
 
 @dataclass(frozen=True)
@@ -25,3 +27,20 @@ class Measure:
     window: int = metrics.WINDOW
     mode: str = MODES[0]
     field: str = FIELDS[0]
+
+    def __post_init__(self) -> None:
+        """Refuse empty windows and unknown names."""
+        if self.window < 1:
+            raise BadValueError(
+                f"window {self.window}: success at a boundary is the mean of at least 1 evaluation"
+            )
+        if self.mode not in MODES:
+            raise UnknownNameError("mode", self.mode, MODES)
+        if self.field not in FIELDS:
+            raise UnknownNameError("measure of success", self.field, _OF_SUCCESS)
+
+
+def check_success(measure: Measure) -> None:
+    """Refuse the return as a user's choice: reports show it by themselves where it is needed."""
+    if measure.field not in _OF_SUCCESS:
+        raise UnknownNameError("measure of success", measure.field, _OF_SUCCESS)

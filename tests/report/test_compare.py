@@ -71,6 +71,14 @@ def test_folders_with_nothing_in_common_are_refused(tmp_path):
         compare(tmp_path / "a", tmp_path / "missing", tmp_path / "out")
 
 
+def test_a_window_without_evaluations_is_refused(tmp_path, capsys):
+    folder = str(write_fleet(tmp_path / "a", "recall", "push,hammer"))
+    with pytest.raises(SystemExit):
+        main(["compare", folder, folder, "--window", "0", "--out", str(tmp_path / "out")])
+    assert capsys.readouterr().err.startswith("recall: window 0: ")
+    assert not (tmp_path / "out").exists()
+
+
 def test_paired_differences_are_narrower_than_the_spread_of_seeds(tmp_path):
     """Seeds differ a lot, but in every one of them RECALL is better by 0.1."""
     seeds = range(5)

@@ -5,14 +5,16 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
 import recall
 from recall.cli import main
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.report.build import problems_of
+from recall.report.compare import compare
 from recall.results.collection import gather
 from recall.results.measures import Measure
 from recall.results.scores import ScoreBoard
@@ -178,9 +180,13 @@ def test_nothing_to_report_says_why(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "measure", [Measure(window=0), Measure(mode="greedy"), Measure(field="return")]
-)
-def test_measures_that_mean_nothing_are_refused(runs, tmp_path, measure):
+@pytest.mark.parametrize("choice", [{"window": 0}, {"mode": "greedy"}, {"field": "returns"}])
+def test_measures_that_mean_nothing_are_refused(choice):
     with pytest.raises(RecallError):
-        recall.make_report(runs, tmp_path / "out", measure=measure)
+        Measure(**choice)
+
+
+def test_the_return_is_no_measure_of_success(runs, tmp_path):
+    for make in (recall.make_report, partial(compare, runs)):
+        with pytest.raises(UnknownNameError, match="unknown measure of success 'return'"):
+            make(runs, tmp_path / "out", measure=Measure(field="return"))

@@ -37,6 +37,17 @@ def test_a_page_is_made_again_when_records_have_changed(tmp_path):
     assert (page.html, page.number, len(made)) == ("page 2 2", 2, 2)
 
 
+def test_a_page_that_could_not_be_made_is_tried_again(tmp_path):
+    page_file = tmp_path / "index.html"
+    write_fleet(tmp_path / "runs" / "a", finished=False, until=500)
+    page = LivePage([tmp_path / "runs"], lambda: page_file)
+    assert not page.refresh()
+    assert "nothing to report yet" in page.html
+    page_file.write_text("page")
+    assert page.refresh()
+    assert page.html == "page"
+
+
 def test_only_this_machine_is_served_and_nothing_but_the_page(tmp_path):
     with served(LivePage([tmp_path], lambda: tmp_path)) as url:
         assert re.fullmatch(rf"http://{re.escape(ADDRESS)}:\d+/", url)

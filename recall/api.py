@@ -31,7 +31,7 @@ from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
 from recall.training.evaluation import counts_of
 from recall.training.evaluation import evaluate as play_evaluation
-from recall.training.memory import check_memory
+from recall.training.memory import check_memory, check_processes, measure
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
@@ -101,12 +101,14 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
     folder = Path(folder)
     with hold(folder):
         if not (folder / "run.json").exists():
+            check_processes(spec, measure())
             return _start(spec, folder, callback)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
         if is_finished(folder):
             return read(folder)
         check_trainable(folder)
+        check_processes(spec, measure())
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 

@@ -4,13 +4,13 @@ After a worker died, its successor is put back to the state at the start of the 
 the same transitions. The parent reads the shared rows only after every worker has answered.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from recall.collect.cores import cores
 from recall.collect.crew import Abandoned, Answers, Crew, never
 from recall.collect.messages import Begin, Chunk, Episode, EpisodeResult, Part, RunTasks, Setup
 from recall.collect.policy import PolicyShape
@@ -167,20 +167,13 @@ class Pool:
         return None
 
 
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def default_workers(runs: int, cpus: int | None = None) -> int:
+def default_workers(runs: int) -> int:
     """Return the default number of workers: one per run, but from one to three per core.
 
     Workers of one run are the easiest to share out: 40 runs on 16 cores were 20 workers of two
-    runs, and everybody waited for the cores that had two of them. `cpus` is the number of cores to
-    count on; None: all that this process may use.
+    runs, and everybody waited for the cores that had two of them.
     """
-    count = cpus or cores()
-    return max(count, min(runs, 3 * count))
+    return max(cores(), min(runs, 3 * cores()))
 
 
 def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:

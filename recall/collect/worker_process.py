@@ -87,9 +87,9 @@ class WorkerProcess:
         how = "without an exit status" if status is None else how_it_ended(status)
         return (
             f"a worker process ended again and again while {_DOING[type(self.order)]}, the last "
-            f"time {how}. If memory ran out, use fewer worker processes: set a smaller `workers` "
-            "in the fleet's run.json, which does not change results, and continue with "
-            "`recall resume FOLDER`"
+            f"time {how}. If memory ran out, use fewer worker processes, which does not change "
+            "results: `--workers` of `recall train` and `recall evaluate`, or `workers` in the "
+            "fleet's run.json before `recall resume FOLDER`"
         )
 
     def _answer(self) -> Any:

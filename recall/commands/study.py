@@ -12,6 +12,7 @@ from recall.errors import BadValueError, RecallError
 
 if TYPE_CHECKING:
     from recall.launch.resources import Where
+    from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
 
@@ -172,15 +173,18 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
     for name, reason in launch.outcome.failed.items():
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
-        raise UnfinishedError(_what_is_missing(launch), launch.exit_status)
+        raise UnfinishedError(what_is_missing(launch), launch.exit_status)
     if not as_json:
         _tell_report(study, launch.folder, choices.scale)
 
 
-def _what_is_missing(launch: Any) -> str:
+def what_is_missing(launch: "Launch") -> str:
+    """Return why a launch did not end well, and what to do."""
     count = len(launch.fleets)
     if left := count - len(launch.finished):
         return f"{left} of {count} fleets are not finished; run the same command again to continue"
+    if not launch.without_runs:
+        return f"all {count} fleets are finished, but the launch was stopped, or a process failed"
     return (
         f"every run failed in {len(launch.without_runs)} of {count} fleets; try other settings, "
         "such as a lower learning_rate, in another folder"

@@ -84,7 +84,7 @@ def film(
 
     Each task is played twice, with equal starts, goals and noise: by the policy that had just
     learnt it (before later tasks could make it forget) and by the policy at the end. The episodes
-    are those of the fleet's last evaluation. For an unfinished fleet, the tasks that it has
+    are those of a finished fleet's last evaluation. For an unfinished fleet, the tasks that it has
     finished are shown.
 
     `out` ends in .mp4, .gif or .png. An .mp4 becomes a .gif if ffmpeg is not installed; a .png is a
@@ -153,8 +153,8 @@ def _chosen_run(
     matching = [run for run in spec.runs if name in (None, run.name) and seed in (None, run.seed)]
     if not matching:
         raise BadValueError(f"run {name} has another seed than {seed}: leave one of them out")
+    labels = dict.fromkeys(task_label(each) for run in matching for each in run.tasks)
     for task in tasks or ():
-        labels = dict.fromkeys(task_label(each) for run in matching for each in run.tasks)
         if task not in labels:
             raise UnknownNameError("task of this fleet", task, labels)
         matching = [run for run in matching if task in map(task_label, run.tasks)]

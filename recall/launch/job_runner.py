@@ -11,7 +11,7 @@ from recall import api
 from recall.callbacks import Callback, CallbackList
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.text import failure_text, health_text
-from recall.collect.pool import default_workers
+from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError
 from recall.launch.jobs import Event, Job, Tell
@@ -28,28 +28,26 @@ PATIENCE_SECONDS = 120.0
 
 def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
     """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
+    use_cores(cpus)
     load_portable(job.plugins)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     if job.storage is None:
-        _train(job, Path(job.folder), callback, cpus)
+        _train(job, Path(job.folder), callback)
         return
     remote_folder = RemoteFolder(job.storage, job.attempt)
     remote_folder.claim()
     with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
         folder = Path(temporary)
         remote_folder.pull(folder)
-        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]), cpus)
+        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]))
         remote_folder.push(folder)
 
 
-def _train(job: Job, folder: Path, callback: Callback, cpus: int | None) -> None:
-    spec = job.spec
-    if cpus is not None and spec.settings.schedule.workers is None:
-        spec = spec.with_schedule(workers=default_workers(len(spec.runs), cpus))
+def _train(job: Job, folder: Path, callback: Callback) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            api.run_fleet(spec, folder, callback)
+            api.run_fleet(job.spec, folder, callback)
             return
         except NoRunLeftError:
             return  # its failures have been reported, and another attempt would meet them again

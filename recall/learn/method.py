@@ -57,7 +57,7 @@ class Method(Checked):
     memory_per_task: Annotated[int, Range(least=0)] | None = 0
     """Transitions kept of each old task; None keeps all."""
     actor_heads: Sharing = "shallow"
-    """Actor heads: linear on a shared network ("shallow"), or a separate network per task."""
+    """Actor heads: linear, deep (only the first layers are shared), or separate networks."""
     critic_heads: Sharing = "shallow"
     """Critic heads: linear, deep (only the first layers are shared), or separate networks."""
     normalise_targets: bool = False

@@ -29,7 +29,8 @@ def train_command(description: Mapping[str, Any]) -> str | None:
     sequences = dict.fromkeys(run["sequence"] for run in runs)
     seeds = dict.fromkeys(str(run["seed"]) for run in runs)
     settings = settings_of(description)
-    return _command(method, sequences, seeds, nearest_preset(method, settings), settings)
+    preset = nearest_preset(method, settings)
+    return _command(method, sequences, seeds, preset, settings, description.get("plugins", ()))
 
 
 def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]) -> str | None:
@@ -49,6 +50,7 @@ def _command(
     seeds: Iterable[str],
     preset: str,
     settings: Mapping[str, Any],
+    plugins: Iterable[str] = (),
 ) -> str:
     words = ["recall", "train", "--method", method]
     words += ["--sequence", *sequences, "--seeds", *seeds]
@@ -58,6 +60,7 @@ def _command(
         differs = name not in given or comparable(value) != given[name]
         if differs and name not in _NOT_REPEATED:
             words += _option(name, value)
+    words += [word for plugin in plugins for word in ("--plugin", plugin)]
     return shlex.join(words)
 
 

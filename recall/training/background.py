@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recall.collect.cores import cores
 from recall.collect.crew import Abandoned, never
 from recall.collect.messages import RunTasks
 from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
-from recall.collect.pool import cores
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.training.evaluation import counts_of, planned, recorded

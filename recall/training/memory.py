@@ -5,7 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall.collect.pool import cores, default_workers
+from recall.collect.cores import cores
+from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
@@ -34,14 +35,14 @@ class Memory:
 def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
     """Raise an error with what would fit if the fleet needs more memory than is available."""
     available = available or measure()
-    _check_processes(spec, available)
+    check_processes(spec, available)
     if available.device is None:
         _check_runs(spec, available.host, _process_bytes(spec))
     else:
         _check_runs(spec, available.device)
 
 
-def _check_processes(spec: FleetSpec, available: Memory) -> None:
+def check_processes(spec: FleetSpec, available: Memory) -> None:
     """Raise an error if the host has no room for the processes alone."""
     needed, there = _process_bytes(spec), available.host
     if needed <= there:
@@ -51,8 +52,7 @@ def _check_processes(spec: FleetSpec, available: Memory) -> None:
     nothing_fits = "not even one worker fits, so free some memory or train fewer runs at once"
     raise TooLargeError(
         f"the trainer and its workers need about {gibibytes(needed)} of memory, but "
-        f"{gibibytes(there)} are available: "
-        + (f"choose workers {workers}" if workers else nothing_fits)
+        f"{gibibytes(there)} are available: " + (_fewer(workers) if workers else nothing_fits)
     )
 
 
@@ -74,8 +74,12 @@ def _check_runs(spec: FleetSpec, there: int, processes: int = 0) -> None:
     raise TooLargeError(
         f"{runs} run{'s need' if runs > 1 else ' needs'} about {gibibytes(needed)} of "
         f"{'memory' if processes else 'device memory'} ({listed}), but {gibibytes(there)} are "
-        f"available: {f'choose workers {workers}' if workers else way_out}"
+        f"available: {_fewer(workers) if workers else way_out}"
     )
+
+
+def _fewer(workers: int) -> str:
+    return f"choose workers {workers} (to resume a fleet, in its run.json)"
 
 
 def _process_bytes(spec: FleetSpec) -> int:
@@ -148,14 +152,24 @@ def available_host() -> int:
 
 def _left_in_group() -> int:
     """Return what the limit of this process's control group, such as a container, leaves."""
-    left = 2**63
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-         "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):  # fmt: skip
-        try:
-            left = min(left, int(Path(limit).read_text()) - int(Path(used).read_text()))
-        except (OSError, ValueError):  # no such group, or "max"
-            continue
-    return max(left, 0)
+    new, old = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
+    return max(
+        0,
+        min(
+            left_in(new, "memory.max", "memory.current", ""),
+            left_in(old, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+        ),
+    )
+
+
+def left_in(group: Path, limit: str, used: str, prefix: str) -> int:
+    """Return what the limit in a control group's folder leaves, or a huge number without a limit.
+
+    Cached files count as used there, although they give way, so they are added again.
+    """
+    try:
+        numbers = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        cached = sum(int(numbers[prefix + name]) for name in ("inactive_file", "active_file"))
+        return int((group / limit).read_text()) - int((group / used).read_text()) + cached
+    except (OSError, ValueError, KeyError):  # no such group, or "max"
+        return 2**63

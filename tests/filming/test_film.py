@@ -218,6 +218,16 @@ def test_what_cannot_be_filmed_is_told(fleet_folder, arguments, told):
         recall.film(fleet_folder, **arguments)
 
 
+def test_tasks_of_different_runs_are_not_in_one_film(tmp_path):
+    sequences = ["point-rich,point-poor", "point-slide,point-poor"]
+    spec = resolve("fine_tuning", sequences, (0,))
+    Store.create(tmp_path, spec.describe()).close()
+    with pytest.raises(
+        BadValueError, match="no single run has all of the tasks point-rich, point-sl"
+    ):
+        recall.film(tmp_path, tasks=["point-rich", "point-slide"])
+
+
 def test_a_task_without_pictures_says_so():
     gymnasium.register("Unseen-v0", entry_point=_Unseen, max_episode_steps=5)
     simulator = GymnasiumSimulator("gym:Unseen-v0", 1)

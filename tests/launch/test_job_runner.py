@@ -4,25 +4,30 @@ import json
 
 import pytest
 
+from recall.collect.cores import cores, use_cores
+from recall.collect.pool import default_workers
 from recall.config.resolve import resolve
 from recall.launch.job_runner import work
 from recall.launch.jobs import Job
 
 
-@pytest.mark.parametrize(("chosen", "workers"), [(None, 3), (1, 1)])
-def test_a_fleet_gets_a_worker_for_each_of_its_cpus_unless_a_setting_says_otherwise(
-    tmp_path, chosen, workers
-):
+@pytest.fixture
+def all_cores():
+    yield
+    use_cores(None)
+
+
+@pytest.mark.usefixtures("all_cores")
+def test_a_fleet_counts_on_the_cores_that_it_was_given(tmp_path):
     lengths = {"steps_per_task": 50, "update_after": 50, "random_steps": 50}
     few = {"evaluation_episodes": 1, "deterministic_episodes": 0, "updates_per_burst": 1}
-    spec = resolve(
-        "fine_tuning",
-        "point-rich",
-        (0,),
-        changes=lengths | few | {"hidden": (8,), "head_layers": 0, "workers": chosen},
-    )
+    small = {"hidden": (8,), "head_layers": 0}
+    spec = resolve("fine_tuning", "point-rich", (0,), changes=lengths | few | small)
     events = []
     work(Job("one", str(tmp_path), json.loads(json.dumps(spec.describe()))), events.append, cpus=3)
     assert events[-1].kind == "evaluated"
+    assert cores() == 3
+    assert [default_workers(runs) for runs in (1, 5, 20)] == [3, 5, 9]
+    # Another machine, on which it may be resumed, has another number.
     described = json.loads((tmp_path / "run.json").read_text())
-    assert described["settings"]["schedule"]["workers"] == workers
+    assert described["settings"]["schedule"]["workers"] is None

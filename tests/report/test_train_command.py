@@ -61,5 +61,10 @@ def test_runs_tell_their_command_and_what_is_special_about_them():
     assert "learner.sac.discount" not in fleets
 
 
+def test_the_command_of_a_fleet_names_its_plugins():
+    described = resolve("ewc", "push", (0,)).describe() | {"plugins": ["my_worlds", "/a b/mine.py"]}
+    assert train_command(described).endswith(" --plugin my_worlds --plugin '/a b/mine.py'")
+
+
 def test_tasks_that_are_functions_have_no_command():
     assert train_command({"functions": ["make_env"]}) is None

@@ -1,14 +1,17 @@
 """`recall study` as it is typed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from recall.cli import main
-from recall.commands.study import StudyOptions
+from recall.commands.study import StudyOptions, what_is_missing
+from recall.launch.jobs import Outcome
 from recall.studies import STUDIES
+from recall.studies.runner import Launch, plan_study
 from recall.studies.selection import groups_of
-from tests.factories.studies import SEQUENCE, SMALL
+from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,18 @@ def test_a_file_chooses_the_preset_unless_an_option_does(preset, hidden, tmp_pat
     settings = groups_of(STUDIES["cw3"], choices)[0].spec.settings
     assert settings.learner.network.hidden[0] == hidden
     assert settings.schedule.update_after == 100
+
+
+def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):
+    fleet = plan_study(STUDY, replace(CHOICES, seeds=1), tmp_path, ROOM)[0]
+    launch = Launch(tmp_path, (fleet,), Outcome(), signal_status=130)
+    assert "1 of 1 fleets are not finished" in what_is_missing(launch)
+    (tmp_path / fleet.name).mkdir()
+    outcome = tmp_path / fleet.name / "outcome.json"
+    outcome.write_text('{"finished": true, "failed": {}}')
+    assert "all 1 fleets are finished, but the launch was stopped" in what_is_missing(launch)
+    outcome.write_text('{"finished": false, "failed": {"one": 5}}')
+    assert "every run failed in 1 of 1 fleets" in what_is_missing(launch)
 
 
 def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsys):

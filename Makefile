@@ -33,10 +33,10 @@ methods: $(INSTALLED)  ## train every method on pointworld and compare them, in 
 
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --ignore=tests/examples
 
-test: $(INSTALLED)  ## run the tests, except those that take half a minute or longer each
+test: $(INSTALLED)  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow"
 
-test-slow: $(INSTALLED)  ## run the others: learning from start to end, killed clusters and launchers
+test-slow: $(INSTALLED)  ## run the others: learning from start to end, processes and clusters that are started and killed
 	$(PYTEST) -m slow
 
 soak: $(INSTALLED)  ## kill fleets at random moments for MINUTES=10, and compare what they leave

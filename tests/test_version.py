@@ -33,6 +33,7 @@ def test_the_installed_version_is_the_source_trees():
     assert f'version = "{recall.__version__}"' in project.read_text()
 
 
+@pytest.mark.slow
 def test_a_source_tree_that_is_not_installed_trains_to_the_end(never_installed, tmp_path):
     installed = REAL(version.DISTRIBUTION)
     run(start(small_spec(seeds=(0,)), tmp_path / "fleet"))

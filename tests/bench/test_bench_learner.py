@@ -9,6 +9,7 @@ from recall.bench.learner import apart, bench_learner, print_table
 from recall.errors import RecallError, UnknownNameError
 
 
+@pytest.mark.slow
 def test_a_row_for_each_method_and_number_of_runs(capsys):
     told = []
     result = bench_learner(

@@ -201,6 +201,7 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     assert left_by(folder) == uninterrupted
 
 
+@pytest.mark.slow
 def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, cluster):
     """A method and a world from files that only the launching machine has."""
     folder, told = tmp_path / "study", io.StringIO()

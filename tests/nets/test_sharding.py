@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 # Runs in a process of its own: how many devices there are is settled when JAX starts.
 PROGRAM = """
 import json, sys
@@ -57,6 +59,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_several_devices_train_what_one_trains_and_never_talk():
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
     done = subprocess.run(

@@ -50,6 +50,7 @@ def test_a_fleet_of_plugins_is_trained_and_says_which(trained):
     assert description["method"]["decay"] == 1e-4
 
 
+@pytest.mark.slow
 def test_evaluate_film_and_report_know_them(trained, tmp_path, capsys):
     plugins = ["--plugin", DECAY, "--plugin", CORRIDOR]
     main(["evaluate", str(trained), "--episodes", "1", "--workers", "1", "--json", *plugins])
@@ -98,6 +99,7 @@ def test_slots_in_worker_processes_know_a_world():
     env.close()
 
 
+@pytest.mark.slow
 def test_fleets_in_processes_of_their_own_know_a_method(tmp_path):
     """A study gives its plug-ins to the process of each fleet, with the text of files."""
     main(

@@ -62,6 +62,7 @@ def test_only_this_machine_is_served_and_nothing_but_the_page(tmp_path):
         read(url)
 
 
+@pytest.mark.slow
 def test_the_page_follows_a_fleet_that_is_training(browser, tmp_path):
     runs = tmp_path / "runs"
     runs.mkdir()

@@ -136,6 +136,7 @@ def test_names_of_machines_and_folders_are_not_archived(tmp_path):
     assert description["digest"] == content["digest"]
 
 
+@pytest.mark.slow
 def test_a_study_keeps_its_times(tmp_path):
     launch(tmp_path / "study")
     made = recall.archive(tmp_path / "study", tmp_path / "kept", training_every=1_000)

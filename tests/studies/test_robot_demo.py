@@ -1,5 +1,7 @@
 """The demo on robots, at a small size and on pointworld: training, table, film and continuing."""
 
+import pytest
+
 from recall.config.presets import PRESETS
 from recall.results.store import read
 from recall.studies.robot_demo import PLAN, RobotPlan, make_film, print_table, run_robots
@@ -10,6 +12,7 @@ SMALL = RobotPlan(
 )
 
 
+@pytest.mark.slow
 def test_the_demo_trains_shows_and_films_and_does_not_train_again(tmp_path, capsys):
     rows = run_robots(tmp_path, SMALL)
     (row,) = rows

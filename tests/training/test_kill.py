@@ -151,6 +151,7 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     assert "everything is saved" not in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [50, 20_000], ids=["transitions", "checkpoint"])
 def test_no_space_left_is_told_and_costs_nothing_but_the_time(tmp_path, uninterrupted, limit):
     folder = tmp_path / "run"
@@ -170,6 +171,7 @@ def test_no_space_left_is_told_and_costs_nothing_but_the_time(tmp_path, uninterr
     assert left_by(folder) == uninterrupted
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_train_in_one_folder(tmp_path):
     folder = tmp_path / "run"
     first = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)

@@ -58,6 +58,7 @@ def programs_in(folder):
     return {path.name for path in folder.rglob("*-cache")}
 
 
+@pytest.mark.slow
 def test_a_second_command_finds_what_the_first_compiled(tmp_path):
     first = train(tmp_path, "first")
     cache = tmp_path / "cache" / "recall"

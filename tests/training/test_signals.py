@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.factories.fleets import SEQUENCE, go_on, left_by, options, run, train_process
 from tests.factories.processes import wait_for
 
@@ -16,6 +18,7 @@ def rows_in(folder):
     return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
 
 
+@pytest.mark.slow
 def test_signals_within_a_second_count_as_one(tmp_path, uninterrupted):
     folder = tmp_path / "run"
     process = train_process(folder, checkpoint_minutes=10)
@@ -40,6 +43,7 @@ os.execv(sys.executable, [sys.executable, "-m", "recall", *sys.argv[2:]])
 """
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_saves_the_fleet(tmp_path, uninterrupted):
     """The kernel sends SIGHUP and the terminal can no longer be written to."""
     folder = tmp_path / "run"

@@ -36,6 +36,7 @@ def test_an_environment_that_fails_is_left_to_training():
     assert silent_of(Raising, Point) == ["Point"]
 
 
+@pytest.mark.slow
 def test_the_user_is_told_once_and_progress_shows_returns(tmp_path):
     told = io.StringIO()
     recall.train(

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 FIRST_TASK = 300  # steps
 # Runs in a process of its own: how many devices there are is settled when JAX starts.
 PROGRAM = """
@@ -43,6 +45,7 @@ def alike(mine: Any, other: Any, step: int) -> bool:
     return mine == other
 
 
+@pytest.mark.slow
 def test_a_fleet_on_two_devices_leaves_what_it_leaves_on_one(tmp_path, finished):
     flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
     done = subprocess.run(

@@ -107,6 +107,8 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     jax.block_until_ready(trainer.state)
     together, waited = _train(trainer, chunks)
 
+    # What goes on in other threads would disturb the learner and the workers alone.
+    trainer.recorder.write_networks(trainer.progress)
     trainer.chunks.settle()
     start = time.perf_counter()
     for _ in range(chunks):

@@ -202,7 +202,7 @@ def test_a_worker_that_is_killed_every_time_says_what_helps(monkeypatch):
             pool.begin((0,), fresh=(0,))
         told = str(caught.value)
         assert "starting tasks, the last time by SIGKILL, which the system sends when" in told
-        assert "smaller `workers` in the fleet's run.json" in told
+        assert "`--workers` of `recall train` and `recall evaluate`, or `workers` in the" in told
         assert told.endswith("`recall resume FOLDER`")
     finally:
         pool.close()

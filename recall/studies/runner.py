@@ -44,7 +44,7 @@ class Launch:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 if all is well, and 1 if a fleet failed, or all runs of one."""
+        """Return the status of a signal that came, or 1 if a fleet or all its runs failed, or 0."""
         return self.signal_status or int(bool(self.outcome.failed or self.without_runs))
 
     @property
@@ -56,7 +56,9 @@ class Launch:
     def without_runs(self) -> list[Fleet]:
         """Return the finished fleets in which every run failed."""
         outcomes = [(fleet, read_outcome(self.folder / fleet.name)) for fleet in self.finished]
-        return [fleet for fleet, outcome in outcomes if outcome and not outcome.get("finished")]
+        return [
+            fleet for fleet, outcome in outcomes if outcome and not outcome.get("finished", True)
+        ]
 
     def failed_runs(self) -> dict[str, int]:
         """Return the runs of finished fleets that met a non-finite number, and their steps."""

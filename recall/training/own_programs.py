@@ -41,7 +41,8 @@ def sign_programs(folder: Path) -> None:
     """
     _sign(folder / PROGRAMS)
     for shared in _shared:
-        with contextlib.suppress(OSError):  # sharing is optional: training goes on without it
+        # A shared folder that cannot be read or written any more must not end the training.
+        with contextlib.suppress(OSError):
             _sign(shared / PROGRAMS)
 
 

@@ -13,9 +13,7 @@ import pytest
 
 from recall.callbacks import Callback
 from recall.collect import crew as crew_module
-from recall.collect import pool as pool_module
 from recall.collect.chunks import Chunks
-from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
 from recall.collect.policy import NumpyPolicy, PolicyShape
@@ -24,8 +22,6 @@ from recall.collect.pool import (
     Pool,
     TaskFailedError,
     WorkerDiedError,
-    default_workers,
-    runs_of_workers,
 )
 from recall.errors import NoRunLeftError
 from recall.learn import fleet
@@ -326,31 +322,3 @@ def test_evaluating_more_often_changes_no_training(tmp_path, finished):
     assert len(trained) >= 12
     often = (tmp_path / "evaluations.jsonl").read_bytes().splitlines()
     assert set((finished / "evaluations.jsonl").read_bytes().splitlines()) < set(often)
-
-
-@pytest.mark.parametrize(
-    ("runs", "workers", "shares"),
-    [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
-)
-def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
-    parts = runs_of_workers(runs, workers)
-    assert [len(part) for part in parts] == shares
-    assert sum(parts, ()) == tuple(range(runs))
-
-
-@pytest.mark.parametrize(
-    ("runs", "cores", "expected"), [(1, 2, 2), (5, 2, 5), (40, 16, 40), (50, 16, 48)]
-)
-def test_every_run_has_a_worker_up_to_three_per_core(monkeypatch, runs, cores, expected):
-    monkeypatch.setattr(pool_module, "cores", lambda: cores)
-    assert default_workers(runs) == expected
-
-
-def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
-    monkeypatch.delattr(os, "memfd_create")
-    descriptor = make_memory(4096)
-    try:
-        status = os.fstat(descriptor)
-        assert (status.st_size, status.st_nlink) == (4096, 0)
-    finally:
-        os.close(descriptor)

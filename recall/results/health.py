@@ -58,7 +58,8 @@ def symptoms(
     if "alpha" in record:
         found += _of_temperature(record["alpha"], learnt, tasks)
     if "q_value" in record and "q_lowest" in record:
-        found += _of_critics(record["q_value"], record["q_lowest"], record["q_highest"], tasks)
+        bounds = record["q_lowest"], record["q_highest"]
+        found += _of_critics(record["q_value"], bounds, learnt, tasks)
     for metric, kind, network in (
         ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
@@ -92,23 +93,24 @@ def _of_temperature(
 
 def _of_critics(
     q_value: Sequence[float],
-    q_lowest: Sequence[float],
-    q_highest: Sequence[float],
+    bounds: tuple[Sequence[float], Sequence[float]],
+    learnt: Sequence[int],
     tasks: Sequence[str],
 ) -> Iterator[Symptom]:
     """Yield a symptom for each task, old or new, whose mean Q its rewards do not allow.
 
     NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
     """
-    q, low, high = (np.array(values, float) for values in (q_value, q_lowest, q_highest))
+    q, low, high = (np.array(values, float) for values in (q_value, *bounds))
     # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
     least, most = np.minimum(low, 0.0), np.maximum(high, 0.0)
     margin = Q_MARGIN * (most - least)
     for position in np.flatnonzero((q < least - margin) | (q > most + margin)).tolist():
+        unless = "" if position in learnt else ", unless it is cloned or distilled"
         message = (
             f"the mean Q of {tasks[position]} is {q[position]:.3g}, but its rewards only allow "
             f"values from {low[position]:.3g} to {high[position]:.3g}: its critics diverge, and "
-            "its policy follows them"
+            f"its policy follows them{unless}"
         )
         yield Symptom(DIVERGING_CRITICS, position, message)
 

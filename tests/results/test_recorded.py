@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 MEGABYTE = 1_000_000
 SEQUENCES = range(1, 9)
 METRICS = ("average_performance", "forgetting", "forward_transfer")
+METHODS = {"Fine-tuning": "fine-tuning", "ClonEx": "ClonEx", "RECALL": "RECALL"}
+"""Labels of the methods in `results/cw3`, and what the pages call them."""
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +48,20 @@ def shown(section: str, first: str, cells: slice) -> list[str]:
     return [cell.split("[")[0].strip(" *") for cell in row.split("|")[1:-1]][cells]
 
 
+def of_method(board: ScoreBoard, method: str) -> list[RunResult]:
+    return [run for run in board.collection.runs if run.method == method]
+
+
 def value(board: ScoreBoard, label: str, number: int, metric: str) -> float:
     return board.get(label, f"cw3-{number}").metric(metric).value
+
+
+def mean_over_sequences(board: ScoreBoard, label: str, metric: str) -> Sampled:
+    return mean_of([board.get(label, f"cw3-{number}").metric(metric) for number in SEQUENCES])
+
+
+def interval(sampled: Sampled) -> str:
+    return ", ".join(rounded(sampled.estimate.interval))
 
 
 def rounded(values: Sequence[float]) -> list[str]:
@@ -60,7 +74,7 @@ def intervals(text: str, first: str, cells: slice) -> list[str]:
     return [cell.split("[")[1].split("]")[0] for cell in row.split("|")[1:-1][cells]]
 
 
-@pytest.mark.parametrize(("name", "runs"), [("cw3", 24), ("cw3-white", 24), ("learning-250k", 62)])
+@pytest.mark.parametrize(("name", "runs"), [("cw3", 72), ("cw3-white", 24), ("learning-250k", 62)])
 def test_every_run_is_complete_and_nothing_is_wrong(boards, name, runs):
     collection = boards[name].collection
     assert len(collection.runs) == runs
@@ -68,19 +82,33 @@ def test_every_run_is_complete_and_nothing_is_wrong(boards, name, runs):
     assert not collection.problems
 
 
-def test_the_page_shows_recall_at_300_000_steps(boards, page):
+@pytest.mark.parametrize("label", METHODS)
+def test_the_pages_show_the_means_at_300_000_steps_and_their_intervals(boards, page, label):
+    means = [mean_over_sequences(boards["cw3"], label, metric) for metric in METRICS]
+    values, brackets = rounded([each.value for each in means]), [interval(each) for each in means]
+    text, first = section(page, "CW3 at 300,000"), rf"{METHODS[label]} \|"
+    assert shown(text, first, slice(1, 4)) == values
+    assert intervals(text, first, slice(1, 4)) == brackets
+    readme, first = (ROOT / "README.md").read_text(), rf"{METHODS[label]} \| 300,000"
+    assert shown(readme, first, slice(3, 6)) == values
+    assert intervals(readme, first, slice(3, 6)) == brackets
+
+
+def test_the_page_shows_every_sequence_at_300_000_steps(boards, page):
     board, text = boards["cw3"], section(page, "CW3 at 300,000")
-    rows = [[value(board, "RECALL", number, each) for each in METRICS] for number in SEQUENCES]
-    for number, row in zip(SEQUENCES, rows, strict=True):
-        assert shown(text, f"{number}:", slice(1, 4)) == rounded(row)
-    assert shown(text, "mean", slice(1, 4)) == rounded(np.mean(rows, axis=0))
+    for number in SEQUENCES:
+        found = [board.get(label, f"cw3-{number}").performance for label in METHODS]
+        assert shown(text, f"cw3-{number}:", slice(1, 4)) == rounded([each.value for each in found])
+        assert intervals(text, f"cw3-{number}:", slice(1, 4)) == [interval(each) for each in found]
+        others = [value(board, "RECALL", number, metric) for metric in METRICS[1:]]
+        assert shown(text, f"{number}:", slice(1, 3)) == rounded(others)
 
 
 def test_the_page_counts_the_tasks_that_were_never_found(boards, page):
     text = section(page, "CW3 at 300,000")
     words = {"cw3": "of 72 tasks six end at 0.0", "cw3-white": "with nine of 72 tasks at 0.0"}
     for name, count in (("cw3", 6), ("cw3-white", 9)):
-        runs = boards[name].collection.runs
+        runs = of_method(boards[name], "recall")
         final = np.array([metrics.final_successes(run.curve(), window=2) for run in runs])
         assert (final.size, np.count_nonzero(final == 0.0)) == (72, count)
         assert words[name] in text
@@ -88,14 +116,12 @@ def test_the_page_counts_the_tasks_that_were_never_found(boards, page):
         if name == "cw3":
             assert len(zeros) / np.sum(1.0 - final) == pytest.approx(0.53, abs=0.005)
             assert f"the mean of the others is {others.mean():.2f}" in text
-    white = [value(boards["cw3-white"], "RECALL", number, METRICS[0]) for number in SEQUENCES]
-    assert f"ended at {np.mean(white):.2f} [" in text
 
 
 def test_the_page_names_the_largest_loss_and_the_largest_gain(boards, page):
     changes = {
         (run.name, task): round(float(after - before), 2)
-        for run in boards["cw3"].collection.runs
+        for run in of_method(boards["cw3"], "recall")
         for task, before, after in zip(
             run.tasks,
             metrics.trained_successes(run.curve(), window=2),
@@ -110,26 +136,56 @@ def test_the_page_names_the_largest_loss_and_the_largest_gain(boards, page):
     assert "The largest gain is that of shelf-place in sequence 4, seed 1" in page
 
 
-@pytest.mark.parametrize(("one", "other"), [(3, 6), (5, 8)])
+@pytest.mark.parametrize(("one", "other", "tasks"), [(3, 6, 1), (5, 8, 2)])
 @pytest.mark.parametrize("seed", range(3))
-def test_runs_with_the_same_first_task_are_equal_in_it(boards, one, other, seed):
+@pytest.mark.parametrize("method", ["fine_tuning", "clonex", "recall"])
+def test_runs_that_begin_with_the_same_tasks_are_equal_in_them(
+    boards, method, seed, one, other, tasks
+):
     runs = {run.name: run.training for run in boards["cw3"].collection.runs}
-    first, second = (runs[f"recall-cw3-{number}-seed{seed}"] for number in (one, other))
-    rows = first["step"] <= 300_000
-    assert np.count_nonzero(rows) >= 30
+    first, second = (runs[f"{method}-cw3-{number}-seed{seed}"] for number in (one, other))
+    rows = first["step"] < 300_000 * tasks  # the last record may belong to the next task's start
+    assert np.count_nonzero(rows) >= 29 * tasks
     for column in first:
         np.testing.assert_array_equal(first[column][rows], second[column][rows])
 
 
 def test_the_page_divides_forward_transfer_into_first_and_later_tasks(boards, page):
-    scores = [boards["cw3"].get("RECALL", f"cw3-{number}") for number in SEQUENCES]
-    by_task = np.array([[each.value for each in one.forward_transfer_by_task] for one in scores])
-    first, later = rounded([by_task[:, 0].mean(), np.nanmean(by_task[:, 1:])])
+    first, later = {}, {}
+    for label in METHODS:
+        scores = [boards["cw3"].get(label, f"cw3-{number}") for number in SEQUENCES]
+        of_tasks = [[each.value for each in one.forward_transfer_by_task] for one in scores]
+        by_task = np.array(of_tasks)  # a row for each sequence, the last label's is RECALL's
+        (first[label], later[label]) = rounded([by_task[:, 0].mean(), np.nanmean(by_task[:, 1:])])
     text = section(page, "CW3 at 300,000")
-    assert f"is {first} on first tasks" in text
-    assert f"{later} on later ones" in text
+    assert f"come out at {first['Fine-tuning']}," in text
+    assert (
+        f"On later tasks forward transfer is {later['RECALL']} with RECALL, {later['ClonEx']} with "
+        f"ClonEx and {later['Fine-tuning']} with fine-tuning; RECALL's own first tasks are at "
+        f"{first['RECALL']}."
+    ) in text
     assert "{} and {}".format(*rounded(by_task[6:, 2])) in text
     assert np.isnan(by_task[6, 1])  # plain SAC leaves nothing to gain
+
+
+def test_the_page_says_how_far_tasks_were_just_learnt(boards, page):
+    text, all_tasks, shelf = section(page, "CW3 at 300,000"), [], []
+    for method in ("fine_tuning", "clonex", "recall"):
+        runs = of_method(boards["cw3"], method)
+        learnt = np.array([metrics.trained_successes(run.curve(), window=2) for run in runs])
+        is_shelf = np.array([run.tasks for run in runs]) == "shelf-place"
+        all_tasks.append(learnt.mean())
+        shelf.append(learnt[is_shelf].mean())
+    assert (
+        "the tasks of fine-tuning are at {}, those of ClonEx at {} and those of RECALL at {}. In "
+        "shelf-place they are at {}, {} and {}."
+    ).format(*rounded(all_tasks + shelf)) in text
+    final = [
+        metrics.final_successes(run.curve(), window=2)
+        for run in of_method(boards["cw3"], "fine_tuning")
+    ]
+    first, second, _ = rounded(np.mean(final, axis=0))
+    assert f"its first and second tasks end at {first} and {second}" in text
 
 
 def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():
@@ -170,51 +226,19 @@ def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page)
         assert shown(text, first, slice(1, 3)) == rounded(means)
 
 
-@pytest.mark.parametrize(
-    ("name", "label", "row", "names"),
-    [
-        ("cw3", "RECALL", r"RECALL \| 300,000", METRICS),
-        ("learning-250k", "RECALL", r"RECALL \| 250,000", METRICS[:2]),
-        ("learning-250k", "PM", r"perfect memory[^|]*\| 250,000", METRICS[:2]),
-    ],
-)
-def test_the_readme_shows_the_means(boards, name, label, row, names):
+@pytest.mark.parametrize(("label", "name"), [("RECALL", "RECALL"), ("PM", "perfect memory")])
+def test_the_readme_shows_the_means_at_250_000_steps(boards, label, name):
     means = [
-        np.mean([value(boards[name], label, number, metric) for number in SEQUENCES])
-        for metric in names
+        mean_over_sequences(boards["learning-250k"], label, metric).value for metric in METRICS[:2]
     ]
     readme = (ROOT / "README.md").read_text()
-    assert shown(readme, row, slice(3, 3 + len(names))) == rounded(means)
+    assert shown(readme, rf"{name}[^|]*\| 250,000", slice(3, 5)) == rounded(means)
 
 
-def interval(sampled: Sampled) -> str:
-    return ", ".join(rounded(sampled.estimate.interval))
-
-
-def mean_over_sequences(board: ScoreBoard, metric: str) -> Sampled:
-    scores = [board.get("RECALL", f"cw3-{number}") for number in SEQUENCES]
-    return mean_of([each.metric(metric) for each in scores])
-
-
-def test_the_readme_shows_the_intervals_of_the_means(boards):
-    readme = (ROOT / "README.md").read_text()
-    expected = [interval(mean_over_sequences(boards["cw3"], metric)) for metric in METRICS]
-    assert intervals(readme, r"RECALL \| 300,000", slice(3, 6)) == expected
-
-
-def test_the_page_shows_the_intervals_of_the_runs_at_300_000_steps(boards, page):
-    board, text = boards["cw3"], section(page, "CW3 at 300,000")
-    for number in SEQUENCES:
-        expected = interval(board.get("RECALL", f"cw3-{number}").performance)
-        assert intervals(text, f"{number}:", slice(1, 2)) == [expected]
-    performance, forgetting, transfer = (
-        interval(mean_over_sequences(board, metric)) for metric in METRICS
-    )
-    assert intervals(text, "mean", slice(1, 2)) == [performance]
-    assert f"-0.02 [{forgetting}]" in text
-    assert f"0.40** [{transfer}]" in text
-    white = interval(mean_over_sequences(boards["cw3-white"], METRICS[0]))
-    assert f"ended at 0.77 [{white}]" in text
+def test_the_page_shows_the_mean_with_white_noise(boards, page):
+    mean = mean_over_sequences(boards["cw3-white"], "RECALL", METRICS[0])
+    text = section(page, "CW3 at 300,000")
+    assert f"ended at {rounded([mean.value])[0]} [{interval(mean)}]" in text
 
 
 def test_forward_transfer_needs_no_folder_but_the_package(boards):
@@ -295,3 +319,15 @@ def test_the_page_counts_the_pegs_that_flew_away(exploration, boards):
     assert f"{np.count_nonzero(pegs < -100.0)} of {len(pegs)} runs have one below -100" in page
     assert min(map(min, lowest.values())) > -12.0
     assert len(lowest) == 9
+
+
+def test_no_peg_flew_away_since_thrown_objects_are_divergences(boards):
+    for method in ("fine_tuning", "clonex"):
+        lowest: dict[str, list[float]] = {}
+        for run in of_method(boards["cw3"], method):
+            for position, task in enumerate(run.tasks):
+                bound = np.nanmin(run.training["q_lowest"][:, position])
+                lowest.setdefault(task, []).append(bound)
+        pegs = lowest.pop("peg-unplug-side")
+        assert len(pegs) == 9
+        assert min(pegs) > min(map(min, lowest.values()))

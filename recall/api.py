@@ -92,17 +92,20 @@ def start_fleet(
         return _start(spec, folder, callback)
 
 
-def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None) -> Results:
+def run_fleet(
+    spec: FleetSpec, folder: Folder, callback: Callback | None = None, command: Sequence[str] = ()
+) -> Results:
     """Train a fleet from its start, or resume it if `folder` holds it; return its results.
 
     A finished fleet is only read, so callers with many fleets can call this for each fleet again
-    until all are finished, without repeating work.
+    until all are finished, without repeating work. `command` is recorded as what the user called;
+    by default, it is this process's own.
     """
     folder = Path(folder)
     with hold(folder):
         if not (folder / "run.json").exists():
             check_processes(spec, measure())
-            return _start(spec, folder, callback)
+            return _start(spec, folder, callback, command)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
         if is_finished(folder):
@@ -112,11 +115,15 @@ def run_fleet(spec: FleetSpec, folder: Folder, callback: Callback | None = None)
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
-def _start(spec: FleetSpec, folder: Path, callback: Callback | None) -> Results:
+def _start(
+    spec: FleetSpec, folder: Path, callback: Callback | None, command: Sequence[str] = ()
+) -> Results:
     description = spec.describe()
     check_free(folder, description)
     silent = tasks_without_success(spec)
-    described = description | surroundings() | ({WITHOUT_SUCCESS: silent} if silent else {})
+    described = description | surroundings(command)
+    if silent:
+        described[WITHOUT_SUCCESS] = silent
     callback = default_callbacks() if callback is None else callback
     if silent:
         callback.on_message(warning(silent))

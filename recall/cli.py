@@ -1,11 +1,12 @@
-"""The command `recall`. Each command is a function in `recall.commands`, listed in `_commands`."""
+"""The command `recall`. Each command is a function in `recall.commands`, listed in `_COMMANDS`."""
 
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 from tyro.extras import SubcommandApp
 
@@ -22,7 +23,7 @@ from recall.commands import (
     study,
     train,
 )
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
 
@@ -51,35 +52,40 @@ DESCRIPTION = (
 )
 
 
-def _commands() -> SubcommandApp:
-    app = SubcommandApp()
-    app.command(name="demo")(demo.demo)
-    app.command(name="train", help=train.TRAIN_HELP)(_train_is_parsed_apart)
-    app.command(name="resume")(train.resume)
-    app.command(name="evaluate")(train.evaluate)
-    app.command(name="report")(report.report)
-    app.command(name="compare")(compare.compare)
-    app.command(name="archive")(archive.archive)
-    app.command(name="film")(film.film)
-    app.command(name="export")(export.export)
-    app.command(name="study")(study.study)
-    lists = SubcommandApp()
-    lists.command(name="tasks")(listing.list_tasks)
-    lists.command(name="sequences")(listing.list_sequences)
-    lists.command(name="methods")(listing.list_methods)
-    lists.command(name="presets")(listing.list_presets)
-    lists.command(name="studies")(listing.list_studies)
-    app.command(lists, name="list", help="List the names that other commands accept.")
-    benches = SubcommandApp()
-    benches.command(name="worlds")(bench.bench_worlds)
-    benches.command(name="learner")(bench.bench_learner)
-    benches.command(name="fleet")(bench.bench_fleet)
-    app.command(benches, name="bench", help="Measure speeds on this machine.")
-    return app
-
-
-def _train_is_parsed_apart() -> None:
+def _train(*_: str) -> None:
     """Keep the place of `train`, whose options are parsed separately: they depend on the method."""
+
+
+_COMMANDS: dict[str, Any] = {
+    "demo": demo.demo,
+    "train": _train,
+    "resume": train.resume,
+    "evaluate": train.evaluate,
+    "report": report.report,
+    "compare": compare.compare,
+    "archive": archive.archive,
+    "film": film.film,
+    "export": export.export,
+    "study": study.study,
+    "list": {
+        "tasks": listing.list_tasks,
+        "sequences": listing.list_sequences,
+        "methods": listing.list_methods,
+        "presets": listing.list_presets,
+        "studies": listing.list_studies,
+    },
+    "bench": {
+        "worlds": bench.bench_worlds,
+        "learner": bench.bench_learner,
+        "fleet": bench.bench_fleet,
+    },
+}
+_HELP = {
+    "train": train.TRAIN_HELP,
+    "list": "List the names that other commands accept.",
+    "bench": "Measure speeds on this machine.",
+}
+"""One line on each command that has no docstring."""
 
 
 def without_plugins(arguments: Sequence[str]) -> list[str]:
@@ -103,15 +109,40 @@ def without_plugins(arguments: Sequence[str]) -> list[str]:
 
 def _run(arguments: Sequence[str]) -> None:
     arguments = without_plugins(arguments)
-    if arguments and arguments[0] == "train":
-        train.train_command(arguments[1:])
-        return
-    if list(arguments) == ["--version"]:
+    if arguments == ["--version"]:
         print(f"recall {recall.__version__}")
         return
-    _commands().cli(
-        prog="recall", description=DESCRIPTION, args=arguments, registry=_numbers_as_in_settings()
-    )
+    words, command, rest = _chosen(arguments)
+    if command is _train:
+        train.train_command(rest)
+    elif isinstance(command, dict):
+        if rest and not rest[0].startswith("-"):
+            raise UnknownNameError(f"command of {' '.join(words)}", rest[0], command)
+        about = _HELP[words[-1]] if words[1:] else DESCRIPTION
+        _app(command).cli(prog=" ".join(words), description=about, args=rest)
+    else:
+        # The command alone, so that options of other commands are not suggested for unknown ones.
+        tyro.cli(command, prog=" ".join(words), args=rest, registry=_numbers_as_in_settings())
+
+
+def _chosen(arguments: Sequence[str]) -> tuple[list[str], Any, list[str]]:
+    """Return the words that name the command, the command or group, and the other arguments."""
+    words, chosen, rest = ["recall"], _COMMANDS, list(arguments)
+    while isinstance(chosen, dict) and rest and rest[0] in chosen:
+        words.append(rest.pop(0))
+        chosen = chosen[words[-1]]
+    return words, chosen, rest
+
+
+def _app(commands: Mapping[str, Any]) -> SubcommandApp:
+    """Return a group of commands, for its help."""
+    app = SubcommandApp()
+    for name, command in commands.items():
+        if isinstance(command, dict):
+            app.command(_app(command), name=name, help=_HELP.get(name))
+        else:
+            app.command(name=name, help=_HELP.get(name))(command)
+    return app
 
 
 def _numbers_as_in_settings() -> ConstructorRegistry:

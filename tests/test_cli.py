@@ -65,6 +65,30 @@ def test_every_option_has_a_help_text():
         assert bare == [], words
 
 
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        ("reprt results", "recall: unknown command of recall 'reprt'; did you mean 'report'?"),
+        ("bench fleets", "recall: unknown command of recall bench 'fleets'; did you mean 'fleet'?"),
+        ("train --seed 0", "recall: unknown setting 'seed'; did you mean 'seeds'?"),
+        ("train --sequences cw3-1", "recall: unknown setting 'sequences'; did you mean 'sequence'"),
+    ],
+)
+def test_a_word_that_is_nearly_right_is_corrected_in_one_line(words, reply):
+    shown = run(RECALL, *words.split())
+    assert shown.returncode == 2
+    assert shown.stderr.startswith(reply)
+    assert shown.stderr.count("\n") == 1
+
+
+def test_an_unknown_option_is_answered_with_the_options_of_its_command():
+    shown = run(RECALL, "bench", "fleet", "--workers", "3")
+    assert shown.returncode == 2
+    assert "Unrecognized options: --workers, 3" in shown.stderr
+    assert "recall bench fleet --help" in shown.stderr
+    assert "recall evaluate" not in shown.stderr  # which has this option
+
+
 def test_help_loads_nothing_heavy():
     program = """
 import sys

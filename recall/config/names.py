@@ -10,6 +10,9 @@ from typing import Any
 
 from recall.errors import BadValueError, UnknownNameError
 
+BESIDE_SETTINGS = ("method", "sequence", "seeds", "preset")
+"""What files and options may give beside settings, and so may be meant by an unknown name."""
+
 
 def paths(value: Any, above: str = "") -> Iterator[str]:
     """Yield the dotted names of a dataclass's settings, such as `learner.popart.statistics_of`."""
@@ -36,7 +39,8 @@ def find(name: str, known: list[str]) -> str:
             f"{name} is a group of settings; set those in it, such as {spelt}."
             f"{inside[0].rpartition(f'{spelt}.')[2]}"
         )
-    raise UnknownNameError("setting", spelt, [path.rsplit(".", 1)[-1] for path in known])
+    own = [path.rsplit(".", 1)[-1] for path in known]
+    raise UnknownNameError("setting", spelt, [*own, *BESIDE_SETTINGS])
 
 
 def by_path(layer: Mapping[str, Any], known: list[str]) -> dict[str, Any]:

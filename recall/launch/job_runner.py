@@ -47,7 +47,7 @@ def _train(job: Job, folder: Path, callback: Callback) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            api.run_fleet(job.spec, folder, callback)
+            api.run_fleet(job.spec, folder, callback, job.command)
             return
         except NoRunLeftError:
             return  # its failures have been reported, and another attempt would meet them again

@@ -35,6 +35,8 @@ class Job:
     """URL under which the folder is stored, while the fleet trains in a local folder anywhere."""
     plugins: Sequence[Mapping[str, str]] = ()
     """The result of `recall.plugins.portable()`, loaded before anything else."""
+    command: Sequence[str] = ()
+    """The command that the user called, for the records."""
     attempt: int = 1
     """Number of the launch of this job. A later attempt overrides an earlier one."""
 

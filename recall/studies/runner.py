@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +139,7 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
     where = str((folder / fleet.name).resolve())
-    return Job(fleet.name, where, description, kept, portable())
+    return Job(fleet.name, where, description, kept, portable(), sys.argv)
 
 
 def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,16 @@ _PACKAGES = {
 }
 
 
-def surroundings() -> dict[str, Any]:
-    """Return everything about this process that is not a setting."""
+def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
+    """Return everything about this process that is not a setting.
+
+    `command` is what the user called, if another process did it; by default, this one's command.
+    """
     return {
         "versions": versions(),
         "machine": machine(),
         "git": git_state(Path(__file__).parents[2]),
-        "command": sys.argv,
+        "command": list(command or sys.argv),
         "plugins": plugins.loaded(),
     }
 

@@ -18,16 +18,18 @@ def all_cores():
 
 
 @pytest.mark.usefixtures("all_cores")
-def test_a_fleet_counts_on_the_cores_that_it_was_given(tmp_path):
+def test_a_fleet_counts_on_its_cores_and_records_what_the_user_called(tmp_path):
     lengths = {"steps_per_task": 50, "update_after": 50, "random_steps": 50}
     few = {"evaluation_episodes": 1, "deterministic_episodes": 0, "updates_per_burst": 1}
     small = {"hidden": (8,), "head_layers": 0}
     spec = resolve("fine_tuning", "point-rich", (0,), changes=lengths | few | small)
-    events = []
-    work(Job("one", str(tmp_path), json.loads(json.dumps(spec.describe()))), events.append, cpus=3)
+    command, events = ["recall", "study", "cw3"], []
+    description = json.loads(json.dumps(spec.describe()))
+    work(Job("one", str(tmp_path), description, command=command), events.append, cpus=3)
     assert events[-1].kind == "evaluated"
     assert cores() == 3
     assert [default_workers(runs) for runs in (1, 5, 20)] == [3, 5, 9]
     # Another machine, on which it may be resumed, has another number.
     described = json.loads((tmp_path / "run.json").read_text())
     assert described["settings"]["schedule"]["workers"] is None
+    assert described["command"] == command

@@ -171,3 +171,5 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     assert left_by(folder) == {
         path: data for path, data in uninterrupted.items() if path.startswith(f"{FLEETS[0]}/")
     }
+    described = json.loads((folder / FLEETS[0] / "run.json").read_text())
+    assert described["command"][1:3] == ["study", STUDY.name]

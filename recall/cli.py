@@ -85,7 +85,7 @@ _HELP = {
     "list": "List the names that other commands accept.",
     "bench": "Measure speeds on this machine.",
 }
-"""One line on each command that has no docstring."""
+"""One line on each command whose docstring does not say it."""
 
 
 def without_plugins(arguments: Sequence[str]) -> list[str]:
@@ -116,13 +116,24 @@ def _run(arguments: Sequence[str]) -> None:
     if command is _train:
         train.train_command(rest)
     elif isinstance(command, dict):
-        if rest and not rest[0].startswith("-"):
-            raise UnknownNameError(f"command of {' '.join(words)}", rest[0], command)
+        _check_group(words[1:], rest, command)
         about = _HELP[words[-1]] if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
         # The command alone, so that options of other commands are not suggested for unknown ones.
         tyro.cli(command, prog=" ".join(words), args=rest, registry=_numbers_as_in_settings())
+
+
+def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any]) -> None:
+    """Raise an error if what follows a group is neither nothing nor an option of its own."""
+    if not rest or rest[0] in ("-h", "--help") or rest[0].startswith("--tyro-"):
+        return
+    if rest[0].startswith("-"):
+        name = " ".join(["recall", *group, "COMMAND"])
+        raise BadValueError(f"{rest[0]}: options follow the command, as in `{name} {rest[0]}`")
+    raise UnknownNameError(
+        "command", " ".join([*group, rest[0]]), [" ".join([*group, name]) for name in commands]
+    )
 
 
 def _chosen(arguments: Sequence[str]) -> tuple[list[str], Any, list[str]]:

@@ -11,6 +11,7 @@ _LISTED_BY = {
     "preset": "recall list presets",
     "study": "recall list studies",
     "setting": "recall train --help",
+    "option": "recall train --help",
 }
 
 
@@ -29,7 +30,8 @@ class UnknownNameError(RecallError, ValueError):
     """
 
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
-        names = list(valid)
+        self.name, self.valid = name, list(valid)
+        names = self.valid
         near = difflib.get_close_matches(str(name), names, n=_FEW, cutoff=0.5)
         message = f"unknown {kind} {name!r}"
         message += f"; did you mean {near[0]!r}?" if near else "."

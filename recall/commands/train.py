@@ -15,6 +15,7 @@ from tyro.conf import Positional, arg
 
 from recall.commands.options import read_options
 from recall.commands.show import AsJson, Flag, print_json, print_rows
+from recall.errors import UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
 
@@ -78,11 +79,19 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
     """Return the fleet that the options ask for."""
     from recall.config.resolve import resolve
 
-    return resolve(
-        *(options.method, options.sequence, options.seeds, options.preset),
-        config=options.config,
-        changes=changes,
-    )
+    try:
+        return resolve(
+            *(options.method, options.sequence, options.seeds, options.preset),
+            config=options.config,
+            changes=changes,
+        )
+    except UnknownNameError as error:
+        if error.name not in changes:
+            raise
+        # A name that is no setting may be meant for one of the options that are none.
+        names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
+        spelt = [f"--{name.replace('_', '-')}" for name in (str(error.name), *names)]
+        raise UnknownNameError("option", spelt[0], spelt[1:]) from None
 
 
 def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:

@@ -1,6 +1,6 @@
 """The archive of one fleet: which of its files are kept, and how they are written.
 
-    run.json                without the machine's name and the folders in its command
+    run.json                without the machine's name, and folders and addresses in its command
     outcome.json            as it is
     evaluations.jsonl.xz    compressed
     training.jsonl.xz       compressed, and thinned if asked for
@@ -37,6 +37,7 @@ OUTCOME = "outcome.json"
 _PATTERNS = {"both": "*.npz", "final": "final.npz", "learnt": "task-*.npz"}
 # Keys of training records that are few and always kept.
 _RARE = ("head_returns", "health", "dormant_pi")
+_HIDDEN = "..."
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _every(asked: int | None, before: ArchiveNote | None) -> int | None:
 
 
 def portable(description: Description) -> Description:
-    """Return the content of run.json without the machine's name and folders.
+    """Return the content of run.json without the names of machines, folders and addresses.
 
     What determines results is not touched, so the digest stays valid.
     """
@@ -131,15 +132,23 @@ def portable(description: Description) -> Description:
     if isinstance(description.get("machine"), dict):
         changed["machine"] = {k: v for k, v in description["machine"].items() if k != "host"}
     if "command" in description:
-        changed["command"] = [_without_folder(word) for word in description["command"]]
+        changed["command"] = _public(description["command"])
     if "plugins" in description:
         changed["plugins"] = [Path(name).name for name in description["plugins"]]
     return changed
 
 
-def _without_folder(word: str) -> str:
-    option, equals, value = word.rpartition("=")
-    return f"{option}{equals}{Path(value).name}" if value.startswith("/") else word
+def _public(command: Sequence[str]) -> list[str]:
+    """Return a command without folders, and without the addresses of clusters and storage."""
+    words: list[str] = []
+    for word in command:
+        option, equals, value = word.rpartition("=")
+        if "://" in value or "--address" in (option, words[-1] if words else ""):
+            value = _HIDDEN
+        elif value.startswith(("/", "~", "..")):
+            value = Path(value).name
+        words.append(f"{option}{equals}{value}")
+    return words
 
 
 def _write_policy(source: Path, path: Path) -> None:

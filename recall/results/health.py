@@ -3,7 +3,7 @@
     kind                        seen in a record as                   means
     vanished_policy_gradient    grad_norm_pi near 0                   the policy no longer changes
     collapsed_temperature       alpha of a task in training near 0    the policy no longer explores
-    diverging_critics           mean Q of a task outside its bounds   its policy follows a wrong Q
+    diverging_critics           mean Q of a task outside its bounds   policies follow a wrong Q
     dormant_policy_units        half its hidden units do nothing      the policy loses plasticity
     dormant_critic_units        half their hidden units do nothing    the critics lose plasticity
 
@@ -58,8 +58,7 @@ def symptoms(
     if "alpha" in record:
         found += _of_temperature(record["alpha"], learnt, tasks)
     if "q_value" in record and "q_lowest" in record:
-        bounds = record["q_lowest"], record["q_highest"]
-        found += _of_critics(record["q_value"], bounds, learnt, tasks)
+        found += _of_critics(record["q_value"], record["q_lowest"], record["q_highest"], tasks)
     for metric, kind, network in (
         ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
@@ -93,24 +92,23 @@ def _of_temperature(
 
 def _of_critics(
     q_value: Sequence[float],
-    bounds: tuple[Sequence[float], Sequence[float]],
-    learnt: Sequence[int],
+    q_lowest: Sequence[float],
+    q_highest: Sequence[float],
     tasks: Sequence[str],
 ) -> Iterator[Symptom]:
     """Yield a symptom for each task, old or new, whose mean Q its rewards do not allow.
 
     NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
     """
-    q, low, high = (np.array(values, float) for values in (q_value, *bounds))
+    q, low, high = (np.array(values, float) for values in (q_value, q_lowest, q_highest))
     # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
     least, most = np.minimum(low, 0.0), np.maximum(high, 0.0)
     margin = Q_MARGIN * (most - least)
     for position in np.flatnonzero((q < least - margin) | (q > most + margin)).tolist():
-        unless = "" if position in learnt else ", unless it is cloned or distilled"
         message = (
             f"the mean Q of {tasks[position]} is {q[position]:.3g}, but its rewards only allow "
             f"values from {low[position]:.3g} to {high[position]:.3g}: its critics diverge, and "
-            f"its policy follows them{unless}"
+            "a policy that learns from them follows"
         )
         yield Symptom(DIVERGING_CRITICS, position, message)
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from recall.studies.study_folder import (
     checked_study,
     write_study,
 )
+from recall.training.provenance import own_command
 
 MakeBoard = Callable[[Sequence[Job], int], Display]
 
@@ -139,7 +139,7 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     kept = None if storage is None else f"{storage.rstrip('/')}/{fleet.name}"
     where = str((folder / fleet.name).resolve())
-    return Job(fleet.name, where, description, kept, portable(), sys.argv)
+    return Job(fleet.name, where, description, kept, portable(), own_command())
 
 
 def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:

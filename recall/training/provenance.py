@@ -33,9 +33,16 @@ def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
         "versions": versions(),
         "machine": machine(),
         "git": git_state(Path(__file__).parents[2]),
-        "command": list(command or sys.argv),
+        "command": list(command) or own_command(),
         "plugins": plugins.loaded(),
     }
+
+
+def own_command() -> list[str]:
+    """Return the command of this process, as a user would type it."""
+    program = Path(sys.argv[0])
+    is_module = program.name == "__main__.py" and program.parent.name == "recall"
+    return ["recall" if is_module else sys.argv[0], *sys.argv[1:]]
 
 
 def versions() -> dict[str, str]:

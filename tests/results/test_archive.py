@@ -124,6 +124,24 @@ def test_training_records_are_thinned_and_the_report_says_so(tmp_path):
     assert read(again.folder).archived.training_every == 600
 
 
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("recall study cw3 --address head.lab:6379 --seeds 3",
+         "recall study cw3 --address ... --seeds 3"),
+        ("recall study cw3 --address=ray://head.lab:10001", "recall study cw3 --address=..."),
+        ("recall study cw3 --storage s3://key:secret@bucket/me",
+         "recall study cw3 --storage ..."),
+        ("recall study cw3 --out ../../me/cw3 --config ~/me/small.toml",
+         "recall study cw3 --out cw3 --config small.toml"),
+        ("recall train --sequence ALE/Pong-v5,push --config results/settings.toml",
+         "recall train --sequence ALE/Pong-v5,push --config results/settings.toml"),
+    ],
+)  # fmt: skip
+def test_commands_are_archived_without_addresses_and_folders_of_others(command, kept):
+    assert portable({"command": command.split()})["command"] == kept.split()
+
+
 def test_names_of_machines_and_folders_are_not_archived(tmp_path):
     folder = write_fleet(tmp_path / "run")
     content = json.loads((folder / "run.json").read_text())

@@ -118,8 +118,8 @@ def test_state_of_another_size_is_refused():
 def test_draws_keep_to_the_space_and_the_distance(task):
     simulator = make_simulator(task)
     rng = np.random.default_rng(0)
-    drawn = np.array([simulator.draw(rng) for _ in range(300)])
-    assert ((drawn >= simulator.reset_low) & (drawn <= simulator.reset_high)).all()
+    drawn = np.array([simulator.reset_vectors.draw(rng) for _ in range(300)])
+    assert ((drawn >= simulator.reset_vectors.low) & (drawn <= simulator.reset_vectors.high)).all()
     apart = np.hypot(*(drawn[:, :2] - drawn[:, -3:-1]).T)
     assert apart.min() >= {"push": 0.15, "shelf-place": 0.1, "stick-pull": 0.1}.get(task, 0.0)
 
@@ -127,7 +127,7 @@ def test_draws_keep_to_the_space_and_the_distance(task):
 def test_bad_vectors_are_refused_with_value_and_bounds():
     simulator = make_simulator("push")
     rng = np.random.default_rng(0)
-    good = simulator.draw(rng)
+    good = simulator.reset_vectors.draw(rng)
     bad = {
         "expected": good[:3],
         "outside": good + np.array([1.0, 0, 0, 0, 0, 0]),
@@ -181,7 +181,7 @@ def test_a_simulation_that_breaks_down_ends_alone(task, field, tmp_path, monkeyp
         np.testing.assert_array_equal(step.observation[slot], undisturbed.observation[slot])
         assert step.reward[slot] == undisturbed.reward[slot]
     # A reset mends it: the same vector gives what a fresh simulator gives.
-    vector = {"rand_vec": calm.draw(np.random.default_rng(9))}
+    vector = {"rand_vec": calm.reset_vectors.draw(np.random.default_rng(9))}
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(simulator.reset(1, rng, vector), calm.reset(1, rng, vector))
     for _ in range(3):

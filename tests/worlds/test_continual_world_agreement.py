@@ -41,7 +41,7 @@ def compare(task, reward, noise, seed, episodes=1):
     worst = {"first": 0.0, "observation": 0.0, "reward": 0.0, "success": 0}
     succeeded = []
     for _ in range(episodes):
-        theirs._last_rand_vec = ours.draw(rng)
+        theirs._last_rand_vec = ours.reset_vectors.draw(rng)
         expected, _ = theirs.reset()
         first = ours.reset(0, rng, {"rand_vec": theirs._last_rand_vec})
         worst["first"] = max(worst["first"], np.abs(first - expected).max())
@@ -97,5 +97,5 @@ def test_vectors_come_from_the_packages_own_spaces():
     for task in TASKS:
         theirs = metaworld_environment(task)
         ours = make_simulator(task)
-        np.testing.assert_array_equal(ours.reset_low, theirs._random_reset_space.low)
-        np.testing.assert_array_equal(ours.reset_high, theirs._random_reset_space.high)
+        np.testing.assert_array_equal(ours.reset_vectors.low, theirs._random_reset_space.low)
+        np.testing.assert_array_equal(ours.reset_vectors.high, theirs._random_reset_space.high)

@@ -48,7 +48,7 @@ class Camera:
     def picture(self, physics: mujoco.MjData, fixture_at: Array, goal: Array) -> Array:
         """Return an RGB image of the physics, [height, width, 3] uint8."""
         if self._fixture is not None:
-            self._model.body(self._fixture).pos = fixture_at
+            self._model.body(self._fixture.body).pos = fixture_at
         self._data.qpos[:] = physics.qpos
         self._data.mocap_pos[:], self._data.mocap_quat[:] = physics.mocap_pos, physics.mocap_quat
         mujoco.mj_forward(self._model, self._data)

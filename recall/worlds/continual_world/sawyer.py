@@ -19,6 +19,7 @@ from recall.worlds.continual_world.observations import (
     take,
 )
 from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
+from recall.worlds.continual_world.reset_vectors import ResetVectors
 from recall.worlds.continual_world.roll import SawyerRoll
 from recall.worlds.continual_world.settling import HandsAhead, put, settle, settled
 from recall.worlds.continual_world.tasks.task import Task
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _METRES_PER_ACTION = 1.0 / 100
 _SKIP_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
-_RESET_TOLERANCE = 1e-6
 _BOTH_FINGERS = np.array([1.0, -1.0])
 
 
@@ -43,13 +43,13 @@ class SawyerSimulator(Simulator):
         self.task = task.name
         self.slots = slots
         self.action_space = unit_box(4)
-        self.reset_low, self.reset_high = np.array(task.reset_low), np.array(task.reset_high)
+        self.reset_vectors = ResetVectors(task)
         self._task = task
         self._variant = (reward, observation)
         # A copy, so that simulators of the same task can run in several threads.
         self._model = copy.copy(load_physics(task.name))
         self._data = [mujoco.MjData(self._model) for _ in range(slots)]
-        self._fixture = None if task.fixture is None else self._model.body(task.fixture).pos
+        self._fixture = None if task.fixture is None else self._model.body(task.fixture.body).pos
         self._fixture_at = np.zeros((slots, 3))
         self._vector = np.zeros((slots, len(task.reset_low)))
         self._mocap = np.zeros((slots, 3))
@@ -100,7 +100,8 @@ class SawyerSimulator(Simulator):
     ) -> Array:
         """Start an episode; `options["rand_vec"]` sets its start and goal."""
         given = None if options is None else options.get("rand_vec")
-        vector = self.draw(rng) if given is None else self._check(given)
+        vectors = self.reset_vectors
+        vector = vectors.draw(rng) if given is None else vectors.checked(given)
         task, data, scene = self._task, self._data[slot], self._readings.scene
         self._vector[slot] = vector
         self._put_fixture(slot)
@@ -123,35 +124,11 @@ class SawyerSimulator(Simulator):
         """Settle the hand of the slot's next episode in a thread, if its task settles anew."""
         if self._task.settles_anew:
             self._hands_ahead = self._hands_ahead or HandsAhead(self._task)
-            self._hands_ahead.expect(slot, self.draw(rng))
-
-    def draw(self, rng: np.random.Generator) -> Array:
-        """Draw a reset vector, again if object and goal are too near, as Meta-World does."""
-        while True:
-            vector = rng.uniform(self.reset_low, self.reset_high)
-            apart = np.hypot(*(vector[:2] - vector[-3:-1]))
-            if apart >= self._task.minimum_distance:
-                return vector
-
-    def _check(self, given: Any) -> Array:
-        vector = np.array(given, np.float64)
-        low, high = self.reset_low, self.reset_high
-        if vector.shape != low.shape:
-            raise BadValueError(
-                f"rand_vec of shape {vector.shape} for {self.task}; expected {low.shape}, "
-                f"from {low.tolist()} to {high.tolist()}"
-            )
-        inside = (vector >= low - _RESET_TOLERANCE) & (vector <= high + _RESET_TOLERANCE)
-        if not inside.all():
-            raise BadValueError(
-                f"rand_vec {vector.tolist()} for {self.task} is outside of "
-                f"{low.tolist()} to {high.tolist()}"
-            )
-        return vector
+            self._hands_ahead.expect(slot, self.reset_vectors.draw(rng))
 
     def _put_fixture(self, slot: int) -> None:
-        if self._fixture is not None and self._task.fixture_at is not None:
-            self._fixture_at[slot] = self._task.fixture_at(self._vector[slot])
+        if self._task.fixture is not None and self._fixture is not None:
+            self._fixture_at[slot] = self._task.fixture.at(self._vector[slot])
             self._fixture[:] = self._fixture_at[slot]
 
     def _settle(self, slot: int) -> None:

@@ -90,8 +90,9 @@ class HandsAhead:
         return self._expected.pop(slot)[1].result()
 
     def _settle(self, vector: Array) -> Settled:
-        if self._task.fixture is not None and self._task.fixture_at is not None:
-            self._model.body(self._task.fixture).pos[:] = self._task.fixture_at(vector)
+        fixture = self._task.fixture
+        if fixture is not None:
+            self._model.body(fixture.body).pos[:] = fixture.at(vector)
         return settle(self._model, self._data, self._task)
 
     def close(self) -> None:

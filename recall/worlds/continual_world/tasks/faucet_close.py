@@ -4,6 +4,7 @@ import numpy as np
 
 from recall.worlds.continual_world.rewards import distance, gaussian, goal_term, long_tail
 from recall.worlds.continual_world.tasks.task import (
+    Fixture,
     Scene,
     Start,
     Table,
@@ -60,8 +61,7 @@ TASK = Task(
     reset_high=(0.1, 0.85, 0.0),
     goal_low=(-0.5, 0.40, -0.15),
     goal_high=(0.5, 1.0, 0.5),
-    fixture="faucetBase",
-    fixture_at=lambda vector: vector,
+    fixture=Fixture("faucetBase"),
     object=site("handleStartClose"),
     object_offset=(0.0, 0.0, -0.01),
     turned=body_quaternion("faucetBase"),

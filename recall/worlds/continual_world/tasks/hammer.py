@@ -12,6 +12,7 @@ from recall.worlds.continual_world.rewards import (
     pick_term,
 )
 from recall.worlds.continual_world.tasks.task import (
+    Fixture,
     Scene,
     Start,
     Table,
@@ -91,8 +92,7 @@ TASK = Task(
     reset_high=(0.1, 0.5, 0.0),
     goal_low=(0.2399, 0.7399, 0.109),
     goal_high=(0.2401, 0.7401, 0.111),
-    fixture="box",
-    fixture_at=lambda vector: np.array([0.24, 0.85, 0.0]),
+    fixture=Fixture("box", lambda vector: np.array([0.24, 0.85, 0.0])),
     object=body("hammer"),
     turned=body_quaternion("hammer"),
     second=body("nail_link"),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from recall.worlds.continual_world.rewards import both, distance, goal_term, long_tail
-from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task, site
+from recall.worlds.continual_world.tasks.task import Fixture, Scene, Start, Table, Task, site
 from recall.worlds.simulator import Array
 
 _RADIUS = 0.02
@@ -55,8 +55,7 @@ TASK = Task(
     reset_high=(-0.25, 0.75, 0.001),
     goal_low=(-0.5, 0.40, 0.05),
     goal_high=(0.5, 1.0, 0.5),
-    fixture="box",
-    fixture_at=lambda vector: vector,
+    fixture=Fixture("box"),
     settles_anew=True,
     object=site("handleStart"),
     place=place,

@@ -10,6 +10,7 @@ from recall.worlds.continual_world.rewards import (
     shaped_reach,
 )
 from recall.worlds.continual_world.tasks.task import (
+    Fixture,
     Scene,
     Start,
     Table,
@@ -77,8 +78,7 @@ TASK = Task(
     reset_high=(-0.15, 0.8, 0.001),
     goal_low=(-0.25 + 0.194, 0.6, -0.001 + 0.131),
     goal_high=(-0.15 + 0.194, 0.8, 0.001 + 0.131),
-    fixture="box",
-    fixture_at=lambda vector: vector,
+    fixture=Fixture("box"),
     settles_anew=True,
     object=site("pegEnd"),
     turned=body_quaternion("plug1"),

@@ -13,6 +13,7 @@ from recall.worlds.continual_world.rewards import (
     shaped_reach,
 )
 from recall.worlds.continual_world.tasks.task import (
+    Fixture,
     Scene,
     Start,
     Table,
@@ -116,8 +117,7 @@ TASK = Task(
     goal_low=(-0.1, 0.8, 0.299),
     goal_high=(0.1, 0.9, 0.301),
     minimum_distance=0.1,
-    fixture="shelf",
-    fixture_at=shelf_at,
+    fixture=Fixture("shelf", shelf_at),
     object=body("obj"),
     turned=geom_rotation("objGeom"),
     place=place,

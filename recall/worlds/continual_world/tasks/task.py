@@ -21,6 +21,13 @@ class Source(NamedTuple):
     name: str
 
 
+class Fixture(NamedTuple):
+    """A body without joints, and its position for a reset vector."""
+
+    body: str
+    at: Callable[[Array], Array] = lambda vector: vector
+
+
 def body(name: str) -> Source:
     """Return the source of a body's position."""
     return Source("xpos", "body", name)
@@ -125,8 +132,7 @@ class Task:
     reads: Mapping[str, Source] = field(default_factory=dict)
     classic: tuple[str, str, str] | None = None  # replaces object, second, goal in `classic`
     minimum_distance: float = 0.0  # between the object's start and goal, on the table
-    fixture: str | None = None  # a body without joints
-    fixture_at: Callable[[Array], Array] | None = None  # its position for a reset vector
+    fixture: Fixture | None = None
     # True if the hand or a loose object touches the fixture while the hand settles, so that one
     # settled state for all reset vectors would be wrong.
     settles_anew: bool = False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from recall.worlds.continual_world.rewards import both, distance, gaussian, goal_term, long_tail
-from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task, site
+from recall.worlds.continual_world.tasks.task import Fixture, Scene, Start, Table, Task, site
 from recall.worlds.simulator import Array
 
 _RADIUS = 0.05
@@ -61,8 +61,7 @@ TASK = Task(
     reset_high=(0.0, 0.9, 0.2),
     goal_low=(-0.5, 0.40, 0.05),
     goal_high=(0.5, 1.0, 0.5),
-    fixture="window",
-    fixture_at=lambda vector: vector,
+    fixture=Fixture("window"),
     object=site("handleCloseStart"),
     place=place,
     reward_v1=reward_v1,

@@ -1,0 +1,51 @@
+"""Numbers as the pages show them, and the pages' own."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from recall.results.bootstrap import Sampled, mean_of
+from recall.results.run_result import RunResult
+from recall.results.scores import ScoreBoard
+
+ROOT = Path(__file__).parents[3]
+SEQUENCES = range(1, 9)
+METRICS = ("average_performance", "forgetting", "forward_transfer")
+
+
+def section(page: str, title: str) -> str:
+    """Return the section of the page under the heading that starts with `title`."""
+    (found,) = re.findall(rf"^## {title}.*?(?=^## |\Z)", page, re.M | re.S)
+    return found
+
+
+def shown(section: str, first: str, cells: slice) -> list[str]:
+    """Return cells of the table row whose first cell starts with `first`, without their marks."""
+    (row,) = re.findall(rf"^\| {first}.*", section, re.M)
+    return [cell.split("[")[0].strip(" *") for cell in row.split("|")[1:-1]][cells]
+
+
+def intervals(text: str, first: str, cells: slice) -> list[str]:
+    """Return what stands in brackets in cells of the row whose first cell starts with `first`."""
+    (row,) = re.findall(rf"^\| {first}.*", text, re.M)
+    return [cell.split("[")[1].split("]")[0] for cell in row.split("|")[1:-1][cells]]
+
+
+def of_method(board: ScoreBoard, method: str) -> list[RunResult]:
+    return [run for run in board.collection.runs if run.method == method]
+
+
+def value(board: ScoreBoard, label: str, number: int, metric: str) -> float:
+    return board.get(label, f"cw3-{number}").metric(metric).value
+
+
+def mean_over_sequences(board: ScoreBoard, label: str, metric: str) -> Sampled:
+    return mean_of([board.get(label, f"cw3-{number}").metric(metric) for number in SEQUENCES])
+
+
+def interval(sampled: Sampled) -> str:
+    return ", ".join(rounded(sampled.estimate.interval))
+
+
+def rounded(values: Sequence[float]) -> list[str]:
+    return [f"{each:.2f}".replace("-0.00", "0.00") for each in values]

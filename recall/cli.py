@@ -23,6 +23,7 @@ from recall.commands import (
     study,
     train,
 )
+from recall.commands.lost_terminal import outliving_terminal
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
@@ -186,16 +187,17 @@ def _number(kind: Any, words: list[str]) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; print errors that the user can fix in one line, without a traceback."""
-    try:
-        _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except RecallError as error:
-        print(f"recall: {error}", file=sys.stderr)
-        sys.exit(getattr(error, "exit_status", _BAD_INPUT))
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
-    except OSError as error:
-        _tell_of_system(error)
+    with outliving_terminal():
+        try:
+            _run(sys.argv[1:] if arguments is None else arguments)
+            sys.stdout.flush()
+        except RecallError as error:
+            print(f"recall: {error}", file=sys.stderr)
+            sys.exit(getattr(error, "exit_status", _BAD_INPUT))
+        except KeyboardInterrupt:
+            sys.exit(_INTERRUPTED)
+        except OSError as error:
+            _tell_of_system(error)
 
 
 def _tell_of_system(error: OSError) -> None:

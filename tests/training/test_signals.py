@@ -55,18 +55,38 @@ def test_a_terminal_that_is_closed_saves_the_fleet(tmp_path, uninterrupted):
     )
     os.close(inner)
     os.set_blocking(terminal, False)
-
-    def a_chunk():
-        with contextlib.suppress(OSError):
-            os.read(terminal, 1 << 16)  # a terminal that nobody reads stops its writers
-        return folder.exists() and rows_in(folder)
-
-    wait_for(a_chunk, "a chunk")
+    wait_for(lambda: _rows_of_terminal(folder, terminal), "a chunk")
     os.close(terminal)
     assert child.wait(60) == 128 + signal.SIGHUP
     assert [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
     run(go_on(folder)[0])
     assert left_by(folder) == uninterrupted
+
+
+@pytest.mark.slow
+def test_a_fleet_that_was_disowned_outlives_its_terminal(tmp_path, uninterrupted):
+    """No signal comes, and whatever is printed from then on is an error."""
+    folder = tmp_path / "run"
+    words = ["train", "--sequence", SEQUENCE, "--seeds", "0", "1", "--out", str(folder)]
+    terminal, inner = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "recall", *words, *options()],
+        stdout=inner,
+        stderr=inner,
+        start_new_session=True,
+    )
+    os.close(inner)
+    os.set_blocking(terminal, False)
+    wait_for(lambda: _rows_of_terminal(folder, terminal), "a chunk")
+    os.close(terminal)
+    assert child.wait(120) == 0
+    assert left_by(folder) == uninterrupted
+
+
+def _rows_of_terminal(folder, terminal):
+    with contextlib.suppress(OSError):
+        os.read(terminal, 1 << 16)  # a terminal that nobody reads stops its writers
+    return folder.exists() and rows_in(folder)
 
 
 COMPILING = """

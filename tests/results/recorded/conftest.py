@@ -1,4 +1,3 @@
-
 import pytest
 
 from recall.results.collection import gather

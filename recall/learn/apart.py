@@ -1,107 +1,95 @@
-"""The heads of a burst's batches, taken apart once for all of its updates.
+"""The heads of a turn's batches, taken apart once for all of its updates.
 
-If every batch of a burst uses the same heads, those of all tasks so far, the networks' arrays
-[task, ...] are split into the heads of old tasks, the current one, and the rest, which no batch
-uses. Updates then read and write whole arrays. Cutting the heads out of larger arrays in every
-update takes a tenth of its time on a GPU (docs/performance.md).
-
-If old heads take turns, only the current one is taken apart, and only on a CPU: there the others
-are rewritten one by one in place (recall.nets.turns). A GPU gathers and scatters them together,
-which needs fewer kernels.
+A turn is a number of updates whose batches use the same heads: a whole burst, or a part of it if
+there are so many old tasks that they alternate. During a turn the networks hold these heads only,
+those of old tasks and the current one as arrays of their own, and updates read and write whole
+arrays. Cutting the heads out of the arrays [task, ...] of all tasks in every update takes a tenth
+of its time on a GPU (docs/performance.md).
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from recall.learn.method import Method
-from recall.learn.state import Trainable
-from recall.nets import turns
+from recall.learn.state import LearnerState, Trainable
 from recall.nets.adam import Moments
 from recall.nets.arrays import Array
-from recall.nets.heads import Blocks, Rows, Turns, are_first, head_of, in_blocks
+from recall.nets.heads import Blocks, Heads, Rows, are_first, in_blocks, put_heads, take_leaf
 from recall.replay.batch import Batch
 
 # What grows with the networks. All else has one number for each task.
 _SPLIT = ("actor", "critic", "target", "actor_moments", "critic_moments", "averaged")
 
 
-class Apart(NamedTuple):
-    """Heads in blocks as the batches use them, and the heads that they do not use."""
+def scan_in_turns(
+    step: Callable[[LearnerState, Any], tuple[LearnerState, Array]],
+    state: LearnerState,
+    updates: Any,
+    heads_of_turn: Callable[..., Heads | None],
+    length: int,
+    unroll: int,
+) -> tuple[LearnerState, Array]:
+    """Return the state after `step` for each of the `updates` [update, ...], and its results.
 
-    trainable: Trainable
-    unused: Trainable | None  # None if the batches may use all heads
-
-
-def apart_for_burst(
-    method: Method, trainable: Trainable, groups: int, task: Array, sample: Callable[[], Batch]
-) -> Apart:
-    """Take the heads apart for a burst of the task at position `task`, with batches like `sample`.
-
-    `groups` is the number of old tasks in a batch.
+    `heads_of_turn` returns the heads that all updates share with the first one of their turn. If it
+    computes them, turns have `length` updates; if they are constants, there is only one turn.
     """
-    if take_turns(method, groups):
-        return take_current_apart(trainable, task)
-    return take_apart(trainable, groups_apart(sample))
+
+    def first(updates: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf[0], updates)
+
+    def turn(state: LearnerState, updates: Any) -> tuple[LearnerState, Array]:
+        heads, whole = heads_of_turn(*first(updates)), state.trainable
+        state = state._replace(trainable=take_apart(whole, heads))
+        state, rows = jax.lax.scan(step, state, updates, unroll=unroll)
+        return state._replace(trainable=put_together(whole, state.trainable, heads)), rows
+
+    total = len(jax.tree.leaves(updates)[0])
+    if total <= length or not isinstance(heads_of_turn(*first(updates)), Array):
+        return turn(state, updates)
+    turns = jax.tree.map(lambda leaf: leaf.reshape(-1, length, *leaf.shape[1:]), updates)
+    state, rows = jax.lax.scan(turn, state, turns)
+    return state, rows.reshape(total, *rows.shape[2:])
 
 
-def groups_apart(sample: Callable[[], Batch]) -> int:
-    """Return the number of old heads in every batch; 0 if they vary from batch to batch."""
-    found: list[int] = []
+def shared_heads(method: Method, batch: Batch) -> Heads | None:
+    """Return the heads of every batch in the turn of `batch`; None if they may vary.
 
-    def look() -> None:
-        batch = sample()
-        found.append(
-            batch.rows.groups if are_first(batch.heads) and isinstance(batch.rows, Rows) else 0
-        )
-
-    jax.eval_shape(look)
-    return found[0]
-
-
-def take_apart(trainable: Trainable, groups: int) -> Apart:
-    """Split the heads into those of `groups` old tasks, the one after them, and the rest."""
-    if not groups:
-        return Apart(trainable, None)
-    rows = Rows(1, groups, 1)
-
-    def used(heads: Any) -> Any:
-        return in_blocks(head_of(heads, slice(groups + 1)), rows)
-
-    def unused(heads: Any) -> Any:
-        return head_of(heads, slice(groups + 1, None))
-
-    return Apart(_map_heads(used, trainable), _map_heads(unused, trainable))
-
-
-def take_turns(method: Method, groups: int) -> bool:
-    """Return True if old heads take turns and are rewritten one by one.
-
-    The current head must be the same in every batch, which is known of the package's own sampling
-    alone.
+    They are known to stay the same if they are constants, or chosen by the package's own sampling.
     """
-    chosen_here = type(method).sample is Method.sample and method.sampling == "balanced"
-    return chosen_here and groups == method.max_old_tasks and jax.default_backend() == "cpu"
+    if not isinstance(batch.rows, Rows) or not batch.rows.groups:
+        return None
+    constant, own = are_first(batch.heads), type(method).sample is Method.sample
+    return batch.heads if constant or own else None
 
 
-def take_current_apart(trainable: Trainable, task: Array) -> Apart:
-    """Split off the heads of `task`, the current one, from all others."""
-    return Apart(_map_heads(lambda heads: turns.current_apart(heads, task), trainable), None)
+def take_apart(trainable: Trainable, heads: Heads | None) -> Trainable:
+    """Return only `heads` of all networks and moments, in blocks; with None everything."""
+    if heads is None:
+        return trainable
+    rows = Rows(1, len(heads) - 1, 1)
+
+    def take(every: Any) -> Any:
+        return in_blocks(jax.tree.map(lambda leaf: take_leaf(leaf, heads), every), rows)
+
+    return _map_heads(take, trainable)
 
 
-def put_together(apart: Apart, task: Array) -> Trainable:
-    """Return what was taken apart, in a burst of the task at position `task`."""
-    if isinstance(apart.trainable.critic["heads"], Turns):
-        return _map_heads(lambda heads: turns.current_back(heads, task), apart.trainable)
-    if apart.unused is None:
-        return apart.trainable
+def put_together(whole: Trainable, apart: Trainable, heads: Heads | None) -> Trainable:
+    """Return what was taken apart, with the heads of `whole` that were not among `heads`."""
+    if heads is None:
+        return apart
 
-    def join(blocks: Blocks, unused: Any) -> Any:
-        return jax.tree.map(lambda *parts: jnp.concatenate(parts), *blocks, unused)
+    def put(blocks: Blocks, every: Any) -> Any:
+        def join(old: Any, new: Any, leaf: Any) -> Any:
+            return put_heads(leaf, jnp.concatenate([old, new]), heads)
 
-    return _map_heads(join, apart.trainable, apart.unused)
+        return jax.tree.map(join, *blocks, every)
+
+    return _map_heads(put, apart, whole)
 
 
 def _map_heads(function: Callable[..., Any], *trainables: Trainable) -> Trainable:

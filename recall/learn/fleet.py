@@ -18,14 +18,14 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.apart import apart_for_burst, put_together
+from recall.learn.apart import scan_in_turns, shared_heads
 from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.update import UpdateNoise, describe, update, update_noise
 from recall.nets import adam
 from recall.nets.arrays import Array, Metrics
-from recall.nets.heads import Rows, head_of, is_head, take_heads
+from recall.nets.heads import Heads, Rows, head_of, is_head, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
@@ -74,32 +74,31 @@ def burst(
 ) -> tuple[LearnerState, Metrics]:
     """Carry out `updates` updates of every run and return the means of their metrics.
 
-    Updates are numbered from `first_update` on.
+    Updates are numbered from `first_update` on. Both are multiples of `updates_per_turn`, as they
+    are if all bursts have `updates_per_burst` updates.
     """
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
         numbers = first_update + jnp.arange(updates)
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
+        method, named = agent.method, list[Callable[[Array], Metrics]]()
 
-        def sample() -> Batch:
-            method, own = agent.method, state.method_state
-            return method.sample(agent, own, replay, view, groups, numbers[0], drawn.rows[0])
+        def heads_of_turn(number: Array, noise: UpdateNoise) -> Heads | None:
+            own = state.method_state
+            batch = method.sample(agent, own, replay, view, groups, number, noise.rows)
+            return shared_heads(method, batch)  # nothing else of the batch is computed
 
-        apart = apart_for_burst(agent.method, state.trainable, groups, view.task, sample)
-        named: list[Callable[[Array], Metrics]] = []
-
-        def body(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
+        def step(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
             state, metrics = update(agent, state, replay, view, groups, *one)
             # Store one array of floats per update instead of a dozen arrays.
             row, back = ravel_pytree(jax.tree.map(lambda value: 1.0 * value, metrics))
             named.append(back)
             return state, row
 
-        state, rows = jax.lax.scan(
-            body, state._replace(trainable=apart.trainable), (numbers, drawn), unroll=_unrolled()
+        length = agent.settings.updates_per_turn
+        state, rows = scan_in_turns(
+            step, state, (numbers, drawn), heads_of_turn, length, _unrolled()
         )
-        apart = apart._replace(trainable=state.trainable)
-        state = state._replace(trainable=put_together(apart, view.task))
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, means | describe(agent, state)
 

@@ -3,10 +3,9 @@
 Heads without a row in the batch keep their parameters, moments, step counts and targets bit for
 bit. Temperatures learn from the current task's rows alone, or from all rows where sampling is
 uniform. Everything that happens to a head happens in one pass over its arrays, which is what the
-step costs. Heads that take turns on a CPU are rewritten in several passes (recall.nets.turns).
+step costs.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -16,10 +15,10 @@ from recall.learn.agent import Agent
 from recall.learn.clipping import clip
 from recall.learn.state import Forward, Gradients, Trainable
 from recall.learn.target_scale import Scale, move_statistics
-from recall.nets import adam, popart, turns
+from recall.nets import adam, popart
 from recall.nets.adam import Moments
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import Turns, map_heads, take_heads
+from recall.nets.heads import map_heads, take_heads
 from recall.nets.multihead import LAST_LAYER
 from recall.nets.polyak import polyak
 from recall.replay.batch import Batch
@@ -101,36 +100,6 @@ class _Heads(NamedTuple):
         )
         return _Heads(*moved, steps)
 
-    def after_in_turn(
-        self,
-        gradient: Any,
-        batch: Batch,
-        sac: SacSettings,
-        finish: Callable[..., Any] = lambda params: params,
-        inputs: tuple[Any, ...] = (),
-    ) -> "_Heads":
-        """Return heads that take turns after one step of Adam, whose parameters `finish` changes.
-
-        It receives parameters and `inputs` of the same heads.
-        """
-
-        def move(params: Any, first: Any, second: Any, steps: Array, *inputs: Any) -> tuple[Any]:
-            moved = adam.moved(params, first, second, steps, sac.learning_rate, sac.adam_epsilon)
-            return (finish(moved, *inputs),)
-
-        moments = turns.rewrite(
-            lambda first, second, steps, gradient: (
-                *adam.next_moments(first, second, gradient),
-                steps + 1,
-            ),
-            (self.first, self.second, self.steps),
-            (),
-            (gradient,),
-            batch.heads,
-        )
-        (params,) = turns.rewrite(move, (self.params,), moments, inputs, batch.heads)
-        return _Heads(params, *moments)
-
 
 def _heads_of(params: Params, moments: Moments) -> _Heads:
     return _Heads(
@@ -180,10 +149,6 @@ def _adam(
 ) -> tuple[Params, Moments]:
     """Step whatever stands beside the heads, and those heads that are present."""
     beside = _adam_beside_heads(params, gradient, moments, sac)
-    if isinstance(params["heads"], Turns):
-        return _joint(
-            beside, _heads_of(params, moments).after_in_turn(gradient["heads"], batch, sac)
-        )
 
     def step(heads: _Heads, gradient: Any, present: Array) -> tuple[_Heads]:
         return (_where(present, heads.after(gradient, sac), heads),)
@@ -216,20 +181,6 @@ def _critics(
             return layers
         return layers | {LAST_LAYER: popart.preserve_outputs(layers[LAST_LAYER], before, after)}
 
-    def follow(target: Any, params: Any, before: Scale, after: Scale) -> tuple[Any]:
-        # The parameters are preserved already, and both are affine: the order does not matter.
-        return (polyak(preserve(target, before, after), params, sac.target_smoothing),)
-
-    if isinstance(whole.critic["heads"], Turns):
-        heads = _heads_of(whole.critic, whole.critic_moments).after_in_turn(
-            gradient["heads"], batch, sac, preserve, (before, after)
-        )
-        (target_heads,) = turns.rewrite(
-            follow, (whole.target["heads"],), (heads.params,), (before, after), batch.heads
-        )
-        critic, critic_moments = _joint((trunk, moments), heads)
-        return critic, {"trunk": target_trunk, "heads": target_heads}, critic_moments
-
     def step(
         heads: _Heads, target: Any, gradient: Any, present: Array, before: Scale, after: Scale
     ) -> tuple[_Heads, Any]:
@@ -257,15 +208,6 @@ def _averaged(
     if share is None or averaged is None:
         return None
     beside = {name: polyak(averaged[name], actor[name], share) for name in actor if name != "heads"}
-    if isinstance(averaged["heads"], Turns):
-        (heads,) = turns.rewrite(
-            lambda average, now: (polyak(average, now, share),),
-            (averaged["heads"],),
-            (actor["heads"],),
-            (),
-            batch.heads,
-        )
-        return beside | {"heads": heads}
     now = take_heads({"heads": actor["heads"]}, batch.heads)["heads"]
 
     def follow(average: Any, now: Any, present: Array) -> tuple[Any]:

@@ -33,7 +33,7 @@ def init(params: dict[str, Any]) -> Moments:
     return Moments(steps, *(jax.tree.map(jnp.zeros_like, params) for _ in range(2)))
 
 
-def next_moments(first: Any, second: Any, gradient: Any) -> tuple[Any, Any]:
+def _next_moments(first: Any, second: Any, gradient: Any) -> tuple[Any, Any]:
     """Return both moments after a gradient."""
     first = jax.tree.map(lambda m, g: FIRST_DECAY * m + (1.0 - FIRST_DECAY) * g, first, gradient)
     second = jax.tree.map(
@@ -42,7 +42,7 @@ def next_moments(first: Any, second: Any, gradient: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def moved(params: Any, first: Any, second: Any, count: Array, rate: float, epsilon: float) -> Any:
+def _moved(params: Any, first: Any, second: Any, count: Array, rate: float, epsilon: float) -> Any:
     """Return parameters after a step along these moments.
 
     `count` includes this step. It is a scalar, or [heads] for leaves [heads, ...].
@@ -66,5 +66,5 @@ def step(
     epsilon: float,
 ) -> tuple[Any, Any, Any]:
     """Return the new parameters and moments of a tree of arrays."""
-    first, second = next_moments(first, second, gradient)
-    return moved(params, first, second, count, rate, epsilon), first, second
+    first, second = _next_moments(first, second, gradient)
+    return _moved(params, first, second, count, rate, epsilon), first, second

@@ -49,24 +49,9 @@ class Blocks(NamedTuple):
     new: Any
 
 
-class Turns(NamedTuple):
-    """Heads of all tasks, where old ones take turns in batches, and the current one apart.
-
-    recall.nets.turns rewrites them.
-    """
-
-    every: Any  # [task, ...]; out of date for the current task
-    new: Any  # [1, ...]
-
-
 def is_blocks(tree: Any) -> bool:
     """Return True if a tree is in blocks."""
     return isinstance(tree, Blocks)
-
-
-def _is_apart(tree: Any) -> bool:
-    """Return True if the current head of a tree stands apart from the old ones."""
-    return isinstance(tree, Blocks | Turns)
 
 
 def in_blocks(heads: Any, rows: Rows | Array) -> Any:
@@ -135,11 +120,9 @@ def take_heads(tree: Any, heads: Heads) -> Any:
     """Return the tree with only `heads` on the task axis; heads in blocks are those already."""
 
     def take(path: tuple[Any, ...], leaf: Any) -> Any:
-        if isinstance(leaf, Turns):
-            return Blocks(jax.tree.map(lambda part: _take(part, heads[:-1]), leaf.every), leaf.new)
-        return _take(leaf, heads) if is_head(path) and not is_blocks(leaf) else leaf
+        return take_leaf(leaf, heads) if is_head(path) and not is_blocks(leaf) else leaf
 
-    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=_is_apart)
+    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=is_blocks)
 
 
 def are_first(heads: Heads) -> bool:
@@ -147,7 +130,8 @@ def are_first(heads: Heads) -> bool:
     return isinstance(heads, np.ndarray) and np.array_equal(heads, np.arange(len(heads)))
 
 
-def _take(leaf: Array, heads: Heads) -> Array:
+def take_leaf(leaf: Array, heads: Heads) -> Array:
+    """Return `heads` of a leaf [task, ...]."""
     if are_first(heads):
         return leaf[: len(heads)]
     return leaf.at[heads].get(mode="promise_in_bounds", unique_indices=True)
@@ -177,7 +161,7 @@ def map_heads(
     """
     parts, structure = jax.tree.flatten(trees, is_leaf=is_blocks)
     if not any(map(is_blocks, parts)):
-        taken = jax.tree.map(lambda leaf: _take(leaf, heads), trees)
+        taken = jax.tree.map(lambda leaf: take_leaf(leaf, heads), trees)
         new = function(*taken, *map(joined, inputs))
         return jax.tree.map(lambda leaf, block: put_heads(leaf, block, heads), trees, tuple(new))
 

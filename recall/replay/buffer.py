@@ -109,15 +109,15 @@ def sample_new(replay: Replay, view: ReplayView, columns: Columns, bits: Array) 
     return Batch(*columns.split(rows), heads, Rows(size), jnp.ones(size), None)
 
 
-def heads_of_update(view: ReplayView, groups: int, most: int, number: Array) -> Heads:
-    """Return the tasks that take part in an update [groups + 1], the current one last.
+def heads_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Heads:
+    """Return the tasks that take part in the updates of a turn [groups + 1], the current one last.
 
     With fewer than `most` groups there are as many groups as old tasks, and all take part.
     Otherwise old tasks alternate in round-robin order, so that each takes part equally often.
     """
     if groups < most:
         return np.arange(groups + 1)
-    old = (number * groups + jnp.arange(groups)) % view.task
+    old = (turn * groups + jnp.arange(groups)) % view.task
     return jnp.append(old, view.task)
 
 

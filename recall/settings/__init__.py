@@ -6,6 +6,10 @@ from typing import Annotated, Literal
 from recall.errors import BadValueError
 from recall.settings.checked import Checked, Count, Portion, Positive, Range, Share
 
+# The heads of old tasks that alternate are read and written once in a turn. With much longer turns
+# an old task would wait for long, while the layers that it shares go on learning.
+_LONGEST_TURN = 10
+
 RewardName = Literal["v1", "v2"]
 ObservationName = Literal["classic", "full"]
 
@@ -109,6 +113,14 @@ class LearnerSettings(Checked):
     popart: PopArtSettings = PopArtSettings()
     updates_per_burst: Count = 50
     """Number of updates between two appended chunks."""
+
+    @property
+    def updates_per_turn(self) -> int:
+        """Return the number of updates after which old tasks change places, if they alternate.
+
+        It divides a burst.
+        """
+        return max(n for n in range(1, _LONGEST_TURN + 1) if self.updates_per_burst % n == 0)
 
 
 @dataclass(frozen=True)

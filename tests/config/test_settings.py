@@ -12,6 +12,7 @@ from recall.errors import BadValueError, RecallError
 from recall.learn.method import Method
 from recall.methods import METHODS, Recall
 from recall.settings import (
+    LearnerSettings,
     NetworkSettings,
     PopArtSettings,
     SacSettings,
@@ -148,3 +149,8 @@ def test_no_two_settings_have_one_name(method):
     """They are options side by side on the command line, and keywords of `recall.train`."""
     names = [path.rsplit(".", 1)[-1] for path in (*paths(METHODS[method]()), *paths(Settings()))]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("burst", "turn"), [(50, 10), (1, 1), (7, 7), (13, 1), (24, 8)])
+def test_a_turn_divides_a_burst_and_has_at_most_ten_updates(burst, turn):
+    assert LearnerSettings(updates_per_burst=burst).updates_per_turn == turn

@@ -11,7 +11,7 @@ import pytest
 from recall.learn import apart, fleet
 from recall.learn.update import update, update_noise
 from recall.methods import AGem, Clear, PerfectMemory, Recall
-from recall.nets.heads import Blocks, Turns
+from recall.nets.heads import Blocks
 from tests.factories.learners import (
     TASKS,
     copied,
@@ -58,23 +58,36 @@ def single_updates(agent, state, replay, task, updates):
     return state
 
 
-@pytest.mark.parametrize("groups", [1, 2, TASKS - 1])
-def test_heads_of_a_burst_are_the_same_after_being_apart(groups):
-    trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
-    taken = apart.take_apart(trainable, groups)
-    assert isinstance(taken.trainable.critic["heads"], Blocks)
-    assert taken.trainable.critic["heads"].old["out"]["kernel"].shape[0] == groups
-    assert leaves_equal(apart.put_together(taken, jnp.asarray(groups)), trainable)
+FIRST, CHOSEN = np.arange(3), jnp.array([3, 0, 2])
 
 
-@pytest.mark.parametrize("task", range(TASKS))
-def test_the_current_head_is_the_same_after_being_apart(task):
+@pytest.mark.parametrize("heads", [FIRST, CHOSEN, np.arange(TASKS), None])
+def test_heads_are_the_same_after_being_apart(heads):
     trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
-    taken = apart.take_current_apart(trainable, jnp.asarray(task))
-    heads = taken.trainable.critic["heads"]
-    assert isinstance(heads, Turns)
-    assert leaves_equal(heads.new, jax.tree.map(lambda leaf: leaf[task : task + 1], heads.every))
-    assert leaves_equal(apart.put_together(taken, jnp.asarray(task)), trainable)
+    taken = apart.take_apart(trainable, heads)
+    assert leaves_equal(apart.put_together(trainable, taken, heads), trainable)
+
+
+@pytest.mark.parametrize("heads", [FIRST, CHOSEN])
+def test_heads_apart_are_those_of_the_batch_in_its_order(heads):
+    trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
+    blocks = apart.take_apart(trainable, heads).critic["heads"]
+    assert isinstance(blocks, Blocks)
+    kernel = trainable.critic["heads"]["out"]["kernel"]
+    np.testing.assert_array_equal(blocks.old["out"]["kernel"], kernel[heads[:-1]])
+    np.testing.assert_array_equal(blocks.new["out"]["kernel"], kernel[heads[-1:]])
+
+
+@pytest.mark.parametrize("heads", [FIRST, CHOSEN])
+def test_what_was_apart_comes_back_to_its_own_place(heads):
+    trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
+    taken = jax.tree.map(lambda leaf: leaf + 1, apart.take_apart(trainable, heads))
+    after = apart.put_together(trainable, taken, heads)
+    moved = np.zeros(TASKS)
+    moved[heads] = 1.0
+    for name in ("actor_moments", "critic_moments"):
+        before, now = (getattr(each, name).steps["heads"] for each in (trainable, after))
+        np.testing.assert_array_equal(now - before, moved)
 
 
 @pytest.mark.parametrize(("task", "most"), [ALWAYS, IN_TURN])
@@ -82,8 +95,9 @@ def test_the_current_head_is_the_same_after_being_apart(task):
 def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):
     agent = make_agent(kind(**SMALL, max_old_tasks=most))
     state, replay = trained_state(agent), make_replay(1)
-    expected = single_updates(agent, one(state), one(replay), task, 4)
-    state, _ = run_burst(agent, state, replay, task, 4)
+    updates = 2 * agent.settings.updates_per_turn
+    expected = single_updates(agent, one(state), one(replay), task, updates)
+    state, _ = run_burst(agent, state, replay, task, updates)
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)
 
 
@@ -115,16 +129,31 @@ class OwnChoice(Recall):
         return super().sample(agent, method_state, replay, swapped, groups, number, bits)
 
 
+def sampled(agent, number, task, most):
+    """The batch of update `number`, whose heads take turns."""
+    view, key = jax.tree.map(jnp.asarray, make_view(task)), jax.random.PRNGKey(0)
+    rows = update_noise(agent, most, key, jnp.asarray(number)).rows
+    replay = one(make_replay(1))
+    return agent.method.sample(agent, (), replay, view, most, jnp.asarray(number), rows)
+
+
+def test_the_heads_of_a_turn_are_the_same_in_all_of_its_updates():
+    task, most = IN_TURN
+    agent = make_agent(Recall(**SMALL, max_old_tasks=most))
+    length = agent.settings.updates_per_turn
+    assert length == 3
+    heads = [sampled(agent, number, task, most).heads.tolist() for number in range(3 * length)]
+    assert heads == length * [[0, 1, 3]] + length * [[2, 0, 3]] + length * [[1, 2, 3]]
+
+
 def test_heads_that_a_method_chooses_at_run_time_are_not_taken_apart():
     task, most = 2, 1
     chosen, own = (kind(**SMALL, max_old_tasks=most) for kind in (Recall, OwnChoice))
-    assert apart.take_turns(chosen, most)
-    assert not apart.take_turns(own, most)
-    agent, view = make_agent(own), jax.tree.map(jnp.asarray, make_view(task))
-    replay, state = one(make_replay(1)), trained_state(make_agent(own))
-    rows = update_noise(agent, most, one(state).key, jnp.asarray(0)).rows
-    sample = partial(own.sample, agent, (), replay, view, most, jnp.asarray(0), rows)
-    assert apart.groups_apart(sample) == 0
+    agent = make_agent(own)
+    batch = sampled(agent, 0, task, most)
+    assert apart.shared_heads(chosen, batch) is batch.heads
+    assert apart.shared_heads(own, batch) is None
+    replay, state = one(make_replay(1)), trained_state(agent)
     expected = single_updates(agent, one(state), replay, task, 2)
     state, _ = run_burst(agent, state, make_replay(1), task, 2)
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)

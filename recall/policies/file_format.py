@@ -15,6 +15,7 @@ stored once, as shared/bias_0 and so on; `positions` are those tasks. The reader
 All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
 """
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,9 @@ def read_policy_file(
     except BadValueError:
         raise
     except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
-        raise BadValueError(f"{path} is no policy file, or is damaged: {error}") from error
+        # zipfile quotes as much of the file as it took for a name.
+        reason = textwrap.shorten(str(error), 200, placeholder="...")
+        raise BadValueError(f"{path} is no policy file, or is damaged: {reason}") from error
 
 
 def _positions(stored: Any) -> set[int]:

@@ -177,6 +177,7 @@ def test_every_method_says_for_itself_what_it_is():
             assert len({getattr(method, said) for method in METHODS.values()}) == len(METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_that_accepts_balanced_sampling_can_be_trained_with_it(name):
     """New and old rows then have a trunk each, which a method's own terms must not stumble over."""

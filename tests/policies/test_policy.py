@@ -186,6 +186,18 @@ def test_unfinished_empty_and_damaged_folders_are_told(tmp_path, folder, observa
         recall.load_policy(folder, 1).act(np.zeros(3))
 
 
+def test_a_damaged_file_is_not_quoted_at_length(tmp_path, folder):
+    path = tmp_path / "policy.npz"
+    content = bytearray(next(folder.glob("policies/*/final.npz")).read_bytes())
+    content[27] = 3  # the name of the first array seems to have hundreds of bytes
+    path.write_bytes(content)
+    with pytest.raises(
+        BadValueError, match=r"is damaged: File name in directory.*\.\.\.$"
+    ) as refused:
+        recall.load_policy(path, 0)
+    assert len(str(refused.value)) < len(str(path)) + 250
+
+
 def test_an_exported_onnx_model_agrees(folder, observations, tmp_path, capsys):
     """ONNX Runtime gives our actions, means and spreads to 1e-5, for any batch size."""
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_equal_fleets_leave_equal_bytes(tmp_path, uninterrupted, overlap):
     assert (one == uninterrupted) == overlap
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 @pytest.mark.parametrize("minutes", [1e-9, CHANGES["checkpoint_minutes"]])
 def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minutes, seed):
     draw = random.Random(seed)
@@ -161,8 +162,9 @@ def flip(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [truncate, flip, lambda path: path.unlink()])
-@pytest.mark.parametrize("crash_at", [8, 15])  # in the first task; just after its end
+@pytest.mark.parametrize("damage", [truncate, flip, Path.unlink])
+# In the first task; just after its end.
+@pytest.mark.parametrize("crash_at", [pytest.param(8, marks=pytest.mark.slow), 15])
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(
     tmp_path, uninterrupted, damage, crash_at
 ):

@@ -1,7 +1,6 @@
 """The command `recall`. Each command is a function in `recall.commands`, listed in `_COMMANDS`."""
 
 import errno
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,6 +24,7 @@ from recall.commands import (
 )
 from recall.commands.lost_terminal import outliving_terminal
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.nowhere import lead_nowhere
 from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
 
@@ -190,7 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with outliving_terminal():
         try:
             _run(sys.argv[1:] if arguments is None else arguments)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except RecallError as error:
             print(f"recall: {error}", file=sys.stderr)
             sys.exit(getattr(error, "exit_status", _BAD_INPUT))
@@ -203,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _tell_of_system(error: OSError) -> None:
     """Print an error of the system in one line, if it is not one that only a bug could cause."""
     if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        lead_nowhere(sys.stdout.fileno())
     elif error.errno in _NOT_OURS and error.filename is not None:
         print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(_BAD_INPUT)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import recall
+from recall.commands.lost_terminal import outliving_terminal
 from recall.config.names import paths
 from recall.config.presets import PRESETS
 from recall.methods import METHODS, PerfectMemory
@@ -139,6 +140,30 @@ def test_lists_are_tables_on_a_terminal():
     assert "│ cw10" in text
     assert "pair-i-j" in text
     assert "pair-0-1" not in text
+
+
+def test_what_is_printed_on_a_lost_terminal_goes_nowhere(monkeypatch):
+    reader, terminal = pty.openpty()
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", None)
+        with outliving_terminal():
+            print("seen", flush=True)
+            assert os.read(reader, 100) == b"seen\r\n"
+            os.close(reader)
+            with pytest.raises(OSError, match="Input/output"):
+                os.write(terminal, b"lost")
+            print("lost", flush=True)
+            print("to nobody", file=sys.stderr, flush=True)
+        assert sys.stdout is stream
+        assert os.fstat(terminal).st_rdev == Path(os.devnull).stat().st_rdev
+
+
+def test_an_error_of_a_disk_is_not_taken_for_a_lost_terminal(tmp_path, monkeypatch):
+    with (tmp_path / "out").open("w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        with outliving_terminal():
+            assert sys.stdout is stream
 
 
 def _read(reader):

@@ -6,14 +6,15 @@ Whatever it prints from then on is an error of the system, which must not end a 
 
 import contextlib
 import errno
-import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from recall.files.nowhere import lead_nowhere
+
 
 class _Outliving:
-    """A standard stream that leads to nowhere once its terminal is lost."""
+    """A stream to a terminal that leads nowhere once the terminal is lost."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -31,7 +32,7 @@ class _Outliving:
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            lead_nowhere(self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -39,9 +40,13 @@ class _Outliving:
 
 @contextlib.contextmanager
 def outliving_terminal() -> Iterator[None]:
-    """Let everything that is printed in this context be lost if its terminal is."""
+    """In this context, let what is printed on a terminal be lost if the terminal is."""
     before = sys.stdout, sys.stderr
-    streams: Any = [_Outliving(stream) for stream in before]
+    # A stream is None if the command was started with the descriptor closed.
+    streams: Any = [
+        _Outliving(stream) if stream is not None and stream.isatty() else stream
+        for stream in before
+    ]
     sys.stdout, sys.stderr = streams
     try:
         yield

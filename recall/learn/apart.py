@@ -35,7 +35,8 @@ def scan_in_turns(
     """Return the state after `step` for each of the `updates` [update, ...], and its results.
 
     `heads_of_turn` returns the heads that all updates share with the first one of their turn. If it
-    computes them, turns have `length` updates; if they are constants, there is only one turn.
+    computes them, turns have `length` updates; if they are constants, there is only one turn. If it
+    returns None, heads may vary from update to update, and nothing is taken apart.
     """
 
     def first(updates: Any) -> Any:
@@ -48,7 +49,11 @@ def scan_in_turns(
         return state._replace(trainable=put_together(whole, state.trainable, heads)), rows
 
     total = len(jax.tree.leaves(updates)[0])
-    if total <= length or not isinstance(heads_of_turn(*first(updates)), Array):
+    if not isinstance(heads_of_turn(*first(updates)), Array):
+        return turn(state, updates)
+    if total % length and length % total:
+        raise ValueError(f"a burst of {total} updates does not consist of turns of {length}")
+    if total <= length:
         return turn(state, updates)
     turns = jax.tree.map(lambda leaf: leaf.reshape(-1, length, *leaf.shape[1:]), updates)
     state, rows = jax.lax.scan(turn, state, turns)
@@ -58,7 +63,8 @@ def scan_in_turns(
 def shared_heads(method: Method, batch: Batch) -> Heads | None:
     """Return the heads of every batch in the turn of `batch`; None if they may vary.
 
-    They are known to stay the same if they are constants, or chosen by the package's own sampling.
+    They are known to stay the same if they are the constants 0, 1, ..., or chosen by the package's
+    own sampling.
     """
     if not isinstance(batch.rows, Rows) or not batch.rows.groups:
         return None

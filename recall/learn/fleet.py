@@ -74,8 +74,8 @@ def burst(
 ) -> tuple[LearnerState, Metrics]:
     """Carry out `updates` updates of every run and return the means of their metrics.
 
-    Updates are numbered from `first_update` on. Both are multiples of `updates_per_turn`, as they
-    are if all bursts have `updates_per_burst` updates.
+    Updates are numbered from `first_update` on, a multiple of `updates`. A burst consists of whole
+    turns (`updates_per_turn`), or a turn of whole bursts.
     """
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:

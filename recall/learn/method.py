@@ -47,8 +47,8 @@ class Method(Checked):
     old_batch_size: Count = 128
     """Rows of old tasks, with balanced sampling."""
     max_old_tasks: Count = 4
-    """Largest number of old tasks in one update; if there are more, they take turns of ten updates.
-    Beyond this number, further tasks cost little."""
+    """Largest number of old tasks in one update; if there are more, they take turns of up to ten
+    updates. Beyond this number, further tasks cost little."""
     rehearse: bool = True
     """Apply the SAC losses to old rows too; otherwise only the method's own terms use them."""
     old_weight: Literal["equal", "per_task"] = "equal"
@@ -163,7 +163,7 @@ class Method(Checked):
         if self.sampling == "new" or not groups:
             return buffer.sample_new(replay, view, columns, bits)
         turn = number // agent.settings.updates_per_turn
-        heads = buffer.heads_of_turn(view, groups, self.max_old_tasks, turn)
+        heads = buffer.tasks_of_turn(view, groups, self.max_old_tasks, turn)
         return buffer.sample_balanced(replay, view, columns, self.batch_size, heads, bits)
 
     def values(self, outputs: Array) -> Array:

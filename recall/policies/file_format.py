@@ -15,7 +15,6 @@ stored once, as shared/bias_0 and so on; `positions` are those tasks. The reader
 All arrays are plain, so any program that reads NumPy's format can use the file, without pickle.
 """
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ Array = np.ndarray
 FORMAT, COMPACT_FORMAT = 1, 2
 _DTYPES = {FORMAT: ("float32",), COMPACT_FORMAT: ("float16", "float32")}
 _SHARED = "shared"
+_LONGEST_REASON = 200  # characters of an error's message
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def read_policy_file(
         raise
     except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
         # zipfile quotes as much of the file as it took for a name.
-        reason = textwrap.shorten(str(error), 200, placeholder="...")
+        reason = str(error)[:_LONGEST_REASON]
         raise BadValueError(f"{path} is no policy file, or is damaged: {reason}") from error
 
 

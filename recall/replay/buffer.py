@@ -109,7 +109,7 @@ def sample_new(replay: Replay, view: ReplayView, columns: Columns, bits: Array) 
     return Batch(*columns.split(rows), heads, Rows(size), jnp.ones(size), None)
 
 
-def heads_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Heads:
+def tasks_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Heads:
     """Return the tasks that take part in the updates of a turn [groups + 1], the current one last.
 
     With fewer than `most` groups there are as many groups as old tasks, and all take part.

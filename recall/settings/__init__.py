@@ -116,9 +116,9 @@ class LearnerSettings(Checked):
 
     @property
     def updates_per_turn(self) -> int:
-        """Return the number of updates after which old tasks change places, if they alternate.
+        """Return the number of updates after which other old tasks take part, if they alternate.
 
-        It divides a burst.
+        It divides `updates_per_burst`, so that every burst begins with a turn.
         """
         return max(n for n in range(1, _LONGEST_TURN + 1) if self.updates_per_burst % n == 0)
 

@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from recall.files.nowhere import lead_nowhere
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Signals within this time count as one: a terminal, a shell and a job system may all send one.
 SECONDS_AS_ONE = 1.0
@@ -102,11 +104,9 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 
 def _leave_terminal() -> None:
     """Send output that would go to a terminal nowhere: after SIGHUP, writing to it is an error."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
     for file in (sys.__stdout__, sys.__stderr__):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             descriptor = file.fileno()  # type: ignore[union-attr]
-            status = os.fstat(descriptor)
-            if stat.S_ISCHR(status.st_mode) and status.st_rdev != os.fstat(nowhere).st_rdev:
-                os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+            # A terminal that was closed is no longer one for isatty.
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode):
+                lead_nowhere(descriptor)

@@ -61,7 +61,7 @@ def single_updates(agent, state, replay, task, updates):
 FIRST, CHOSEN = np.arange(3), jnp.array([3, 0, 2])
 
 
-@pytest.mark.parametrize("heads", [FIRST, CHOSEN, np.arange(TASKS), None])
+@pytest.mark.parametrize("heads", [FIRST, CHOSEN, np.arange(TASKS)])
 def test_heads_are_the_same_after_being_apart(heads):
     trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
     taken = apart.take_apart(trainable, heads)
@@ -99,6 +99,35 @@ def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):
     expected = single_updates(agent, one(state), one(replay), task, updates)
     state, _ = run_burst(agent, state, replay, task, updates)
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)
+
+
+@pytest.mark.parametrize(("unrolled", "learning_rate"), [(1, 2e-3), (2, 3e-3)])
+def test_turns_are_the_same_for_several_runs_and_several_updates_in_a_round(
+    monkeypatch, unrolled, learning_rate
+):
+    """`learning_rate` makes an agent of its own, whose burst is compiled anew."""
+    monkeypatch.setattr(fleet, "_unrolled", lambda: unrolled)
+    task, most = IN_TURN
+    agent = make_agent(Recall(**SMALL, max_old_tasks=most), learning_rate=learning_rate)
+    state, replay = fleet.init(agent, jnp.array([0, 1])), make_replay(2)
+    updates = 2 * agent.settings.updates_per_turn
+    expected = [
+        single_updates(
+            agent, *jax.tree.map(lambda leaf, n=n: leaf[n], (state, replay)), task, updates
+        )
+        for n in range(2)
+    ]
+    state, _ = run_burst(agent, state, replay, task, updates)
+    for n in range(2):
+        run = jax.tree.map(lambda leaf, n=n: leaf[n], state)
+        jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), run, expected[n])
+
+
+def test_a_burst_that_would_end_within_a_turn_is_refused():
+    task, most = IN_TURN
+    agent = make_agent(Recall(**SMALL, max_old_tasks=most))
+    with pytest.raises(ValueError, match="a burst of 4 updates does not consist of turns of 3"):
+        run_burst(agent, trained_state(agent), make_replay(1), task, updates=4)
 
 
 def test_heads_whose_turn_it_is_not_stay_the_same_to_the_bit():

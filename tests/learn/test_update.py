@@ -14,7 +14,7 @@ from recall.nets.heads import (
     head_of,
 )
 from recall.replay.batch import Stored
-from recall.replay.buffer import heads_of_turn
+from recall.replay.buffer import tasks_of_turn
 from tests.factories.learners import (
     REWARD,
     TASKS,
@@ -83,8 +83,8 @@ def test_old_tasks_take_turns_evenly():
     method = Recall(batch_size=8, old_batch_size=8, max_old_tasks=2)
     agent = make_agent(method)
     view, seen = make_view(3), []
-    for number in range(6):
-        heads = np.asarray(heads_of_turn(view, 2, 2, jnp.asarray(number)))
+    for turn in range(6):
+        heads = np.asarray(tasks_of_turn(view, 2, 2, jnp.asarray(turn)))
         assert heads[-1] == 3
         seen += heads[:-1].tolist()
     assert [seen.count(task) for task in range(3)] == [4, 4, 4]

@@ -55,7 +55,7 @@ def test_a_terminal_that_is_closed_saves_the_fleet(tmp_path, uninterrupted):
     )
     os.close(inner)
     os.set_blocking(terminal, False)
-    wait_for(lambda: _rows_of_terminal(folder, terminal), "a chunk")
+    wait_for(lambda: _rows_while_reading(folder, terminal), "a chunk")
     os.close(terminal)
     assert child.wait(60) == 128 + signal.SIGHUP
     assert [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
@@ -77,13 +77,13 @@ def test_a_fleet_that_was_disowned_outlives_its_terminal(tmp_path, uninterrupted
     )
     os.close(inner)
     os.set_blocking(terminal, False)
-    wait_for(lambda: _rows_of_terminal(folder, terminal), "a chunk")
+    wait_for(lambda: _rows_while_reading(folder, terminal), "a chunk")
     os.close(terminal)
     assert child.wait(120) == 0
     assert left_by(folder) == uninterrupted
 
 
-def _rows_of_terminal(folder, terminal):
+def _rows_while_reading(folder, terminal):
     with contextlib.suppress(OSError):
         os.read(terminal, 1 << 16)  # a terminal that nobody reads stops its writers
     return folder.exists() and rows_in(folder)

@@ -27,7 +27,7 @@ class ResetVectors:
                 return vector
 
     def checked(self, given: Any) -> Array:
-        """Return a vector that a user has given; raise BadValueError if it is none of the task."""
+        """Return a vector that a user has given; raise BadValueError if the task has none such."""
         vector = np.array(given, np.float64)
         name, low, high = self._task.name, self.low, self.high
         if vector.shape != low.shape:

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from recall.results import metrics
+from recall.results.collection import gather
+from recall.results.run_result import RunResult
 from tests.results.recorded.pages import (
     METRICS,
     ROOT,
@@ -14,6 +16,12 @@ from tests.results.recorded.pages import (
     shown,
     value,
 )
+
+
+@pytest.fixture(scope="module")
+def exploration() -> dict[str, list[RunResult]]:
+    folders = (ROOT / "results" / "exploration-150k").iterdir()
+    return {folder.name: gather(folder).runs for folder in folders}
 
 
 def test_the_page_shows_recall_and_perfect_memory_at_250_000_steps(boards, page):

@@ -58,6 +58,7 @@ def test_the_pages_have_something_to_run():
     assert "make demo" in commands()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", blocks("python"))
 def test_the_python_in_the_pages_runs(text, tmp_path):
     (tmp_path / "results").symlink_to(ROOT / "results")

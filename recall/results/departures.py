@@ -25,9 +25,12 @@ NO_MATTER = frozenset(
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
+RETRAINING = f"{METHOD}retraining_updates"
 EXPLORATION = frozenset(f"schedule.{name}" for name in ("noise_colour", "random_steps_after_copy"))
-_EXPERIMENT = (SCHEDULE, PRECISION)
-"""Lengths, intervals and how products are rounded: the experiment's rather than the method's."""
+_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING)
+"""Lengths, intervals and how products are rounded: the experiment's rather than the method's.
+
+The length of the retraining is a setting of the method, but a study scales it with the steps."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +60,7 @@ def departures(
 ) -> dict[str, Any]:
     """Return the settings that affect what is learnt and differ from those of a preset.
 
-    `experiment` includes the schedule and the precision. The settings of a method that is not
+    `experiment` includes what `of_experiment` names. The settings of a method that is not
     registered have no preset to depart from.
     """
     known = settings_of_preset(method, preset)
@@ -72,7 +75,7 @@ def departures(
 
 
 def of_experiment(name: str) -> bool:
-    """Return True for the schedule (how long, how often) and the precision of products."""
+    """Return True for the schedule (how long, how often), retraining, and the precision."""
     return name.startswith(_EXPERIMENT)
 
 

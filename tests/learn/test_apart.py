@@ -43,18 +43,18 @@ def trained_state(agent):
     )
 
 
+@partial(jax.jit, static_argnames=("agent", "groups"))
+def single_update(agent, groups, state, replay, view, number):
+    noise = update_noise(agent, groups, state.key, number)
+    return update(agent, state, replay, view, groups, number, noise)[0]
+
+
 def single_updates(agent, state, replay, task, updates):
     """The state of one run after updates one by one, on whole arrays."""
     groups, view = fleet.groups_of(agent, task), jax.tree.map(jnp.asarray, make_view(task))
-
-    @jax.jit
-    def step(state, number):
-        noise = update_noise(agent, groups, state.key, number)
-        return update(agent, state, replay, view, groups, number, noise)[0]
-
     with jax.default_matmul_precision("float32"):
         for number in range(updates):
-            state = step(state, jnp.asarray(number))
+            state = single_update(agent, groups, state, replay, view, jnp.asarray(number))
     return state
 
 

@@ -21,7 +21,13 @@ from tests.results.recorded.pages import (
     value,
 )
 
-METHODS = {"Fine-tuning": "fine-tuning", "ClonEx": "ClonEx", "RECALL": "RECALL"}
+METHODS = {
+    "Fine-tuning": "fine-tuning",
+    "EWC": "EWC",
+    "PackNet": "PackNet",
+    "ClonEx": "ClonEx",
+    "RECALL": "RECALL",
+}
 """Labels of the methods in `results/cw3`, and what the pages call them."""
 
 
@@ -40,9 +46,9 @@ def test_the_pages_show_the_means_at_300_000_steps_and_their_intervals(boards, p
 def test_the_page_shows_how_far_recall_is_ahead(boards, page):
     text = section(page, "CW3 at 300,000")
 
-    def ahead(metric: str, other: str, name: str = "cw3") -> str:
+    def ahead(metric: str, other: str, name: str = "cw3", method: str = "RECALL") -> str:
         pairs = [
-            (boards["cw3"].get("RECALL", sequence), boards[name].get(other, sequence))
+            (boards["cw3"].get(method, sequence), boards[name].get(other, sequence))
             for sequence in (f"cw3-{number}" for number in SEQUENCES)
         ]
         difference = paired_difference(pairs, metric)
@@ -50,13 +56,17 @@ def test_the_page_shows_how_far_recall_is_ahead(boards, page):
 
     by_performance = {other: ahead("average_performance", other) for other in METHODS}
     assert (
-        f"RECALL is {by_performance['ClonEx']} ahead of ClonEx, seed by seed (0.08 in the paper), "
-        f"and {by_performance['Fine-tuning']} ahead of fine-tuning (0.61)"
+        f"**RECALL is first**, {by_performance['ClonEx']} ahead of ClonEx, seed by seed (0.08 in "
+        f"the paper), {by_performance['EWC']} ahead of EWC (0.29), {by_performance['PackNet']} "
+        f"ahead of PackNet (0.22) and {by_performance['Fine-tuning']} ahead of fine-tuning (0.61)"
     ) in text
+    ewc = ahead("average_performance", "PackNet", method="EWC")
+    assert f"EWC is {ewc} ahead of PackNet" in text
     by_transfer = {other: ahead("forward_transfer", other) for other in METHODS}
     assert (
-        f"RECALL is {by_transfer['ClonEx']} ahead of ClonEx and {by_transfer['Fine-tuning']} ahead "
-        "of fine-tuning"
+        f"RECALL is {by_transfer['ClonEx']} ahead of ClonEx, {by_transfer['Fine-tuning']} ahead of "
+        f"fine-tuning, {by_transfer['EWC']} ahead of EWC and {by_transfer['PackNet']} ahead of "
+        "PackNet."
     ) in text
     pink = ahead("average_performance", "RECALL", "cw3-white")
     assert f"pink noise is {pink} ahead, seed by seed" in text
@@ -88,8 +98,9 @@ def test_the_page_shows_every_sequence_at_300_000_steps(boards, page):
     board, text = boards["cw3"], section(page, "CW3 at 300,000")
     for number in SEQUENCES:
         found = [board.get(label, f"cw3-{number}").performance for label in METHODS]
-        assert shown(text, f"cw3-{number}:", slice(1, 4)) == rounded([each.value for each in found])
-        assert intervals(text, f"cw3-{number}:", slice(1, 4)) == [interval(each) for each in found]
+        cells, row = slice(1, 1 + len(METHODS)), f"cw3-{number}:"
+        assert shown(text, row, cells) == rounded([each.value for each in found])
+        assert intervals(text, row, cells) == [interval(each) for each in found]
         others = [value(board, "RECALL", number, metric) for metric in METRICS[1:]]
         assert shown(text, f"{number}:", slice(1, 3)) == rounded(others)
 
@@ -135,10 +146,15 @@ def test_the_page_divides_forward_transfer_into_first_and_later_tasks(boards, pa
         first[label], later[label] = rounded([by_task[:, 0].mean(), np.nanmean(by_task[:, 1:])])
     text = section(page, "CW3 at 300,000")
     assert f"come out at {first['Fine-tuning']} on average" in text
+    assert (
+        f"EWC's first tasks are plain SAC too, on another machine, and come out at {first['EWC']}."
+        in text
+    )
     assert f"RECALL has {first['RECALL']}: that part is its learner" in text
     assert (
-        f"On later ones it is {later['RECALL']} with RECALL, {later['ClonEx']} with ClonEx and "
-        f"{later['Fine-tuning']} with fine-tuning."
+        f"On later ones it is {later['RECALL']} with RECALL, {later['ClonEx']} with ClonEx, "
+        f"{later['Fine-tuning']} with fine-tuning, {later['EWC']} with EWC and {later['PackNet']} "
+        "with PackNet."
     ) in text
     assert "{} and {}".format(*rounded(by_task[6:, 2])) in text
     assert np.isnan(by_task[6, 1])  # plain SAC leaves nothing to gain
@@ -162,6 +178,36 @@ def test_the_page_says_how_far_tasks_were_just_learnt(boards, page):
     ]
     first, second, _ = rounded(np.mean(final, axis=0))
     assert f"its first and second tasks end at {first} and {second}" in text
+
+
+def test_the_page_says_how_ewc_and_packnet_learn(boards, page):
+    def successes(method: str, measure) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tasks and their successes, a row for each run."""
+        runs = of_method(boards["cw3"], method)
+        found = np.array([measure(run.curve(), window=2) for run in runs])
+        return np.array([run.tasks for run in runs]), found
+
+    learnt = {
+        method: rounded(successes(method, metrics.trained_successes)[1].mean(axis=0))
+        for method in ("packnet", "ewc", "fine_tuning")
+    }
+    text = section(page, "CW3 at 300,000")
+    assert ("its first tasks end at {}, those of EWC at {} and those of fine-tuning at {}").format(
+        *(first for first, *_ in learnt.values())
+    ) in text
+    assert (
+        "its second and third tasks are at {} and {} just after they were learnt, those of "
+        "fine-tuning at {} and {}."
+    ).format(*learnt["ewc"][1:], *learnt["fine_tuning"][1:]) in text
+    tasks, final = successes("packnet", metrics.final_successes)
+    assert not final[tasks == "shelf-place"].any()
+    (stick_pull,) = rounded([final[tasks == "stick-pull"].mean()])
+    assert f"It never found shelf-place, and stick-pull ended at {stick_pull}." in text
+    tasks, final = successes("ewc", metrics.final_successes)
+    hammer = tasks[:, 0] == "hammer"
+    _, learnt_by_ewc = successes("ewc", metrics.trained_successes)
+    before, after = rounded([each[hammer, 0].mean() for each in (learnt_by_ewc, final)])
+    assert f"hammer in sequence 2, from {before} to {after}." in text
 
 
 def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():

@@ -27,6 +27,7 @@ from recall.methods import METHODS, method_class
 from recall.nets import half_precision
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
+from recall.results.wording import counted
 from recall.settings import LearnerSettings, SacSettings
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
@@ -133,22 +134,26 @@ def bench_learner(
     stored: int = 20_000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Measure every method at every number of runs, and how RECALL's cost grows with tasks."""
+    """Measure every method at every number of runs, and how RECALL's cost grows with tasks.
+
+    The growth is measured at the first number of runs.
+    """
     if tasks < 1 or min(runs) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
     rows = []
     for name in names:
         for count in runs:
-            progress(f"{name}, {count} runs")
+            progress(f"{name}, {counted(count, 'run')}")
             rows.append(apart(measure, name, count, tasks, precision, stored))
     result: dict[str, Any] = {"device": apart(_device), "precision": precision, "rows": rows}
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
         few, many = (
-            apart(measure, "recall", 1, count, precision, stored)["ms_per_update"]
+            apart(measure, "recall", runs[0], count, precision, stored)["ms_per_update"]
             for count in _GROWTH_TASKS
         )
+        result["growth_runs"] = runs[0]
         result["growth_tasks"] = list(_GROWTH_TASKS)
         result["growth_ms_per_update"] = [few, many]
         result["growth"] = many / few
@@ -193,6 +198,7 @@ def print_table(result: dict[str, Any]) -> None:
     if "growth" in result:
         few, many = zip(result["growth_tasks"], result["growth_ms_per_update"], strict=True)
         console.print(
-            f"One run of RECALL: {many[1]:.2f} ms/update with {many[0]} tasks, "
+            f"RECALL, {counted(result['growth_runs'], 'run')}: "
+            f"{many[1]:.2f} ms/update with {many[0]} tasks, "
             f"{result['growth']:.2f} times the {few[1]:.2f} with {few[0]}."
         )

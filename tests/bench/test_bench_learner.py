@@ -15,7 +15,7 @@ def test_a_row_for_each_method_and_number_of_runs(capsys):
     result = bench_learner(
         runs=(1,), tasks=1, methods=("fine_tuning",), growth=False, progress=told.append
     )
-    assert told == ["fine_tuning, 1 runs"]
+    assert told == ["fine_tuning, 1 run"]
     assert result["device"] == jax.devices()[0].device_kind
     [row] = result["rows"]
     assert (row["method"], row["runs"], row["tasks"]) == ("fine_tuning", 1, 1)
@@ -27,6 +27,27 @@ def test_a_row_for_each_method_and_number_of_runs(capsys):
     assert row["matmul_flops_per_s"] > 0
     print_table(result)
     assert "fine_tuning" in capsys.readouterr().out
+
+
+def test_the_growth_is_told_with_its_number_of_runs(capsys):
+    row = {
+        "method": "recall",
+        "runs": 8,
+        "tasks": 3,
+        "ms_per_update": 0.4,
+        "run_updates_per_s": 20_000.0,
+        "flops_per_s": 1e12,
+        "matmul_flops_per_s": 1e13,
+    }
+    growth = {
+        "growth_runs": 8,
+        "growth_tasks": [2, 20],
+        "growth_ms_per_update": [0.4, 0.5],
+        "growth": 1.25,
+    }
+    print_table({"device": "a GPU", "precision": "default", "rows": [row], **growth})
+    told = " ".join(capsys.readouterr().out.split())
+    assert "RECALL, 8 runs: 0.50 ms/update with 20 tasks, 1.25 times the 0.40 with 2." in told
 
 
 def test_a_method_it_does_not_know_is_told_before_anything_is_measured():

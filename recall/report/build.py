@@ -13,6 +13,7 @@ from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
 from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
+from recall.report.summary import few_seeds
 from recall.report.tables import all_tables
 from recall.report.tables.table import Table
 from recall.report.tables.writers import markdown, print_table, write_tables
@@ -101,9 +102,9 @@ def write_report(
     gallery = draw_all(
         collection, out / "figures", board.measure, kinds, detailed=detailed, look=look
     )
-    problems = problems_of(board)
+    problems, caution = problems_of(board), few_seeds(board)
     text = out / "report.md"
-    text.write_text(_in_markdown(title, tables, problems), "utf-8")
+    text.write_text(_in_markdown(title, caution, tables, problems), "utf-8")
     page = write_page(
         out, board, tables, gallery, problems[len(collection.problems) :], title, live
     )
@@ -111,6 +112,8 @@ def write_report(
     write_manifest(out, [*written, *drawn, text, page])
     if console is not None:  # last, because the reader of a pipe may leave early
         show_tables(tables, console)
+        if caution:
+            console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
         show_problems(problems, console)
     return Report(out, collection, board, tables, gallery, problems)
 
@@ -146,9 +149,13 @@ def show_problems(problems: Sequence[str], console: Console) -> None:
         console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
 
 
-def _in_markdown(title: str, tables: list[Table], problems: Sequence[str]) -> str:
-    """Return all tables, followed by the problems, as one Markdown page."""
-    parts = [f"# Report of {title}\n", *map(markdown, tables)]
+def _in_markdown(title: str, caution: str, tables: list[Table], problems: Sequence[str]) -> str:
+    """Return a caution, all tables and the problems as one Markdown page."""
+    parts = [
+        f"# Report of {title}\n",
+        *([f"{caution}\n"] if caution else []),
+        *map(markdown, tables),
+    ]
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         parts.append(f"## What is wrong or was left out\n\n{listed}\n")

@@ -11,6 +11,7 @@ from rich.console import Console
 from recall.errors import BadValueError
 from recall.report.build import Report, write_report
 from recall.report.tables.cells import budget_notes, cell
+from recall.report.tables.pairwise import OF_INTERVALS
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.collection import Collection, gather
 from recall.results.differences import paired_difference, shared_seeds
@@ -189,8 +190,7 @@ def _metric_table(board: ScoreBoard, match: _Match, names: Sequence[str]) -> lis
             rows=tuple(rows),
             notes=(
                 *budget_notes(both),
-                f"The difference is {names[1]} minus {names[0]}, over {shared}. An interval "
-                "without 0 is a difference that the seeds do not explain.",
+                f"The difference is {names[1]} minus {names[0]}, over {shared}. {OF_INTERVALS}",
             ),
             group=match.sequence,
         )

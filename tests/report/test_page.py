@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from rich.console import Console
 
+from recall.report.build import write_report
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.page.films import Film, films_of
@@ -214,6 +216,14 @@ def test_few_seeds_are_warned_of(seeds, words):
     written = page(few, [], Gallery(()), [], [])
     assert ("class='caution'" in written) == (words is not None)
     assert words is None or words in written
+
+
+def test_few_seeds_are_warned_of_on_the_terminal_and_in_the_text_too(tmp_path, capsys):
+    few = ScoreBoard(made_collection(["ewc"], ["cw3-1"], seeds=3, singles=False))
+    write_report(few, [], tmp_path, "runs", kinds=(), console=Console())
+    warning = "There are only 3 runs of a method and sequence"
+    assert warning in capsys.readouterr().out
+    assert warning in (tmp_path / "report.md").read_text()
 
 
 def test_tables_sort_by_keyboard(browser, report):

@@ -59,7 +59,7 @@ def test_cw3_by_hand_beside_the_paper(tmp_path):
     assert "2 runs, 1,000 steps per task. Values at the end" in performance.notes[0]
     told = " ".join(performance.notes)
     assert "(paper): the paper's own numbers, 5 runs of 1,000,000 steps per task" in told
-    assert "Settings that are not the paper's: activation leaky relu" in told
+    assert "Settings that are not the paper's: noise colour 1, activation leaky relu" in told
     assert "cw3-forward_transfer" not in tables
 
 
@@ -86,6 +86,18 @@ def test_the_papers_numbers_stand_beside_the_papers_settings_only(tmp_path):
     assert cell_of(table, "1", "PackNet, preset paper").paper is None
     assert cell_of(table, "1", "PM, preset paper").paper is None
     assert "Settings that are not the paper's: noise colour 1 in PM, preset paper." in table.notes
+
+
+def test_settings_are_told_if_they_have_an_effect_and_exploration_first(tmp_path):
+    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1", noise_colour=1.0)
+    (note,) = [
+        note
+        for note in tables_of(tmp_path)["cw3-average_performance"].notes
+        if note.startswith("Settings that are not the paper's")
+    ]
+    assert note.startswith("Settings that are not the paper's: noise colour 1, ")
+    assert "bias corrected" not in note  # of PopArt, which fine-tuning does not use
+    assert "after a copy" not in note  # it copies no policy
 
 
 def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):

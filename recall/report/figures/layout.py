@@ -203,6 +203,13 @@ def steps_text(steps: float, total: float) -> str:
     return f"{steps:g}"
 
 
+def short_numbers(axes: Axes) -> None:
+    """Write the numbers of a linear vertical axis in the unit of the largest: 50k, 100k."""
+    if axes.get_yscale() == "linear":
+        largest = max(map(abs, axes.get_ylim()))
+        axes.yaxis.set_major_formatter(lambda value, _: steps_text(value, largest))
+
+
 def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> None:
     """Show success rates from 0 to 1."""
     axes.set_ylim(-0.03, 1.03)

@@ -58,8 +58,8 @@ def _make_figure(group: Group, styles: Mapping[str, LineStyle]) -> Figure | None
         f"{KIND}-{slug(group.sequence)}",
         f"Plasticity on {group.sequence}",
         "Share of dormant hidden units, effective rank of the last hidden layer on the current "
-        "task, norm of the weights that act on it, and norm of the gradient, for actor and "
-        f"critic. {seeds_in_words([group])}",
+        "task, norm of the weights that act on it, and norm of the gradient before clipping, "
+        f"for actor and critic. {seeds_in_words([group])}",
         figure,
         tuple(panels),
     )

@@ -51,6 +51,7 @@ def _make_figure(group: Group, _: Mapping[str, LineStyle]) -> Figure | None:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
         layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
+        layout.short_numbers(ax)
         ax.tick_params(labelleft=left)
         if left:
             ax.set_ylabel("mean Q", labelpad=2.0)

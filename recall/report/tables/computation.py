@@ -5,6 +5,7 @@ from typing import Any
 from recall.results.run_result import RunResult
 
 _ANCHORED = {"ewc": "weight consolidation", "l2": "L2 penalty", "mas": "synapse penalty"}
+_MEASURED = ("ewc", "mas")  # methods that measure how important a weight is
 _CLONED = {"clonex": "behavioural cloning", "clear": "behavioural cloning"}
 
 
@@ -37,8 +38,10 @@ def other_work(run: RunResult) -> list[str]:
         found.append("scoring of old heads")
     if _setting(run, "average_actor"):
         found.append("average of the actor")
+    if run.method in _MEASURED:
+        found.append("importance of every weight after each task")
     if run.method == "agem":
         found.append("projection of gradients")
     if updates := _setting(run, "retraining_updates"):
-        found.append(f"{updates:,} updates of retraining after each task")
+        found.append(f"{updates:,} updates of retraining after each task but the last")
     return found

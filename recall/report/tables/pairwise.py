@@ -9,6 +9,11 @@ from recall.results.differences import paired_difference, shared_seeds
 from recall.results.measures import PERFORMANCE
 from recall.results.scores import Scores
 
+OF_INTERVALS = (
+    "If an interval does not contain 0, chance is an unlikely reason for the difference; intervals "
+    "of fewer than five seeds are too narrow to rely on."
+)
+
 
 def pairwise_tables(sequence: str, scores: Sequence[Scores]) -> list[Table]:
     """Return how often a method does better than another, and by how much, seed by seed."""
@@ -25,8 +30,7 @@ def pairwise_tables(sequence: str, scores: Sequence[Scores]) -> list[Table]:
             f"Average performance of the row minus that of the column, seed by seed, on {sequence}",
             scores,
             _difference,
-            "Means over the seeds that both have. An interval without 0 is a difference that the "
-            "seeds do not explain.",
+            f"Means over the seeds that both have. {OF_INTERVALS}",
         ),
     ]
 

@@ -5,7 +5,8 @@ if the runs have the settings of the preset `paper` and the paper's number of st
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from recall.report.paper import published
 from recall.report.tables.table import Cell, Row
@@ -21,7 +22,12 @@ from recall.results.labels import in_words, label_of
 from recall.results.scores import Scores
 from recall.results.wording import few
 
-_MOST_SETTINGS = 6
+_MOST_SETTINGS = 8
+# Settings that have no effect unless another one is on.
+_NEEDS = {
+    "learner.popart.": "method.normalise_targets",
+    "schedule.random_steps_after_copy": "method.best_return",
+}
 
 
 def has_papers_settings(scores: Scores, but: frozenset[str] = frozenset()) -> bool:
@@ -86,14 +92,21 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
         run = each.runs[0]
         if run.source == "recall" and run.settings:
             changed = departures(run.method, run.settings, PAPER)
-            words = [
-                in_words({name: value})
-                for name, value in changed.items()
-                if name in EXPLORATION or not name.startswith(SCHEDULE)
-            ]
+            names = [name for name in changed if _is_told(name, run.settings)]
+            # How a run explores comes first, so that a long list does not leave it out.
+            names.sort(key=lambda name: name not in EXPLORATION)
+            words = [in_words({name: changed[name]}) for name in names]
             if words:
                 found.setdefault(few(words, _MOST_SETTINGS), {})[each.label] = None
     return [
         f"Settings that are not the paper's: {words} in {', '.join(labels)}."
         for words, labels in found.items()
     ]
+
+
+def _is_told(name: str, settings: Mapping[str, Any]) -> bool:
+    """Return True if a setting is not the schedule's and has an effect beside the others."""
+    needed = next((needs for part, needs in _NEEDS.items() if name.startswith(part)), None)
+    if needed is not None and not settings.get(needed):
+        return False
+    return name in EXPLORATION or not name.startswith(SCHEDULE)

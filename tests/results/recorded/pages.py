@@ -1,13 +1,18 @@
 """Numbers as the pages show them, and the pages' own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from recall.results.bootstrap import Sampled, mean_of
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard
 
+Array = np.ndarray
+Measured = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
 SEQUENCES = range(1, 9)
 METRICS = ("average_performance", "forgetting", "forward_transfer")
@@ -15,8 +20,14 @@ METRICS = ("average_performance", "forgetting", "forward_transfer")
 
 def section(page: str, title: str) -> str:
     """Return the section of the page under the heading that starts with `title`."""
-    (found,) = re.findall(rf"^## {title}.*?(?=^## |\Z)", page, re.M | re.S)
-    return found
+    (heading,) = re.finditer(rf"^(#+) {title}.*$", page, re.M)
+    below = page[heading.end() :]
+    return re.split(rf"^#{{1,{len(heading[1])}}} ", below, maxsplit=1, flags=re.M)[0]
+
+
+def opening(section: str) -> str:
+    """Return what stands before the first heading within a section."""
+    return re.split(r"^#+ ", section, maxsplit=1, flags=re.M)[0]
 
 
 def shown(section: str, first: str, cells: slice) -> list[str]:
@@ -29,6 +40,13 @@ def intervals(text: str, first: str, cells: slice) -> list[str]:
     """Return what stands in brackets in cells of the row whose first cell starts with `first`."""
     (row,) = re.findall(rf"^\| {first}.*", text, re.M)
     return [cell.split("[")[1].split("]")[0] for cell in row.split("|")[1:-1][cells]]
+
+
+def successes(board: ScoreBoard, method: str, measure: Measured) -> tuple[Array, Array]:
+    """Return the tasks of a method's runs and `measure` of them, both [run, position]."""
+    runs = of_method(board, method)
+    tasks = np.array([run.tasks for run in runs])
+    return tasks, np.array([measure(run.curve(), window=2) for run in runs])
 
 
 def of_method(board: ScoreBoard, method: str) -> list[RunResult]:

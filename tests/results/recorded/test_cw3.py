@@ -7,6 +7,7 @@ from recall.results import metrics, shipped_references
 from recall.results.collection import gather
 from recall.results.differences import paired_difference
 from recall.results.scores import ScoreBoard
+from recall.worlds.continual_world import TASKS
 from tests.results.recorded.pages import (
     METRICS,
     ROOT,
@@ -15,37 +16,115 @@ from tests.results.recorded.pages import (
     intervals,
     mean_over_sequences,
     of_method,
+    opening,
     rounded,
     section,
     shown,
+    successes,
     value,
 )
 
 METHODS = {
-    "Fine-tuning": "fine-tuning",
-    "EWC": "EWC",
-    "PackNet": "PackNet",
-    "ClonEx": "ClonEx",
-    "RECALL": "RECALL",
+    "fine_tuning": "Fine-tuning",
+    "ewc": "EWC",
+    "packnet": "PackNet",
+    "clonex": "ClonEx",
+    "recall": "RECALL",
 }
-"""Labels of the methods in `results/cw3`, and what the pages call them."""
+"""The methods in `results/cw3`, in the order of the page's columns, and their labels."""
 
 
-@pytest.mark.parametrize("label", METHODS)
-def test_the_pages_show_the_means_at_300_000_steps_and_their_intervals(boards, page, label):
+def row_of(label: str) -> str:
+    """The start of the row of a method, whose name the pages write as in a sentence."""
+    return "fine-tuning" if label == "Fine-tuning" else label
+
+
+@pytest.fixture(scope="module")
+def text(page) -> str:
+    return section(page, "CW3 at 300,000")
+
+
+@pytest.fixture(scope="module")
+def just_learnt(boards) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Tasks and their successes when their training ended, both [run, position], by method."""
+    return {
+        method: successes(boards["cw3"], method, metrics.trained_successes) for method in METHODS
+    }
+
+
+@pytest.fixture(scope="module")
+def at_the_end(boards) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    return {method: successes(boards["cw3"], method, metrics.final_successes) for method in METHODS}
+
+
+@pytest.fixture(scope="module")
+def transfers(boards) -> dict[str, np.ndarray]:
+    """Forward transfer [sequence, position] by method."""
+    return {
+        method: np.array(
+            [
+                [each.value for each in boards["cw3"].get(label, name).forward_transfer_by_task]
+                for name in (f"cw3-{number}" for number in SEQUENCES)
+            ]
+        )
+        for method, label in METHODS.items()
+    }
+
+
+@pytest.mark.parametrize("label", METHODS.values())
+def test_the_pages_show_the_means_and_their_intervals(boards, text, label):
     means = [mean_over_sequences(boards["cw3"], label, metric) for metric in METRICS]
     values, brackets = rounded([each.value for each in means]), [interval(each) for each in means]
-    text, first = section(page, "CW3 at 300,000"), rf"{METHODS[label]} \|"
-    assert shown(text, first, slice(1, 4)) == values
-    assert intervals(text, first, slice(1, 4)) == brackets
-    readme, first = (ROOT / "README.md").read_text(), rf"{METHODS[label]} \| 300,000"
+    first = rf"{row_of(label)} \|"
+    assert shown(opening(text), first, slice(1, 4)) == values
+    assert intervals(opening(text), first, slice(1, 4)) == brackets
+    readme, first = (ROOT / "README.md").read_text(), rf"{row_of(label)} \| 300,000"
     assert shown(readme, first, slice(3, 6)) == values
     assert intervals(readme, first, slice(3, 6)) == brackets
 
 
-def test_the_page_shows_how_far_recall_is_ahead(boards, page):
-    text = section(page, "CW3 at 300,000")
+@pytest.mark.parametrize("number", SEQUENCES)
+def test_the_page_shows_every_sequence(boards, text, number):
+    board, cells = boards["cw3"], slice(1, 1 + len(METHODS))
+    found = [board.get(label, f"cw3-{number}").performance for label in METHODS.values()]
+    table, first = section(text, "Each sequence"), f"cw3-{number}:"
+    assert shown(table, first, cells) == rounded([each.value for each in found])
+    assert intervals(table, first, cells) == [interval(each) for each in found]
+    others = [value(board, "RECALL", number, metric) for metric in METRICS[1:]]
+    assert shown(text, f"{number}:", slice(1, 3)) == rounded(others)
 
+
+@pytest.mark.parametrize("task", [*TASKS, "all"])
+def test_the_page_shows_every_task(text, just_learnt, at_the_end, task):
+    def mean(tasks: np.ndarray, found: np.ndarray) -> str:
+        (number,) = rounded([found[(tasks == task) | (task == "all")].mean()])
+        return number
+
+    row = shown(section(text, "Each task"), rf"{task} \|", slice(1, 2 + len(METHODS)))
+    tasks, _ = at_the_end["recall"]
+    assert row[0] == str(np.count_nonzero((tasks == task) | (task == "all")))
+    assert row[1:] == [
+        f"{mean(*just_learnt[method])} → {mean(*at_the_end[method])}" for method in METHODS
+    ]
+
+
+def test_the_page_shows_forward_transfer_on_first_and_later_tasks(text, transfers, at_the_end):
+    area: dict[str, list[float]] = {}
+    for run in shipped_references.shipped_references():
+        area.setdefault(run.tasks[0], []).append(metrics.areas(run.curve())[0])
+    with_room = {task for task, areas in area.items() if np.mean(areas) < 0.6}
+    assert with_room == {"push", "hammer", "push-wall", "push-back", "shelf-place", "stick-pull"}
+    tasks, _ = at_the_end["recall"]
+    of_sequence = tasks[:: len(tasks) // len(SEQUENCES)]
+    room = np.isin(of_sequence[:, 1:], list(with_room))
+    for method, label in METHODS.items():
+        first, later = transfers[method][:, 0], transfers[method][:, 1:]
+        found = [first.mean(), np.nanmean(later), later[room].mean()]
+        row = shown(section(text, "Forward transfer"), rf"{row_of(label)} \|", slice(1, 4))
+        assert row == rounded(found)
+
+
+def test_the_page_shows_how_far_recall_is_ahead(boards, text, at_the_end):
     def ahead(metric: str, other: str, name: str = "cw3", method: str = "RECALL") -> str:
         pairs = [
             (boards["cw3"].get(method, sequence), boards[name].get(other, sequence))
@@ -54,160 +133,147 @@ def test_the_page_shows_how_far_recall_is_ahead(boards, page):
         difference = paired_difference(pairs, metric)
         return f"{difference.value:.2f} [{interval(difference)}]"
 
-    by_performance = {other: ahead("average_performance", other) for other in METHODS}
+    by_performance = {label: ahead(METRICS[0], label) for label in METHODS.values()}
     assert (
-        f"**RECALL is first**, {by_performance['ClonEx']} ahead of ClonEx, seed by seed (0.08 in "
+        f"**RECALL is first**: {by_performance['ClonEx']} ahead of ClonEx, paired by seed (0.08 in "
         f"the paper), {by_performance['EWC']} ahead of EWC (0.29), {by_performance['PackNet']} "
         f"ahead of PackNet (0.22) and {by_performance['Fine-tuning']} ahead of fine-tuning (0.61)"
     ) in text
-    ewc = ahead("average_performance", "PackNet", method="EWC")
-    assert f"EWC is {ewc} ahead of PackNet" in text
-    by_transfer = {other: ahead("forward_transfer", other) for other in METHODS}
+    assert f"EWC is {ahead(METRICS[0], 'PackNet', method='EWC')} ahead of PackNet" in text
+    by_transfer = {label: ahead(METRICS[2], label) for label in METHODS.values()}
     assert (
-        f"RECALL is {by_transfer['ClonEx']} ahead of ClonEx, {by_transfer['Fine-tuning']} ahead of "
+        f"it is {by_transfer['ClonEx']} ahead of ClonEx, {by_transfer['Fine-tuning']} ahead of "
         f"fine-tuning, {by_transfer['EWC']} ahead of EWC and {by_transfer['PackNet']} ahead of "
         "PackNet."
     ) in text
-    pink = ahead("average_performance", "RECALL", "cw3-white")
+    pink = ahead(METRICS[0], "RECALL", "cw3-white")
     assert f"pink noise is {pink} ahead, seed by seed" in text
+    seeds = np.array([run.seed for run in of_method(boards["cw3"], "recall")])
+    of_recall, of_clonex = (at_the_end[method][1] for method in ("recall", "clonex"))
+    by_seed = [of_recall[seeds == seed].mean() for seed in range(3)]
+    leads = [by_seed[seed] - of_clonex[seeds == seed].mean() for seed in range(3)]
+    assert "By seed its lead over ClonEx is {}, {} and {}.".format(*rounded(leads)) in text
+    assert "whose mean is {}, beside {} and {}.".format(*rounded(by_seed)) in text
 
 
-def test_the_page_says_which_tasks_make_the_lead(boards, page):
+def test_the_page_says_which_tasks_make_the_lead(text, at_the_end):
     def final(method: str, without: tuple[str, ...]) -> float:
-        return np.mean(
-            [
-                success
-                for run in of_method(boards["cw3"], method)
-                for task, success in zip(
-                    run.tasks, metrics.final_successes(run.curve(), window=2), strict=True
-                )
-                if task not in without
-            ]
-        )
+        tasks, found = at_the_end[method]
+        return found[~np.isin(tasks, without)].mean()
 
     shelf, hammer = ("shelf-place",), ("shelf-place", "hammer")
     found = [final("recall", shelf), final("clonex", shelf), final("recall", hammer)]
     assert (
         "Without shelf-place, RECALL ends at {} and ClonEx at {}; without hammer as well, both end "
         "at {}."
-    ).format(*rounded(found)) in section(page, "CW3 at 300,000")
+    ).format(*rounded(found)) in text
     assert rounded([final("clonex", hammer)]) == rounded(found[2:])
 
 
-def test_the_page_shows_every_sequence_at_300_000_steps(boards, page):
-    board, text = boards["cw3"], section(page, "CW3 at 300,000")
-    for number in SEQUENCES:
-        found = [board.get(label, f"cw3-{number}").performance for label in METHODS]
-        cells, row = slice(1, 1 + len(METHODS)), f"cw3-{number}:"
-        assert shown(text, row, cells) == rounded([each.value for each in found])
-        assert intervals(text, row, cells) == [interval(each) for each in found]
-        others = [value(board, "RECALL", number, metric) for metric in METRICS[1:]]
-        assert shown(text, f"{number}:", slice(1, 3)) == rounded(others)
+@pytest.mark.parametrize(
+    ("name", "count", "words"),
+    [
+        ("cw3", 6, "of 72 tasks six end at 0.0"),
+        ("cw3-white", 9, "with nine of 72 tasks at 0.0"),
+    ],
+)
+def test_the_page_counts_the_tasks_that_were_never_found(boards, text, name, count, words):
+    _, final = successes(boards[name], "recall", metrics.final_successes)
+    assert (final.size, np.count_nonzero(final == 0.0)) == (72, count)
+    assert words in text
 
 
-def test_the_page_counts_the_tasks_that_were_never_found(boards, page):
-    text = section(page, "CW3 at 300,000")
-    words = {"cw3": "of 72 tasks six end at 0.0", "cw3-white": "with nine of 72 tasks at 0.0"}
-    for name, count in (("cw3", 6), ("cw3-white", 9)):
-        runs = of_method(boards[name], "recall")
-        final = np.array([metrics.final_successes(run.curve(), window=2) for run in runs])
-        assert (final.size, np.count_nonzero(final == 0.0)) == (72, count)
-        assert words[name] in text
-        zeros, others = final[final == 0.0], final[final > 0.0]
-        if name == "cw3":
-            assert len(zeros) / np.sum(1.0 - final) == pytest.approx(0.53, abs=0.005)
-            assert f"the mean of the others is {others.mean():.2f}" in text
+def test_the_page_says_how_much_the_tasks_never_found_cost(boards, text, at_the_end):
+    _, final = at_the_end["recall"]
+    assert np.count_nonzero(final == 0.0) / np.sum(1.0 - final) == pytest.approx(0.53, abs=0.005)
+    assert f"the mean of the others is {final[final > 0.0].mean():.2f}" in text
+    seeds = np.array([run.seed for run in of_method(boards["cw3"], "recall")])
+    assert np.count_nonzero(final[seeds == 0] == 0.0) == 5
+    assert "Five of the six are in seed 0" in text
 
 
-def test_the_page_names_the_largest_loss_and_the_largest_gain(boards, page):
-    changes = {
-        (run.name, task): round(float(after - before), 2)
-        for run in of_method(boards["cw3"], "recall")
-        for task, before, after in zip(
-            run.tasks,
-            metrics.trained_successes(run.curve(), window=2),
-            metrics.final_successes(run.curve(), window=2),
-            strict=True,
+def test_the_page_names_the_largest_loss_and_the_largest_gain(
+    boards, text, just_learnt, at_the_end
+):
+    names = [run.name for run in of_method(boards["cw3"], "recall")]
+    tasks, after = at_the_end["recall"]
+    changes = np.round(after - just_learnt["recall"][1], 2)
+    found = [
+        (names[row], tasks[row, column], changes[row, column])
+        for row, column in (
+            np.unravel_index(choose(changes), changes.shape) for choose in (np.argmin, np.argmax)
         )
-    }
-    loss, gain = (choose(changes, key=lambda each: changes[each]) for choose in (min, max))
-    assert (loss, changes[loss]) == (("recall-cw3-6-seed1", "peg-unplug-side"), -0.2)
-    assert (gain, changes[gain]) == (("recall-cw3-4-seed1", "shelf-place"), 0.7)
-    assert "The largest loss of a single task is 0.2 (peg-unplug-side in sequence 6, seed 1" in page
-    assert "The largest gain is that of shelf-place in sequence 4, seed 1" in page
-
-
-def test_the_page_divides_forward_transfer_into_first_and_later_tasks(boards, page):
-    first, later = {}, {}
-    for label in METHODS:
-        scores = [boards["cw3"].get(label, f"cw3-{number}") for number in SEQUENCES]
-        of_tasks = [[each.value for each in one.forward_transfer_by_task] for one in scores]
-        by_task = np.array(of_tasks)  # a row for each sequence, the last label's is RECALL's
-        first[label], later[label] = rounded([by_task[:, 0].mean(), np.nanmean(by_task[:, 1:])])
-    text = section(page, "CW3 at 300,000")
-    assert f"come out at {first['Fine-tuning']} on average" in text
-    assert (
-        f"EWC's first tasks are plain SAC too, on another machine, and come out at {first['EWC']}."
-        in text
-    )
-    assert f"RECALL has {first['RECALL']}: that part is its learner" in text
-    assert (
-        f"On later ones it is {later['RECALL']} with RECALL, {later['ClonEx']} with ClonEx, "
-        f"{later['Fine-tuning']} with fine-tuning, {later['EWC']} with EWC and {later['PackNet']} "
-        "with PackNet."
-    ) in text
-    assert "{} and {}".format(*rounded(by_task[6:, 2])) in text
-    assert np.isnan(by_task[6, 1])  # plain SAC leaves nothing to gain
-
-
-def test_the_page_says_how_far_tasks_were_just_learnt(boards, page):
-    text, all_tasks, shelf = section(page, "CW3 at 300,000"), [], []
-    for method in ("fine_tuning", "clonex", "recall"):
-        runs = of_method(boards["cw3"], method)
-        learnt = np.array([metrics.trained_successes(run.curve(), window=2) for run in runs])
-        is_shelf = np.array([run.tasks for run in runs]) == "shelf-place"
-        all_tasks.append(learnt.mean())
-        shelf.append(learnt[is_shelf].mean())
-    assert (
-        "the tasks of fine-tuning are at {}, those of ClonEx at {} and those of RECALL at {}. In "
-        "shelf-place they are at {}, {} and {}."
-    ).format(*rounded(all_tasks + shelf)) in text
-    final = [
-        metrics.final_successes(run.curve(), window=2)
-        for run in of_method(boards["cw3"], "fine_tuning")
     ]
-    first, second, _ = rounded(np.mean(final, axis=0))
+    assert found == [
+        ("recall-cw3-6-seed1", "peg-unplug-side", -0.2),
+        ("recall-cw3-4-seed1", "shelf-place", 0.7),
+    ]
+    assert "The largest loss of a single task is 0.2 (peg-unplug-side in sequence 6, seed 1" in text
+    assert "The largest gain is that of shelf-place in sequence 4, seed 1" in text
+
+
+def test_the_page_says_what_fine_tuning_forgets(text, at_the_end):
+    first, second, _ = rounded(at_the_end["fine_tuning"][1].mean(axis=0))
     assert f"its first and second tasks end at {first} and {second}" in text
 
 
-def test_the_page_says_how_ewc_and_packnet_learn(boards, page):
-    def successes(method: str, measure) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tasks and their successes, a row for each run."""
-        runs = of_method(boards["cw3"], method)
-        found = np.array([measure(run.curve(), window=2) for run in runs])
-        return np.array([run.tasks for run in runs]), found
-
-    learnt = {
-        method: rounded(successes(method, metrics.trained_successes)[1].mean(axis=0))
-        for method in ("packnet", "ewc", "fine_tuning")
-    }
-    text = section(page, "CW3 at 300,000")
-    assert ("its first tasks end at {}, those of EWC at {} and those of fine-tuning at {}").format(
-        *(first for first, *_ in learnt.values())
-    ) in text
-    assert (
-        "its second and third tasks are at {} and {} just after they were learnt, those of "
-        "fine-tuning at {} and {}."
-    ).format(*learnt["ewc"][1:], *learnt["fine_tuning"][1:]) in text
-    tasks, final = successes("packnet", metrics.final_successes)
+def test_the_page_says_how_packnet_learns(boards, text, at_the_end):
+    tasks, final = at_the_end["packnet"]
     assert not final[tasks == "shelf-place"].any()
     (stick_pull,) = rounded([final[tasks == "stick-pull"].mean()])
-    assert f"It never found shelf-place, and stick-pull ended at {stick_pull}." in text
-    tasks, final = successes("ewc", metrics.final_successes)
+    assert f"PackNet never found shelf-place, and stick-pull ended at {stick_pull}" in text
+
+    def at_first_end(method: str, column: str) -> str:
+        found = []
+        for run in of_method(boards["cw3"], method):
+            values = np.asarray(run.training[column], float)
+            there = np.isfinite(values) & (run.training["step"] < 300_000)
+            found.append(values[there][-1])
+        return f"{np.median(found):.0f}"
+
+    packnet, plain = (
+        [at_first_end(method, column) for column in ("weight_norm_q", "rank_q")]
+        for method in ("packnet", "fine_tuning")
+    )
+    assert (
+        f"weights have a norm of {packnet[0]} and an effective rank of {packnet[1]} (medians of 24 "
+        f"runs), those of fine-tuning {plain[0]} and {plain[1]}."
+    ) in text
+
+
+def test_the_page_says_what_ewc_forgets_and_learns(boards, text, just_learnt, at_the_end):
+    tasks, final = at_the_end["ewc"]
     hammer = tasks[:, 0] == "hammer"
-    _, learnt_by_ewc = successes("ewc", metrics.trained_successes)
-    before, after = rounded([each[hammer, 0].mean() for each in (learnt_by_ewc, final)])
-    assert f"hammer in sequence 2, from {before} to {after}." in text
+    runs = [run for run in of_method(boards["cw3"], "ewc") if run.tasks[0] == "hammer"]
+    at_second_end = [run.curve().success[18:20, 0] for run in runs]
+    assert {tuple(run.curve().steps[18:20]) for run in runs} == {(570_000, 600_000)}
+    found = rounded([each[hammer, 0].mean() for each in (just_learnt["ewc"][1], final)])
+    assert (
+        "from {} to {} in the last two".format(found[0], *rounded([np.mean(at_second_end)])) in text
+    )
+    assert f"and back to {found[1]} at the end" in text
+    ewc, plain = (rounded(just_learnt[method][1].mean(0)) for method in ("ewc", "fine_tuning"))
+    assert f"What it learns in second tasks is {ewc[1]}, beside {plain[1]} with fine-tuning" in text
+    assert f"the two on first tasks, {ewc[0]} and {plain[0]}, where both are plain SAC" in text
+
+
+def test_the_page_shows_what_plain_sac_does_on_first_tasks(text, just_learnt):
+    alone: dict[str, list[float]] = {}
+    for run in shipped_references.shipped_references():
+        alone.setdefault(run.tasks[0], []).extend(metrics.final_successes(run.curve(), window=2))
+    tasks, found = just_learnt["fine_tuning"]
+    means = [found[:, 0].mean(), just_learnt["ewc"][1][:, 0].mean()]
+    means.append(np.mean([np.mean(alone[task]) for task in tasks[:, 0]]))
+    assert "they end at {}, {} and {}.".format(*rounded(means)) in text
+
+
+def test_the_page_shows_the_transfer_to_the_peg(text, transfers):
+    ewc, packnet, recall = (
+        "{} and {}".format(*rounded(transfers[method][6:, 2]))
+        for method in ("ewc", "packnet", "recall")
+    )
+    assert f"EWC ({ewc}) and PackNet ({packnet}). With RECALL it is {recall}" in text
+    assert np.isnan(transfers["recall"][6, 1])  # plain SAC leaves nothing to gain
 
 
 def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():
@@ -217,7 +283,7 @@ def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():
     assert rounded([np.mean(found)]) == ["0.47"]
 
 
-def test_the_page_shows_the_tasks_alone(page):
+def test_the_page_shows_the_tasks_alone(text):
     found: dict[str, list[tuple[float, float]]] = {}
     for run in shipped_references.shipped_references():
         (success,) = metrics.final_successes(run.curve(), window=2)
@@ -225,10 +291,9 @@ def test_the_page_shows_the_tasks_alone(page):
     assert len(found) == 10
     for task, pairs in found.items():
         expected = rounded(np.mean(pairs, axis=0))
-        assert shown(section(page, "CW3 at 300,000"), rf"{task} \|", slice(1, 3)) == expected
+        assert shown(section(text, "Tasks alone"), rf"{task} \|", slice(1, 3)) == expected
 
 
-def test_the_page_shows_the_mean_with_white_noise(boards, page):
+def test_the_page_shows_the_mean_with_white_noise(boards, text):
     mean = mean_over_sequences(boards["cw3-white"], "RECALL", METRICS[0])
-    text = section(page, "CW3 at 300,000")
     assert f"ended at {rounded([mean.value])[0]} [{interval(mean)}]" in text

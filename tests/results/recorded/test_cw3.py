@@ -147,7 +147,7 @@ def test_the_page_shows_how_far_recall_is_ahead(boards, text, at_the_end):
         "PackNet."
     ) in text
     pink = ahead(METRICS[0], "RECALL", "cw3-white")
-    assert f"pink noise is {pink} ahead, seed by seed" in text
+    assert f"pink noise is {pink} ahead, paired by seed" in text
     seeds = np.array([run.seed for run in of_method(boards["cw3"], "recall")])
     of_recall, of_clonex = (at_the_end[method][1] for method in ("recall", "clonex"))
     by_seed = [of_recall[seeds == seed].mean() for seed in range(3)]
@@ -236,8 +236,8 @@ def test_the_page_says_how_packnet_learns(boards, text, at_the_end):
         for method in ("packnet", "fine_tuning")
     )
     assert (
-        f"weights have a norm of {packnet[0]} and an effective rank of {packnet[1]} (medians of 24 "
-        f"runs), those of fine-tuning {plain[0]} and {plain[1]}."
+        f"weights have a norm of {packnet[0]} and their last hidden layer an effective rank of "
+        f"{packnet[1]} (medians of 24 runs), in fine-tuning {plain[0]} and {plain[1]}."
     ) in text
 
 

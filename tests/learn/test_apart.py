@@ -90,8 +90,16 @@ def test_what_was_apart_comes_back_to_its_own_place(heads):
         np.testing.assert_array_equal(now - before, moved)
 
 
-@pytest.mark.parametrize(("task", "most"), [ALWAYS, IN_TURN])
-@pytest.mark.parametrize("kind", [Recall, AGem, Clear, PerfectMemory])
+@pytest.mark.parametrize(
+    ("kind", "task", "most"),
+    [
+        (Recall, *ALWAYS),
+        (Recall, *IN_TURN),
+        (AGem, *IN_TURN),
+        (Clear, *ALWAYS),
+        (PerfectMemory, *IN_TURN),
+    ],
+)
 def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):
     agent = make_agent(kind(**SMALL, max_old_tasks=most))
     state, replay = trained_state(agent), make_replay(1)

@@ -37,6 +37,7 @@ LIVES = {name: (name, {}) for name in METHODS} | {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("life", LIVES)
 def test_evaluations_and_pauses_change_nothing_in_three_tasks(life, tmp_path):
     """Three tasks, twice: once plainly, once with evaluations and a stop in the middle of each."""

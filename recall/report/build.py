@@ -15,8 +15,9 @@ from recall.report.manifest import remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.summary import few_seeds
 from recall.report.tables import all_tables
-from recall.report.tables.table import Table
-from recall.report.tables.writers import markdown, print_table, write_tables
+from recall.report.tables.table import Table, notes_below
+from recall.report.tables.terminal import print_table
+from recall.report.tables.writers import markdown, write_tables
 from recall.results.arrange import arranged
 from recall.results.benches import read_benches
 from recall.results.collection import Collection, gather
@@ -136,11 +137,13 @@ def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:
 
 
 def show_tables(tables: list[Table], console: Console) -> None:
-    """Print the main tables on the console."""
+    """Print the main tables on the console, and every note once."""
+    told = set[str]()
     for table in tables:
         if not table.detail:
-            print_table(table, console)
+            print_table(table, console, told)
             console.print()
+            told.update(notes_below(table))
 
 
 def show_problems(problems: Sequence[str], console: Console) -> None:

@@ -3,14 +3,11 @@
 import csv
 import io
 
-from rich.console import Console
-
 from recall.report.tables.table import Cell, Row, Table, estimate_text
 from recall.report.tables.writers import (
     comma_separated,
     latex,
     markdown,
-    print_table,
     stem,
     write_tables,
 )
@@ -75,14 +72,6 @@ def test_latex_has_nothing_that_it_would_stumble_over():
     ) in text
     assert r"R \& D & $0.00$ & -- \\" in text
     assert text.count(r"\begin") == text.count(r"\end") == 2
-
-
-def test_the_terminal_shows_interval_and_paper_below():
-    console = Console(file=io.StringIO(), width=80)
-    print_table(TABLE, console)
-    text = console.file.getvalue()
-    for shown in ("100 % of a_b [x]", "0.90", "[0.88, 0.92]", "paper 0.90", "a | b", "A note."):
-        assert shown in text
 
 
 def test_files_have_names_that_any_system_takes(tmp_path):

@@ -1,4 +1,4 @@
-"""Write tables as text: for the terminal, Markdown, CSV and LaTeX."""
+"""Write tables as files: Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -7,23 +7,17 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as RichTable
-
 from recall.report.tables.table import (
     MISSING,
     Cell,
     Table,
     estimate_text,
     notes_below,
-    number_text,
 )
 from recall.results.bootstrap import Estimate
 
 _LONGEST_STEM = 80
 _LATIN = 0x180  # end of the Latin letters
-_WIDEST_HEADING = 28  # on the terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "λ": r"$\lambda$",
@@ -39,33 +33,6 @@ _LATEX = {
     MISSING: "--",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }
-
-
-def print_table(table: Table, console: Console) -> None:
-    """Print a table on the terminal, with the interval and the paper's number below ours."""
-    shown = RichTable(title=escape(table.title), caption=escape("\n".join(notes_below(table))))
-    shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
-    for column in table.columns:
-        shown.add_column(escape(column), justify="right")
-    for row in table.rows:
-        shown.add_row(escape(row.heading), *(_on_terminal(each, table) for each in row.cells))
-    console.print(shown)
-
-
-def _on_terminal(cell: Cell, table: Table) -> str:
-    if cell.text is not None:
-        return escape(cell.text)
-    if cell.is_papers:
-        return f"[dim]{_in_two_lines(cell.paper, table)}[/dim]"
-    ours = _in_two_lines(cell.ours, table)
-    text = f"[bold]{ours}[/bold]" if cell.bold else ours
-    if cell.paper is None:
-        return text
-    return f"{text}\n[dim]paper {number_text(cell.paper.value, table.decimals)}[/dim]"
-
-
-def _in_two_lines(estimate: Estimate | None, table: Table) -> str:
-    return escape(estimate_text(estimate, table.decimals)).replace(" ", "\n", 1)
 
 
 def markdown(table: Table) -> str:

@@ -1,0 +1,64 @@
+"""Tables on the terminal: everything on a wide one, the numbers alone on a narrow one."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from recall.report.build import show_tables
+from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.terminal import LEFT_OUT, print_table
+from recall.results.bootstrap import Estimate
+
+OURS, PAPERS = Estimate(0.904, (0.88, 0.92)), Estimate(0.9, (0.85, 0.95))
+TABLE = Table(
+    name="a",
+    title="Results on 100 % of a_b [x]",
+    corner="λ",
+    columns=("performance", "forgetting", "words"),
+    rows=(
+        Row("0.1", (Cell(OURS, PAPERS), Cell(OURS, bold=True), Cell(text="a | b"))),
+        Row("0.1 (paper)", (Cell(paper=PAPERS), Cell(), Cell())),
+    ),
+    notes=("A note.",),
+)
+
+
+def printed(*tables: Table, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show_tables(list(tables), console)
+    return console.file.getvalue()
+
+
+def test_a_table_has_titles_texts_notes_and_the_papers_number_below_ours():
+    text = printed(TABLE, width=80)
+    for shown in ("100 % of a_b [x]", "a | b", "A note.", "paper 0.90", "\N{EN DASH}"):
+        assert shown in text
+
+
+@pytest.mark.parametrize(
+    ("width", "cell"),
+    [(80, "0.90 [0.88, 0.92] \N{BOX DRAWINGS LIGHT VERTICAL}"), (60, " [0.88, 0.92] ")],
+)
+def test_intervals_stand_beside_numbers_or_below_them_as_the_width_allows(width, cell):
+    text = printed(TABLE, width=width)
+    assert cell in text
+    assert ("0.90 [" in text) == (width == 80)
+    assert LEFT_OUT not in text
+
+
+def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
+    text = printed(TABLE, width=50)
+    assert "[0.88" not in text
+    assert "0.90" in text
+    assert " ".join(text.split()).endswith(LEFT_OUT)
+    assert max(map(len, text.splitlines())) <= 50
+    whole = Table("b", "b", "b", ("x" * 60,), (Row("1", (Cell(Estimate(1.0)),)),))
+    assert LEFT_OUT not in printed(whole, width=50)  # it has no intervals
+
+
+def test_a_note_is_told_once():
+    assert printed(TABLE, TABLE, width=80).count("A note.") == 1
+    console = Console(file=io.StringIO(), width=80)
+    print_table(TABLE, console)
+    assert "A note." in console.file.getvalue()

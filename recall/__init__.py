@@ -44,6 +44,8 @@ def __getattr__(name: str) -> Any:
         return import_module("recall.version").version()
     if name in _EXPORTS:
         return getattr(import_module(_EXPORTS[name]), name)
+    if name == "results":  # `recall.results.frame`, without an import of its own
+        return import_module("recall.results")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

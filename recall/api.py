@@ -20,7 +20,16 @@ from recall.learn import fleet
 from recall.methods import Method
 from recall.results.archive_note import check_trainable
 from recall.results.evaluations import EvaluationRecord
-from recall.results.fleet_folder import check_free, check_same, hold, is_finished, summary
+from recall.results.fleet_folder import (
+    check_free,
+    check_ours,
+    check_resumable,
+    check_same,
+    hold,
+    is_finished,
+    resuming,
+    summary,
+)
 from recall.results.policies import read_policies, runs_with_policies
 from recall.results.store import Results, Store, read, read_description
 from recall.results.without_success import KEY as WITHOUT_SUCCESS
@@ -88,6 +97,7 @@ def start_fleet(
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     check_memory(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
+    check_ours(folder)  # before a lock is written into it
     with hold(folder):
         return _start(spec, folder, callback)
 
@@ -102,6 +112,7 @@ def run_fleet(
     by default, it is this process's own.
     """
     folder = Path(folder)
+    check_ours(folder)
     with hold(folder):
         if not (folder / "run.json").exists():
             check_processes(spec, measure())
@@ -144,6 +155,7 @@ def resume(
     check_trainable(folder)
     _check_unfinished(folder, description)
     check_unedited(folder, description)
+    check_resumable(folder)
     try:
         spec = spec_from(description, functions)
     except BadValueError as error:
@@ -188,7 +200,7 @@ def _run(
                     _restore(trainer, callback)
                 trainer.run()
     except Interrupted as stopped:
-        message = f"{stopped}. Continue with `recall resume {folder}`"
+        message = f"{stopped}. Continue with `{resuming(folder)}`"
         raise Stopped(message, stop.exit_status) from None
     except NotWrittenError as error:
         raise NotWrittenError(f"{error}. {_intact(folder)}") from error
@@ -212,8 +224,7 @@ def _restore(trainer: Trainer, callback: Callback) -> None:
 
 def _intact(folder: Path) -> str:
     return (
-        "The last checkpoint is intact: free some space, then continue with "
-        f"`recall resume {folder}`"
+        f"The last checkpoint is intact: free some space, then continue with `{resuming(folder)}`"
     )
 
 
@@ -230,7 +241,7 @@ def _new_folder(spec: FleetSpec) -> Path:
 def evaluate(
     folder: Folder,
     episodes: int | None = None,
-    tasks: Sequence[str] | None = None,
+    tasks: Sequence[str] | str | None = None,
     functions: Mapping[str, Task] | None = None,
     workers: int | None = None,
 ) -> list[EvaluationRecord]:
@@ -253,6 +264,7 @@ def evaluate(
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
+    tasks = [tasks] if isinstance(tasks, str) else tasks
     _check_tasks(runs, sorted(policies), tasks)
     if episodes is not None and episodes < 1:
         raise BadValueError(f"{episodes} episodes: at least one is needed")
@@ -264,7 +276,7 @@ def evaluate(
         shape,
         spec.settings.schedule.chunk_steps,
         state_size,
-        workers or cores(),
+        min(workers or cores(), max(cores(), len(runs))),  # more would have nothing to play
     )
     try:
         step = (max(policies) + 1) * spec.steps_per_task

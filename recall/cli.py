@@ -208,5 +208,9 @@ def _tell_of_system(error: OSError) -> None:
     elif error.errno in _NOT_OURS and error.filename is not None:
         print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(_BAD_INPUT)
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # only streams have no name
+        print(f"recall: the output cannot be written: {error.strerror}", file=sys.stderr)
+        lead_nowhere(sys.stdout.fileno())  # what it still holds would fail again at the end
+        sys.exit(_BAD_INPUT)
     else:
         raise error

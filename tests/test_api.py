@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,6 +60,40 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
         train(tmp_path)
     with pytest.raises(BadValueError, match="holds no results"):
         recall.resume(tmp_path)
+    with pytest.raises(BadValueError, match=r"there is no folder .*nowhere"):
+        recall.resume(tmp_path / "nowhere")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"lock": "precious"}, "is not empty and holds no run"),
+        ({"run.json": '{"name": "another tool"}', "a.jsonl": "{}"}, "has schema None.* Choose"),
+        ({"run.json": "no JSON", "training.jsonl": "{}"}, "is not valid JSON.* Choose another"),
+    ],
+)
+def test_files_of_other_programs_are_left_alone_though_they_have_our_names(
+    tmp_path, files, message
+):
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(FolderInUseError, match=message):
+        train(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(tmp_path):
+    with pytest.raises(CrashError):
+        train(tmp_path / "my run", CrashAt(10))
+    shutil.rmtree(tmp_path / "my run" / "checkpoints")
+    saved = {path: path.read_bytes() for path in tmp_path.rglob("*.[jn][sp]*") if path.is_file()}
+    assert any(path.suffix == ".npz" for path in saved)
+    with pytest.raises(FolderInUseError, match="checkpoints is missing, though the fleet has"):
+        recall.resume(tmp_path / "my run", callback=Callback())
+    assert {path: path.read_bytes() for path in saved} == saved
+    with pytest.raises(FolderInUseError, match=r"with `recall resume '.*/my run'`"):
+        train(tmp_path / "my run")
 
 
 def test_what_cannot_be_trained_leaves_no_folder(tmp_path):
@@ -99,6 +134,9 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
     last = [record for record in last if record["step"] == 600]
     assert recall.evaluate(finished) == last
     assert recall.evaluate(finished, tasks=["point-poor"], workers=1) == [
+        record for record in last if record["task"] == "point-poor"
+    ]
+    assert recall.evaluate(finished, tasks="point-poor", workers=900) == [
         record for record in last if record["task"] == "point-poor"
     ]
     more = recall.evaluate(finished, episodes=7)

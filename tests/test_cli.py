@@ -246,3 +246,22 @@ def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):
     shown = run(RECALL, "bench", *words.split())
     assert shown.returncode == 2
     assert shown.stderr == f"recall: {told}\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_output_that_cannot_be_written_is_one_line_and_code_2():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "recall", "list", "sequences"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=120,
+        )  # fmt: skip
+    assert done.stderr == "recall: the output cannot be written: No space left on device\n"
+    assert done.returncode == 2
+
+
+def test_results_can_be_read_after_importing_the_package_alone(tmp_path):
+    code = "import recall; recall.results.frame('nowhere')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.stderr.endswith("BadValueError: there is no folder nowhere\n")

@@ -169,6 +169,11 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         try:
             return processes.submit(function, *arguments).result()
+        except jax.errors.JaxRuntimeError as error:
+            raise RecallError(
+                f"{', '.join(map(str, arguments))} could not be measured: {str(error)[:200]}; "
+                "--runs and --tasks ask for less"
+            ) from error
         except BrokenProcessPool as error:
             raise RecallError(
                 f"the process that measured {', '.join(map(str, arguments))} was killed, perhaps "

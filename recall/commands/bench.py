@@ -42,12 +42,18 @@ def bench_learner(
         "recall",
     ),
     precision: Precision = "default",
+    growth: Annotated[
+        bool,
+        arg(help="Whether to measure also how RECALL's updates slow down from 2 to 20 tasks."),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
-    result = learner.bench_learner(_numbers(runs), tasks, methods, precision, progress=_tell)
+    result = learner.bench_learner(
+        _numbers(runs), tasks, methods, precision, growth, progress=_tell
+    )
     (print_json if as_json else learner.print_table)(result)
 
 

@@ -20,8 +20,11 @@ def compare(
     """Compare two folders: settings that differ, metrics with intervals, curves on one another."""
     from rich.console import Console
 
+    from recall.files.atomic import writing_to
     from recall.report.compare import compare as make_comparison
 
     console = Console()
-    made = make_comparison(first, second, out, measure_of(window, mode, success), figures, console)
+    measure = measure_of(window, mode, success)
+    with writing_to(out):
+        made = make_comparison(first, second, out, measure, figures, console)
     tell_end(made, console)

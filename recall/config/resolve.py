@@ -6,7 +6,7 @@ values check themselves as the settings are created (recall.settings.checked).
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     path = Path(path)
     if not path.exists():
         raise BadValueError(f"settings file {path} does not exist")
-    readers = {".toml": tomllib.loads, ".json": json.loads}
+    readers: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": _read_json}
     if path.suffix not in readers:
         raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
     try:
@@ -116,6 +116,19 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         content["method"] = {name: value for name, value in group.items() if name != "name"}
         arguments["method"] = _argument("method", group["name"])
     return arguments, content
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON file; a name that is given twice is an error, as in TOML."""
+    content = dict(pairs)
+    for name in content:
+        if sum(name == other for other, _ in pairs) > 1:
+            raise ValueError(f"{name!r} is given twice")
+    return content
 
 
 def _argument(name: str, value: Any) -> Any:

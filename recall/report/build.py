@@ -11,7 +11,7 @@ from recall.errors import BadValueError
 from recall.report.figures import Gallery, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
-from recall.report.manifest import remove_earlier, write_manifest
+from recall.report.manifest import check_place, remove_earlier, write_manifest
 from recall.report.page import write_page
 from recall.report.summary import few_seeds
 from recall.report.tables import all_tables
@@ -97,6 +97,7 @@ def write_report(
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection = board.collection
+    check_place(out)
     remove_earlier(out)
     written = write_tables(tables, out / "tables")
     written += write_data(board, out / DATA)

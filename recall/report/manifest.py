@@ -8,6 +8,20 @@ from recall.errors import BadValueError
 from recall.files.reading import read_json
 
 FILE = "files.json"
+PAGE = "index.html"
+_FOLDERS = ("tables", "figures", "data")
+
+
+def check_place(folder: Path) -> None:
+    """Raise an error if a folder holds anything but an earlier report, or the start of one."""
+    if not folder.is_dir() or _listed(folder / FILE):
+        return
+    for path in sorted(folder.iterdir()):
+        if path.name not in _FOLDERS:
+            raise BadValueError(
+                f"{folder} is not empty, and {path.name} in it is not an earlier report's: choose "
+                "another folder"
+            )
 
 
 def remove_earlier(folder: Path) -> None:
@@ -25,7 +39,8 @@ def _listed(manifest: Path) -> list[str]:
         names = read_json(manifest)
     except BadValueError:  # no earlier report, or an unreadable manifest
         return []
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return listed if PAGE in listed else []  # a list without the page is another program's
 
 
 def _remove_if_empty(inner: Path, folder: Path) -> None:

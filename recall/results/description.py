@@ -31,6 +31,8 @@ class EditedFleetError(RecallError):
 def read_description(folder: Path) -> Description:
     """Read run.json of a folder, and check everything in it that is not a setting."""
     path = folder / FILE
+    if not folder.exists():
+        raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
         raise BadValueError(f"{folder} holds no results: there is no {FILE} in it")
     content = read_json(path)

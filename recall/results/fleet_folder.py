@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from recall.results.description import Description, differences, identity, read_
 FILMS = "films"  # subfolder for films without a given path
 
 LOCK = "lock"
+CHECKPOINTS = "checkpoints"
 # Files that a process killed during start-up may have left.
 _OURS = (LOCK, "run.tmp")
 
@@ -43,14 +45,17 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
+            holder = _holder(file.read()) or "another process"
             raise FolderHeldError(
-                f"{folder} is in use by {_holder(file.read())}: two processes cannot train there"
+                f"{folder} is in use by {holder}: two processes cannot train there"
             ) from None
         file.truncate(0)
         file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
         file.flush()
-        yield
-        file.truncate(0)
+        try:
+            yield
+        finally:
+            file.truncate(0)
 
 
 def _opened(folder: Path, lock: str) -> TextIO:
@@ -65,12 +70,40 @@ def _opened(folder: Path, lock: str) -> TextIO:
         ) from error
 
 
-def _holder(text: str) -> str:
+def _holder(text: str) -> str | None:
     try:
         who = json.loads(text)
         return f"process {who['pid']} on {who['host']}"
     except (ValueError, KeyError, TypeError):
-        return "another process"
+        return None
+
+
+def resuming(folder: Path) -> str:
+    """Return the command that continues a fleet, as a shell takes it."""
+    return f"recall resume {shlex.quote(str(folder))}"
+
+
+def check_ours(folder: Path) -> None:
+    """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
+    if not (folder / "run.json").exists():
+        if any(path.name not in _OURS for path in folder.glob("*")) or _is_other_lock(folder):
+            raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
+        return
+    try:
+        read_description(folder)
+    except RecallError as error:
+        raise FolderInUseError(f"{error}. Choose another folder") from error
+
+
+def _is_other_lock(folder: Path) -> bool:
+    """Return True if the file `lock` was not written by `hold`."""
+    try:
+        text = (folder / LOCK).read_text("utf-8")
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return bool(text) and _holder(text) is None
 
 
 def check_free(folder: Path, description: Description) -> None:
@@ -79,9 +112,8 @@ def check_free(folder: Path, description: Description) -> None:
     A start that failed before anything was saved left nothing that could be continued. Its files
     are removed.
     """
+    check_ours(folder)
     if not (folder / "run.json").exists():
-        if any(path.name not in _OURS for path in folder.glob("*")):
-            raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
         return
     if _holds_nothing(folder):
         _clear(folder)
@@ -91,14 +123,14 @@ def check_free(folder: Path, description: Description) -> None:
         raise FolderInUseError(f"{folder} already holds this run, finished")
     check_trainable(folder)
     raise FolderInUseError(
-        f"{folder} already holds this run, unfinished: continue it with `recall resume {folder}`"
+        f"{folder} already holds this run, unfinished: continue it with `{resuming(folder)}`"
     )
 
 
 def _holds_nothing(folder: Path) -> bool:
     """Return True if a fleet was started here but nothing of it was saved or evaluated."""
     evaluations = folder / "evaluations.jsonl"
-    saved = [path for path in folder.glob("checkpoints/*") if path.name.isdigit()]
+    saved = [path for path in folder.glob(f"{CHECKPOINTS}/*") if path.name.isdigit()]
     return not (
         saved
         or is_finished(folder)
@@ -108,9 +140,25 @@ def _holds_nothing(folder: Path) -> bool:
     )
 
 
+def check_resumable(folder: Path) -> None:
+    """Raise an error if a fleet's checkpoints were removed, but not what it had recorded."""
+    if not (folder / CHECKPOINTS).exists() and not _holds_nothing(folder):
+        raise FolderInUseError(
+            f"{folder / CHECKPOINTS} is missing, though the fleet has results: it would start from "
+            "the beginning and lose them. Restore the checkpoints from a copy, or train again in "
+            "another folder"
+        )
+
+
 def _clear(folder: Path) -> None:
     """Remove the files of a start that failed; run.json goes last, as it marks them as ours."""
-    for pattern in ("replay/task-*", "replay/old-*", "tensorboard/*/events.out.*", "*.jsonl"):
+    for pattern in (
+        "replay/task-*",
+        "replay/old-*",
+        "tensorboard/*/events.out.*",
+        "evaluations.jsonl",
+        "training.jsonl",
+    ):
         for path in folder.glob(pattern):
             if not path.is_dir():
                 path.unlink()

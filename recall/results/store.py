@@ -95,8 +95,9 @@ class Results:
         return self.description["runs"]
 
 
-def read(folder: Path) -> Results:
+def read(folder: str | Path) -> Results:
     """Read the results in a folder."""
+    folder = Path(folder)
     description = read_description(folder)
     return Results(
         folder,

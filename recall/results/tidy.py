@@ -40,6 +40,10 @@ def frame(
         raise BadValueError(f"a DataFrame needs pandas, which is not installed: {_HOW_TO_INSTALL}")
     import pandas
 
+    folders = [folders] if isinstance(folders, str | Path) else list(folders)
+    for folder in map(Path, folders):
+        if not folder.exists():
+            raise BadValueError(f"there is no folder {folder}")
     collection = gather(folders)
     if table == "evaluations":
         return pandas.DataFrame(evaluation_columns(collection))

@@ -15,7 +15,7 @@ from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.launch.resources import Room
 from recall.results.description import differences, identity, read_description
-from recall.results.fleet_folder import is_finished
+from recall.results.fleet_folder import is_finished, resuming
 from recall.studies.selection import Group
 from recall.studies.study import Variant
 from recall.training.sizes import check_fits, gibibytes, run_bytes
@@ -125,7 +125,7 @@ def _check_settings(
         for setting, there, wanted in differences(_common(other), _common(spec)):
             raise BadValueError(
                 f"{folder / name} was begun with {setting.rpartition('.')[2]} {there}, and this "
-                f"version trains with {wanted}: `recall resume {folder / name}` continues it as it "
+                f"version trains with {wanted}: `{resuming(folder / name)}` continues it as it "
                 "was begun, another --out trains the study with the settings of this version"
             )
 

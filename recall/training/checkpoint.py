@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
+from recall.results.fleet_folder import CHECKPOINTS
 
 Array = np.ndarray
 Metadata = dict[str, Any]
@@ -44,7 +45,7 @@ class Checkpoints:
         logging.getLogger("absl").setLevel(logging.CRITICAL)
         _hush_stragglers()
         self._args = ocp.args
-        self.folder = folder.resolve() / "checkpoints"
+        self.folder = folder.resolve() / CHECKPOINTS
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(max_to_keep=2, enable_async_checkpointing=False),

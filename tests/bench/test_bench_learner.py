@@ -57,6 +57,15 @@ def test_a_method_it_does_not_know_is_told_before_anything_is_measured():
     assert told == []
 
 
+def out_of_memory(*_):
+    raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: 240000000000 bytes")
+
+
+def test_memory_that_is_not_there_is_told_with_what_was_measured():
+    with pytest.raises(RecallError, match=r"recall, 900 could not be measured: RESOURCE_EXHAUST"):
+        apart(out_of_memory, "recall", 900)
+
+
 def test_a_process_that_is_killed_is_told_with_what_it_measured():
     with pytest.raises(RecallError, match=r"that measured 9 was killed, .*--runs and --tasks"):
         apart(os._exit, 9)

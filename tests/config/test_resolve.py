@@ -127,6 +127,7 @@ def test_a_run_that_would_be_too_long_is_refused():
     [
         ("a.toml", "steps_per_task = ", "a.toml cannot be read"),
         ("a.json", "[1, 2]", "a.json must contain named settings"),
+        ("a.json", '{"steps_per_task": 10, "steps_per_task": 20}', "'steps_per_task' is given twi"),
         ("a.json", "1" * 5000, "a.json cannot be read"),
         ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
         ("a.toml", "steps_per_task = 1.5", "steps_per_task is 1.5; expected a whole number"),

@@ -107,14 +107,39 @@ def test_a_second_report_leaves_nothing_of_the_first_and_all_of_others(runs, tmp
     assert files_below(out) == listed | {"tables/mine.md", "notes.txt", "files.json"}
 
 
-@pytest.mark.parametrize("names", ['["../precious", "/etc/hosts", "."]', "{", "3", "[3]"])
-def test_a_list_of_files_that_is_not_ours_removes_nothing(runs, tmp_path, names):
+def test_a_list_of_files_that_was_edited_removes_nothing_elsewhere(runs, tmp_path):
     (tmp_path / "precious").write_text("kept")
     out = tmp_path / "out"
     out.mkdir()
-    (out / "files.json").write_text(names)
+    (out / "files.json").write_text('["index.html", "../precious", "/etc/hosts", "."]')
     recall.make_report(runs, out, figures=False)
     assert (tmp_path / "precious").exists()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"files.json": '["notes.txt"]', "notes.txt": "kept"},
+        {"files.json": "{"},
+        {"index.html": "my own page", "report.md": "my own report"},
+    ],
+)
+def test_a_folder_that_holds_no_report_is_left_alone(runs, tmp_path, files):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name, content in files.items():
+        (out / name).write_text(content)
+    with pytest.raises(BadValueError, match=r"is not empty, and .* is not an earlier report's"):
+        recall.make_report(runs, out, figures=False)
+    assert {path.name: path.read_text() for path in out.iterdir()} == files
+
+
+def test_a_report_that_was_broken_off_is_made_again(runs, tmp_path):
+    out = tmp_path / "out"
+    (out / "tables").mkdir(parents=True)
+    (out / "tables" / "old.md").write_text("a table")
+    recall.make_report(runs, out, figures=False)
+    assert (out / "index.html").exists()
 
 
 def test_training_records_that_cannot_be_used_are_told(tmp_path):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 import recall.results
-from recall.errors import UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.results import tidy
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
@@ -48,6 +48,8 @@ def test_every_run_has_its_metrics_and_settings(folder):
     assert frame.loc[("recall", 0), "learner.network.hidden"] == "256 256 256 256"
     with pytest.raises(UnknownNameError, match="runs"):
         recall.results.frame(folder, "run")
+    with pytest.raises(BadValueError, match=r"there is no folder .*nowhere"):
+        recall.results.frame(folder / "nowhere")
 
 
 def test_files_hold_the_same(folder, tmp_path):

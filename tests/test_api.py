@@ -85,7 +85,7 @@ def test_files_of_other_programs_are_left_alone_though_they_have_our_names(
 
 def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(tmp_path):
     with pytest.raises(CrashError):
-        train(tmp_path / "my run", CrashAt(10))
+        train(tmp_path / "my run", CrashAt(25))
     shutil.rmtree(tmp_path / "my run" / "checkpoints")
     saved = {path: path.read_bytes() for path in tmp_path.rglob("*.[jn][sp]*") if path.is_file()}
     assert any(path.suffix == ".npz" for path in saved)

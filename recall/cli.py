@@ -1,5 +1,6 @@
 """The command `recall`. Each command is a function in `recall.commands`, listed in `_COMMANDS`."""
 
+import contextlib
 import errno
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from recall.commands import (
     study,
     train,
 )
+from recall.commands.ctrl_c import EXIT_STATUS, ended_by_ctrl_c
 from recall.commands.lost_terminal import outliving_terminal
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.nowhere import lead_nowhere
@@ -29,7 +31,6 @@ from recall.plugins import load_plugin
 from recall.settings.checked import Words, from_plain
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130
 # What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
 _NOT_OURS = (
     errno.EACCES,
@@ -114,6 +115,13 @@ def _run(arguments: Sequence[str]) -> None:
         print(f"recall {recall.__version__}")
         return
     words, command, rest = _chosen(arguments)
+    # The others clean up after an exception: they write files, or started processes.
+    at_once = words[-1] in ("train", "resume", "evaluate", "study")
+    with ended_by_ctrl_c() if at_once else contextlib.nullcontext():
+        _call(words, command, rest)
+
+
+def _call(words: list[str], command: Any, rest: list[str]) -> None:
     if command is _train:
         train.train_command(rest)
     elif isinstance(command, dict):
@@ -196,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"recall: {error}", file=sys.stderr)
             sys.exit(getattr(error, "exit_status", _BAD_INPUT))
         except KeyboardInterrupt:
-            sys.exit(_INTERRUPTED)
+            sys.exit(EXIT_STATUS)
         except OSError as error:
             _tell_of_system(error)
 

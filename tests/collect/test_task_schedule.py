@@ -87,6 +87,7 @@ class KillAWorker(Callback):
             os.kill(self.trainer.pool.process_ids()[0], signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["multi_task", "perfect_memory"])
 @pytest.mark.parametrize("crash_at", [9, 20])  # in the first half; in the second
 def test_crashes_dead_workers_and_their_number_change_nothing(tmp_path, whole, method, crash_at):

@@ -67,6 +67,7 @@ def largest_target(method, size, **sac):
     return float(np.sqrt(metrics["loss_q"][0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [

@@ -115,6 +115,7 @@ def special_spec(method):
     return small_spec(method, seeds=(0,), **changes)
 
 
+@pytest.mark.slow
 def test_a_sample_of_old_tasks_and_a_replay_that_went_round_are_restored(tmp_path):
     spec = special_spec("clonex")
     run(start(spec, tmp_path / "whole"))
@@ -124,6 +125,7 @@ def test_a_sample_of_old_tasks_and_a_replay_that_went_round_are_restored(tmp_pat
     assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_coloured_noise_goes_on_where_it_stopped(tmp_path):
     spec = small_spec(seeds=(0,), noise_colour=1.0, checkpoint_minutes=1e-9)
     run(start(spec, tmp_path / "whole"))

@@ -65,6 +65,7 @@ def test_the_python_in_the_pages_runs(text, tmp_path):
     run([sys.executable, "-c", text], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_the_commands_in_the_pages_run(command):
     program, *arguments = shlex.split(command)

@@ -109,6 +109,7 @@ def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):
     jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), one(state), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unrolled", "learning_rate"), [(1, 2e-3), (2, 3e-3)])
 def test_turns_are_the_same_for_several_runs_and_several_updates_in_a_round(
     monkeypatch, unrolled, learning_rate

@@ -130,6 +130,7 @@ def halved(tmp_path_factory):
         yield left_by(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("callback", "error"),
     [(StopInLastEvaluation(), Interrupted), (CrashAfterLastEvaluation(), CrashError)],

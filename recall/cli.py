@@ -115,7 +115,7 @@ def _run(arguments: Sequence[str]) -> None:
         print(f"recall {recall.__version__}")
         return
     words, command, rest = _chosen(arguments)
-    # The others clean up after an exception: they write files, or started processes.
+    # The others clean up files after an exception; these have none, and workers end with them.
     at_once = words[-1] in ("train", "resume", "evaluate", "study")
     with ended_by_ctrl_c() if at_once else contextlib.nullcontext():
         _call(words, command, rest)
@@ -216,9 +216,10 @@ def _tell_of_system(error: OSError) -> None:
     elif error.errno in _NOT_OURS and error.filename is not None:
         print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(_BAD_INPUT)
-    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # only streams have no name
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # a write names no file
         print(f"recall: the output cannot be written: {error.strerror}", file=sys.stderr)
-        lead_nowhere(sys.stdout.fileno())  # what it still holds would fail again at the end
+        if sys.stdout is not None:  # what it still holds would fail again at the end
+            lead_nowhere(sys.stdout.fileno())
         sys.exit(_BAD_INPUT)
     else:
         raise error

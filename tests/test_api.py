@@ -14,7 +14,7 @@ import pytest
 import recall
 from recall.api import Stopped
 from recall.callbacks import Callback
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.results.fleet_folder import FolderInUseError
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
 from tests.factories.own_tasks import Point
@@ -83,9 +83,21 @@ def test_files_of_other_programs_are_left_alone_though_they_have_our_names(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
 
 
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
+    (tmp_path / "run").write_text("a file")
+    with pytest.raises(RecallError, match="is not writable"):
+        train(tmp_path / "run")
+
+
+class CrashInSecondTask(Callback):
+    def on_steps(self, total_steps):
+        if total_steps >= 450:
+            raise CrashError
+
+
 def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(tmp_path):
     with pytest.raises(CrashError):
-        train(tmp_path / "my run", CrashAt(25))
+        train(tmp_path / "my run", CrashInSecondTask())
     shutil.rmtree(tmp_path / "my run" / "checkpoints")
     saved = {path: path.read_bytes() for path in tmp_path.rglob("*.[jn][sp]*") if path.is_file()}
     assert any(path.suffix == ".npz" for path in saved)

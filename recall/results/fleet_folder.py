@@ -97,11 +97,14 @@ def check_ours(folder: Path) -> None:
 
 def _is_other_lock(folder: Path) -> bool:
     """Return True if the file `lock` was not written by `hold`."""
+    path = folder / LOCK
+    if not path.is_file():
+        return path.exists()
     try:
-        text = (folder / LOCK).read_text("utf-8")
-    except FileNotFoundError:
-        return False
-    except (OSError, ValueError):
+        text = path.read_text("utf-8")
+    except OSError:
+        return False  # `hold` tells why it cannot be opened
+    except ValueError:
         return True
     return bool(text) and _holder(text) is None
 

@@ -7,15 +7,15 @@ values check themselves as the settings are created (recall.settings.checked).
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from recall.config.names import by_path, paths, replaced
 from recall.config.presets import preset_named
 from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
-from recall.errors import BadValueError
-from recall.methods import Method
+from recall.errors import BadValueError, UnknownNameError
+from recall.methods import METHODS, Method
 from recall.settings import Settings
 from recall.settings.checked import from_plain
 
@@ -85,9 +85,23 @@ def choose(
     known = list(paths(chosen))
     merged: dict[str, Any] = {}
     for layer in layers:
-        merged |= by_path(layer, known)
+        try:
+            merged |= by_path(layer, known)
+        except UnknownNameError as error:
+            _check_not_anothers(str(error.name), method)
+            raise
     chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
+
+
+def _check_not_anothers(name: str, method: Method) -> None:
+    """Raise an error that names the methods with this setting, if there are any."""
+    own = name.removeprefix("method.")
+    owners = [other for other, kind in METHODS.items() if own in (f.name for f in fields(kind))]
+    if owners:
+        raise BadValueError(
+            f"{own} is a setting of {', '.join(owners)}; {method.name} does not have it"
+        )
 
 
 def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:

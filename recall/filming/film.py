@@ -103,11 +103,17 @@ def film(
     spec = spec_from(description, functions)
     chosen = _chosen_run(folder, spec, run, seed, tasks)
     takes = _takes(folder, spec, chosen, tasks, when)
+    asked = None if out is None else Path(out)
     if out is None:
         name = _name(chosen, tasks, when, deterministic)
         out = folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}"
         check_inside(folder / FILMS, folder)
     path = writable(Path(out))
+    if asked is not None and path != asked and path.exists():
+        raise BadValueError(
+            f"{asked} needs ffmpeg, which is not installed, and {path} exists: to replace it, give "
+            "its name"
+        )
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown

@@ -63,6 +63,13 @@ def test_unknown_methods_and_presets_are_told_with_the_nearest():
         choose("recall", Settings(), "author")
 
 
+def test_a_setting_of_another_method_is_told_with_the_methods_that_have_it():
+    with pytest.raises(BadValueError, match="distil is a setting of recall; ewc does not have it"):
+        resolve("ewc", "push", changes={"distil": True})
+    with pytest.raises(BadValueError, match="importance_batches is a setting of ewc, l2, mas; "):
+        resolve("packnet", "push", changes={"method": {"importance_batches": 3}})
+
+
 def test_later_choices_win(tmp_path):
     config = tmp_path / "settings.toml"
     config.write_text(

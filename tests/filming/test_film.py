@@ -169,6 +169,14 @@ def test_without_ffmpeg_an_mp4_becomes_a_gif(fleet_folder, tmp_path, monkeypatch
     assert out.with_suffix(".gif").read_bytes()[:3] == b"GIF"
 
 
+def test_a_gif_that_was_not_asked_for_replaces_none(fleet_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "film.gif").write_bytes(b"another film")
+    with pytest.raises(BadValueError, match=r"film\.mp4 needs ffmpeg.*film\.gif exists"):
+        recall.film(fleet_folder, out=tmp_path / "film.mp4")
+    assert (tmp_path / "film.gif").read_bytes() == b"another film"
+
+
 def test_a_contact_sheet_goes_to_the_fleets_own_films(fleet_folder, capsys):
     main(["film", str(fleet_folder), "--sheet", "--size", "40", "32"])
     lines = capsys.readouterr().out.splitlines()

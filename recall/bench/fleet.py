@@ -109,7 +109,8 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
 
     # What goes on in other threads would disturb the learner and the workers alone.
     trainer.recorder.write_networks(trainer.progress)
-    trainer.chunks.settle()
+    while trainer.chunks.ordered:
+        trainer.chunks.take()
     start = time.perf_counter()
     for _ in range(chunks):
         trainer.learn()

@@ -1,7 +1,7 @@
 """Worker processes with the memory that they share, and the orders that they carry out.
 
-A worker that dies is restarted and given the same order again. Its random numbers are the same, so
-its answer is the same too.
+A worker that dies is restarted and given the same orders again. Its random numbers are the same, so
+its answers are the same too.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def nothing(process: WorkerProcess) -> Any:
 
 
 class Crew:
-    """Workers that each carry out one order at a time, and the memory shared with them."""
+    """Workers that carry out their orders one after the other, and the memory shared with them."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Crew:
         """Allocate the shared arrays and start one worker for each element of `runs`.
 
         `put_back` returns the order that brings a restarted worker to the state at the start of
-        its current order, or None. `niceness` lowers the priority of the workers.
+        its oldest unanswered order, or None. `niceness` lowers the priority of the workers.
         """
         offsets, total = {}, 0
         for name, (shape, dtype) in shapes.items():
@@ -69,18 +69,9 @@ class Crew:
             process.launch(self._setup, self._memory_file)
 
     def restart(self, process: WorkerProcess) -> None:
-        """Start a new process in place of a dead one, in the same state and with the same order.
-
-        If it dies during this, that is noticed when its answer is awaited.
-        """
+        """Replace a dead process by a new one in the same state and with the same orders."""
         self.restarts += 1
-        order = process.order
-        process.end(0.0)
-        process.launch(self._setup, self._memory_file)
-        first = self._put_back(process)
-        if first is not None:
-            process.send(first, followed=True)
-        process.send(order)
+        process.restart(self._setup, self._memory_file, self._put_back(process))
 
     def play(self, batches: Sequence[Sequence[Any]]) -> "Answers":
         """Have worker i play the episodes of batch i; there are at most as many as workers."""
@@ -102,7 +93,7 @@ class Crew:
 
 
 class Answers:
-    """Answers to the current orders of busy workers, as they arrive."""
+    """Answers to the oldest orders of busy workers, as they arrive."""
 
     def __init__(self, crew: Crew, busy: Sequence[WorkerProcess]):
         self._crew, self._busy = crew, list(busy)
@@ -112,7 +103,7 @@ class Answers:
     def arrive(self, seconds: float = 0.0) -> bool:
         """Receive what arrives within `seconds`; return True once every worker has answered.
 
-        Workers that die are restarted and given their order again.
+        Workers that die are restarted and given their orders again.
         """
         missing = [index for index in range(len(self._busy)) if index not in self._found]
         waiting = {self._busy[index].connection: index for index in missing}

@@ -37,12 +37,14 @@ class Begin:
     """Order to build the environments of the tasks at `positions` in `runs`, and close all others.
 
     The tasks in `fresh` start a new episode; the others continue from the shared states. The index
-    of a task in `positions` is its index in the shared states.
+    of a task in `positions` is its index in the shared states, and `slot` the slot of the chunk
+    that will start from there.
     """
 
     positions: tuple[int, ...]
     fresh: tuple[int, ...]
     runs: tuple[int, ...]
+    slot: int
 
 
 class Part(NamedTuple):
@@ -55,9 +57,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Order to roll out these parts in all runs of the worker: part i with policy i into rows i."""
+    """Order to roll out these parts in all runs of the worker: part i with policy i into rows i.
+
+    Two chunks may be ordered at a time. They use the two slots of the shared arrays in turns.
+    """
 
     parts: tuple[Part, ...]
+    slot: int
 
 
 class Episode(NamedTuple):

@@ -1,7 +1,14 @@
 """Pool of workers that collect chunks, and play the episodes for which collecting waits.
 
-After a worker died, its successor is put back to the state at the start of the chunk and collects
-the same transitions. The parent reads the shared rows only after every worker has answered.
+Two chunks may be ordered at a time, so that a worker that has finished the first one begins the
+second one at once, although others still collect the first. Policies, rows and states have two
+slots in the shared memory, which the chunks use in turns: nothing that is still needed is written
+to. A chunk's state is the one at its start; its worker leaves the state at its end in the other
+slot.
+
+After a worker died, its successor is put back to the state at the start of its oldest unanswered
+chunk and collects the same transitions. The parent reads the shared rows only after every worker
+has answered.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +29,7 @@ from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
 
 _STARTERS = 4  # threads that copy policies and start workers
+_SLOTS = 2  # chunks that may be ordered at a time
 
 
 class ChunkRequest(NamedTuple):
@@ -33,7 +41,7 @@ class ChunkRequest(NamedTuple):
 
 
 class Pool:
-    """Workers of a fleet. They carry out one order at a time: a chunk, or episodes."""
+    """Workers of a fleet. They collect chunks, or play episodes while no chunk is ordered."""
 
     def __init__(
         self,
@@ -57,11 +65,10 @@ class Pool:
         self.columns = Columns(policy.observation_size, policy.action_size)
         count = len(runs)
         shapes = {
-            "policy": ((count, most_at_once, policy.size), "float32"),
+            "policy": ((_SLOTS, count, most_at_once, policy.size), "float32"),
             "eval_policy": ((1, count, policy.size), "float32"),
-            "rows": ((count, most_at_once, chunk_steps, self.columns.width), "float32"),
-            "state": ((count, most_played, state_size), "float64"),
-            "next_state": ((count, most_played, state_size), "float64"),
+            "rows": ((_SLOTS, count, most_at_once, chunk_steps, self.columns.width), "float32"),
+            "state": ((_SLOTS, count, most_played, state_size), "float64"),
         }
         setup = Setup(
             runs=tuple(runs),
@@ -75,6 +82,7 @@ class Pool:
         )
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
+        self._ordered = self._taken = 0  # chunks so far
         parts = runs_of_workers(count, max(workers, 1))
         self._crew = Crew(setup, shapes, parts, put_back=self._put_back)
         self.shared = self._crew.shared
@@ -86,18 +94,23 @@ class Pool:
 
         The tasks in `fresh` start a new episode; the others continue from the shared states.
         """
+        assert self._ordered == self._taken, "a chunk is being collected"
         self._positions = ()
+        # A state may be smaller than its place; what lies behind it is then equal in both slots.
+        self.shared["state"][:] = self.states()
         for process in self._with_runs():
-            process.send(Begin(tuple(positions), tuple(fresh), process.runs))
+            process.send(Begin(tuple(positions), tuple(fresh), process.runs, self._slot))
         Answers(self._crew, self._with_runs()).wait()
         self._positions = tuple(positions)
-        self._commit()
 
     def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
         """Start a chunk of every requested task in every run, once its policies have arrived.
 
-        A worker starts as soon as the policies of its own runs are in the shared memory.
+        A worker starts as soon as the policies of its own runs are in the shared memory and the
+        chunk before is finished.
         """
+        assert self._ordered - self._taken < _SLOTS, "too many chunks are ordered"
+        slot = self._ordered % _SLOTS
         policies = [
             None if each.policies is None else np.asarray(each.policies) for each in requests
         ]
@@ -109,29 +122,41 @@ class Pool:
             runs = slice(process.runs[0], process.runs[-1] + 1)
             for number, flat in enumerate(policies):
                 if flat is not None:
-                    self.shared["policy"][runs, number] = flat[runs]
-            process.send(Chunk(parts))
+                    self.shared["policy"][slot, runs, number] = flat[runs]
+            process.send(Chunk(parts, slot))
 
         list(self._starters.map(start, self._with_runs()))
+        self._ordered += 1
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
-        """Wait for the ordered chunk and return its rows and the episodes that ended in it.
+        """Wait for the oldest ordered chunk; return its rows and the episodes that ended in it.
 
         Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
         """
         answers = Answers(self._crew, self._with_runs()).wait()
-        self._commit()
+        rows = self.shared["rows"][self._slot].copy()
+        self._taken += 1
         ended = [item for answer in answers for item in answer]
         ended.sort(key=lambda item: item[:2])
-        return self.shared["rows"].copy(), ended
+        return rows, ended
+
+    @property
+    def _slot(self) -> int:
+        """Return the slot of the chunk after those that were waited for."""
+        return self._taken % _SLOTS
+
+    def no_rows(self) -> Array:
+        """Return zeros in the shape of a chunk's rows."""
+        return np.zeros_like(self.shared["rows"][0])
 
     def states(self) -> Array:
-        """Return the environment states [run, place, state] from which the next chunk starts."""
-        return self.shared["state"].copy()
+        """Return the environment states [run, place, state] after the last chunk waited for."""
+        states: Array = self.shared["state"][self._slot].copy()
+        return states
 
     def set_states(self, states: Array) -> None:
         """Set the states from which `begin` continues tasks that are not fresh."""
-        self.shared["state"][:] = states
+        self.shared["state"][self._slot] = states
 
     def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
         """Play episodes with flat `policies` [run, size], spread over all workers."""
@@ -158,13 +183,12 @@ class Pool:
     def _with_runs(self) -> list[WorkerProcess]:
         return [process for process in self._crew.processes if process.runs]
 
-    def _commit(self) -> None:
-        self.shared["state"][:] = self.shared["next_state"]
-
     def _put_back(self, process: WorkerProcess) -> Begin | None:
-        if process.runs and self._positions:
-            return Begin(self._positions, (), process.runs)
-        return None
+        if not (process.runs and self._positions):
+            return None
+        oldest = process.orders[0]
+        slot = oldest.slot if isinstance(oldest, Chunk) else self._slot
+        return Begin(self._positions, (), process.runs, slot)
 
 
 def default_workers(runs: int) -> int:

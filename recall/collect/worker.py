@@ -64,9 +64,9 @@ class Worker:
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
         self.policies = [
-            [NumpyPolicy(setup.policy, row) for row in rows]
-            for rows in self.shared.get("policy", ())  # workers that only play episodes have none
-        ]  # [run][part]
+            [[NumpyPolicy(setup.policy, row) for row in rows] for rows in slot]
+            for slot in self.shared.get("policy", ())  # workers that only play episodes have none
+        ]  # [slot][run][part]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
         # By position: its index in the shared states, and groups of runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
@@ -91,32 +91,27 @@ class Worker:
             for _, episodes in groups:
                 episodes.simulator.close()
         self.played = {
-            position: (place, self._groups(position, place, position in order.fresh, order.runs))
+            position: (place, self._groups(position, place, order))
             for place, position in enumerate(order.positions)
         }
 
-    def _groups(
-        self, position: int, place: int, fresh: bool, runs: tuple[int, ...]
-    ) -> list[tuple[list[int], Episodes]]:
+    def _groups(self, position: int, place: int, order: Begin) -> list[tuple[list[int], Episodes]]:
+        states = self.shared["state"][order.slot]
         found = []
-        for task, chosen in by_task(self.setup.runs, position, list(runs)).items():
+        for task, chosen in by_task(self.setup.runs, position, list(order.runs)).items():
             streams: list[tuple[int, ...]] = [
                 (self.setup.runs[run].seed, TRAINING, position) for run in chosen
             ]
             episodes = self._episodes(task, streams)
             for slot, run in enumerate(chosen):
-                if fresh:
+                state = states[run, place][: episodes.state_size]
+                if position in order.fresh:
                     episodes.start(slot)
+                    state[:] = episodes.get_state(slot)
                 else:
-                    episodes.set_state(
-                        slot, self.shared["state"][run, place][: episodes.state_size]
-                    )
-                self._publish(run, place, slot, episodes)
+                    episodes.set_state(slot, state)
             found.append((chosen, episodes))
         return found
-
-    def _publish(self, run: int, place: int, slot: int, episodes: Episodes) -> None:
-        self.shared["next_state"][run, place][: episodes.state_size] = episodes.get_state(slot)
 
     def roll(self, order: Chunk) -> list[tuple[int, int, Outcome]]:
         """Roll out one chunk in every run.
@@ -125,13 +120,20 @@ class Worker:
         """
         ended: list[tuple[int, int, Outcome]] = []
         for number, part in enumerate(order.parts):
-            place, groups = self.played[part.position]
+            _, groups = self.played[part.position]
             for runs, episodes in groups:
-                outcomes = self._roll_group(number, part, runs, episodes)
+                outcomes = self._roll_group(number, part, order.slot, runs, episodes)
                 ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
-                for slot, run in enumerate(runs):
-                    self._publish(run, place, slot, episodes)
+        self._publish(1 - order.slot)
         return ended
+
+    def _publish(self, slot: int) -> None:
+        """Leave the states from which the next chunk starts, also those of tasks not rolled out."""
+        states = self.shared["state"][slot]
+        for place, groups in self.played.values():
+            for runs, episodes in groups:
+                for index, run in enumerate(runs):
+                    states[run, place][: episodes.state_size] = episodes.get_state(index)
 
     def expect_next(self) -> None:
         """Let the simulators prepare the next episodes."""
@@ -140,16 +142,16 @@ class Worker:
                 episodes.expect_next()
 
     def _roll_group(
-        self, number: int, part: Part, runs: list[int], episodes: Episodes
+        self, number: int, part: Part, slot: int, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
         # [run, chunk, act]
         draws = np.stack([self._draws(run, part, episodes.horizon_steps) for run in runs])
-        policies = None if part.uniform else [self.policies[run][number] for run in runs]
+        policies = None if part.uniform else [self.policies[slot][run][number] for run in runs]
         rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
         outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
-        for slot, run in enumerate(runs):
-            self.shared["rows"][run, number] = rows[slot]
+        for index, run in enumerate(runs):
+            self.shared["rows"][slot, run, number] = rows[index]
         return outcomes
 
     def _draws(self, run: int, part: Part, horizon_steps: int) -> Array:

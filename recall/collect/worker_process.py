@@ -6,6 +6,8 @@ import pickle
 import socket
 import subprocess
 import sys
+import threading
+from collections import deque
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -30,13 +32,14 @@ class TaskFailedError(RecallError):
 
 
 class WorkerProcess:
-    """Worker process with its socket, its runs and its current order."""
+    """Worker process with its socket, its runs and the orders that it has not answered."""
 
     def __init__(self, runs: tuple[int, ...], niceness: int = 0):
         self.runs = runs
         self._niceness = niceness
-        self.order: Any = None
+        self.orders: deque[Any] = deque()
         self._answers_to_skip = 0
+        self._sending = threading.Lock()  # one thread may send while another restarts the process
 
     def launch(self, setup: Setup, memory: int) -> None:
         """Start the process; `memory` is the file descriptor of the shared memory."""
@@ -60,11 +63,25 @@ class WorkerProcess:
         self._write(pickle.dumps(sys.path))
         self._write(cloudpickle.dumps(setup))
 
-    def send(self, order: Any, followed: bool = False) -> None:
-        """Send an order. If it is `followed` by another one, `receive` skips its answer."""
-        self.order = order
-        self._answers_to_skip += followed
-        self._write(pickle.dumps(order))
+    def send(self, order: Any) -> None:
+        """Send an order, which is carried out after those before it."""
+        with self._sending:
+            self.orders.append(order)
+            self._write(pickle.dumps(order))
+
+    def restart(self, setup: Setup, memory: int, first: Any) -> None:
+        """Start a new process and send it the unanswered orders again, after `first` if not None.
+
+        If it dies during this, that is noticed when its answer is awaited.
+        """
+        with self._sending:
+            self.end(0.0)
+            self.launch(setup, memory)
+            if first is not None:
+                self._answers_to_skip = 1
+                self._write(pickle.dumps(first))
+            for order in self.orders:
+                self._write(pickle.dumps(order))
 
     def _write(self, message: bytes) -> None:
         # A broken pipe is noticed and handled when the answer is awaited.
@@ -72,22 +89,25 @@ class WorkerProcess:
             self.connection.send_bytes(message)
 
     def receive(self) -> Any:
-        """Wait for the answer to the current order and return it."""
+        """Wait for the answer to the oldest order and return it."""
         try:
             for _ in range(self._answers_to_skip):
                 self._answer()
                 self._answers_to_skip -= 1
-            return self._answer()
+            answer = self._answer()
         except (EOFError, OSError):  # killed before or in the middle of an answer
             raise WorkerDiedError(self._death()) from None
+        self.orders.popleft()
+        return answer
 
     def _death(self) -> str:
         """Return the message about this worker's end, which users see after several attempts."""
         status = self._exit_status()
+        doing = _DOING[type(self.orders[0])]
         how = "without an exit status" if status is None else how_it_ended(status)
         return (
-            f"a worker process ended again and again while {_DOING[type(self.order)]}, the last "
-            f"time {how}. If memory ran out, use fewer worker processes, which does not change "
+            f"a worker process ended again and again while {doing}, the last time {how}. "
+            "If memory ran out, use fewer worker processes, which does not change "
             "results: `--workers` of `recall train` and `recall evaluate`, or `workers` in the "
             "fleet's run.json before `recall resume FOLDER`"
         )

@@ -48,9 +48,14 @@ class Behaviour:
         copied = stage > 0 and self._best_return
         return after_copy if copied and after_copy is not None else self._schedule.random_steps
 
-    def requests(self, policies: Policies, progress: Progress) -> list[ChunkRequest]:
-        """Return the requests for the next chunk, whose policies may still be on their way."""
-        total = self._task_schedule.steps_at(progress.stage, progress.steps)
+    def requests(
+        self, policies: Policies, progress: Progress, ahead: int = 0
+    ) -> list[ChunkRequest]:
+        """Return the requests for the chunk that starts `ahead` steps from now.
+
+        Its policies may still be on their way.
+        """
+        total = self._task_schedule.steps_at(progress.stage, progress.steps + ahead)
         return [
             ChunkRequest(position, self._task_schedule.collected(position, total), flat)
             for position, flat in policies.items()

@@ -164,7 +164,7 @@ class TrainedFleet:
     def save(self) -> None:
         """Write a checkpoint that includes everything noted and the chunk being collected."""
         self.finish_notes()
-        self.chunks.settle()
+        self.chunks.wait()
         arrays, ended = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()
         metadata = {

@@ -3,7 +3,8 @@
 A fleet advances chunk by chunk, with all runs in lockstep:
 
     wait for the chunk that the workers collect -> append it to replay -> burst of updates
-    (with overlap, the workers meanwhile collect the next chunk with the previous policies)
+    (with overlap, the workers meanwhile collect the next chunk with the previous policies, and
+    have the order for the one after it as soon as the burst's policies are there)
 
 The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
 task, or others too. Evaluations run beside this loop (recall.training.background). Everything that
@@ -29,7 +30,7 @@ from recall.nets.sharding import as_argument, reshard
 from recall.results.policies import FINAL
 from recall.results.records import score_records
 from recall.results.store import Store
-from recall.training.behaviour import Behaviour, Policies
+from recall.training.behaviour import Behaviour
 from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
 from recall.training.recorder import Noted
@@ -56,7 +57,6 @@ class Trainer(TrainedFleet):
         """Build the fleet; `should_stop` is called between chunks and while episodes are played."""
         super().__init__(spec, folder, store, callback, should_stop)
         self.behaviour = Behaviour(spec, self.agent)
-        self._early: Policies | None = None  # policies of the chunk after the ordered one
 
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
@@ -89,7 +89,6 @@ class Trainer(TrainedFleet):
             best = best_heads(scores)
             self.store.append("training", score_records(scores, best, self.total_steps, task))
         self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(task), best))
-        self._early = None
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
@@ -114,26 +113,29 @@ class Trainer(TrainedFleet):
             self.callback.on_steps(self.total_steps)
 
     def advance(self) -> None:
-        """Take one chunk, order the next one and learn from the one taken.
+        """Take one chunk, learn from it and order another one.
 
-        With overlap, the next chunk is collected with the policies from before this chunk's burst.
-        The burst is started as soon as the chunk is there, and the workers get their order as soon
-        as the policies are. All that can wait is done while both are busy.
+        With overlap, the next chunk is collected with the policies from before this chunk's burst,
+        and the one after it, which is ordered here, with those from behind it. The burst is started
+        as soon as the chunk is there, and the workers get their order as soon as the policies are.
+        All that can wait is done while both are busy.
         """
         if not self.chunks.ordered:
-            self._order(self._policies())
+            self._order()
         rows, ended = self.chunks.take()
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         more = self.progress.steps < self.task_schedule.steps_per_stage
         overlaps = more and self.schedule.overlap
-        if overlaps:
-            self._order(self._early or self._policies())
+        if overlaps and not self.chunks.ordered:  # at the start of a stage, or after a resumption
+            self._order()
         self.history.append(self.progress.stage, before, rows)
         metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
-        if more and not overlaps:
-            self._order(self._policies())
-        self._early = self._policies(ahead=self.schedule.chunk_steps) if overlaps else None
+        ahead = self.schedule.chunk_steps
+        if overlaps and self.progress.steps + ahead < self.task_schedule.steps_per_stage:
+            self._order(ahead)
+        elif more and not overlaps:
+            self._order()
         self.catch_up()
         self._keep(rows, ended, before)
         if self.progress.steps % self.schedule.record_every == 0:
@@ -141,11 +143,10 @@ class Trainer(TrainedFleet):
             self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
             self.progress.episodes = []
 
-    def _policies(self, ahead: int = 0) -> Policies:
-        return self.behaviour.policies(self.state, self.progress, ahead)
-
-    def _order(self, policies: Policies) -> None:
-        self.chunks.order(self.behaviour.requests(policies, self.progress))
+    def _order(self, ahead: int = 0) -> None:
+        """Order the chunk that starts `ahead` steps from now, with the policies of this state."""
+        policies = self.behaviour.policies(self.state, self.progress, ahead)
+        self.chunks.order(self.behaviour.requests(policies, self.progress, ahead))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
         """Check the chunk after the first `before` steps, log it and keep its ended episodes."""

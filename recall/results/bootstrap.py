@@ -4,15 +4,15 @@ Whole runs are resampled with replacement, and the statistic is computed again f
 interval lies between the 5 % and the 95 % quantile of these draws, as in the paper. The
 interquartile mean and the probability of improvement follow Agarwal et al., Deep Reinforcement
 Learning at the Edge of the Statistical Precipice, 2021. The draws depend only on the name and the
-number of the runs, so a report is reproducible, and all statistics of the same runs use the same
-draws.
+number of the runs, so a report is reproducible. Seeds are drawn for all sequences together: runs
+with one seed are not independent.
 """
 
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -41,11 +41,14 @@ class Sampled:
     @property
     def estimate(self) -> Estimate:
         """Return the value with its interval."""
-        draws = np.zeros(0) if self.draws is None else self.draws[np.isfinite(self.draws)]
+        draws = np.zeros(0) if self.draws is None else self.draws[~np.isnan(self.draws)]
         if not len(draws):
             return Estimate(self.value)
         side = (1.0 - CONFIDENCE) / 2.0
-        low, high = np.quantile(draws, (side, 1.0 - side))
+        # Between a number and minus infinity there is nothing to interpolate.
+        exactly: Literal["linear", "inverted_cdf"]
+        exactly = "linear" if np.isfinite(draws).all() else "inverted_cdf"
+        low, high = np.quantile(draws, (side, 1.0 - side), method=exactly)
         return Estimate(self.value, (float(low), float(high)))
 
 
@@ -63,6 +66,24 @@ def _counts(runs: int, name: str) -> Array:
 def _resampled_means(values: Array, name: str) -> Array:
     """Return the means of resampled values, [draw, ...], for values [run, ...]."""
     return _counts(len(values), name) @ values / len(values)
+
+
+def weights_by_seed(drawn: Sequence[int], seeds: Sequence[int], name: str) -> Array | None:
+    """Return the weights [draw, run] of runs with these seeds, when all of `seeds` are drawn from.
+
+    A sequence that lacks a seed shares the draws of those that have it. Where no seed that it has
+    is drawn, its weights are NaN. None for a single seed, which cannot be resampled.
+    """
+    if len(set(drawn)) == 1:
+        return None
+    counts = _counts(len(seeds), name)[:, [seeds.index(seed) for seed in drawn]]
+    total = counts.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counts / np.maximum(total, 1), np.nan)
+
+
+def weighted_mean(values: Array, weights: Array | None) -> Sampled:
+    """Return the mean of values [run], resampled by weights [draw, run]."""
+    return Sampled(float(np.mean(values)), None if weights is None else weights @ values)
 
 
 def mean(values: Array, name: str) -> Sampled:
@@ -84,34 +105,38 @@ def mean_of(parts: Sequence[Sampled]) -> Sampled:
 
 
 def forward_transfer(
-    areas: Array, tasks: Sequence[str], references: Mapping[str, Array], name: str
+    areas: Array, tasks: Sequence[str], references: Mapping[str, Array], weights: Array | None
 ) -> tuple[Sampled, list[Sampled]]:
     """Return FT of the sequence and of each task, from areas [run, task] and references [run].
 
-    Both are resampled; the references are resampled once for each distinct task.
+    Both are resampled; the references are resampled once for each distinct task. A task whose
+    references leave nothing to gain is left out. Which tasks these are does not depend on the draw:
+    in a draw that leaves nothing, FT of another task is minus infinity, or 0 if nothing is lost.
     """
     own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
     values = transfer(own, reference)
-    if len(areas) == 1:
+    if weights is None:
         return Sampled(_mean(values)), [Sampled(float(value)) for value in values]
     drawn = {task: _resampled_means(references[task], f"{task} alone") for task in set(tasks)}
     reference = np.stack([drawn[task] for task in tasks], axis=1)
-    draws = transfer(_resampled_means(areas, name), reference)
-    each = [Sampled(float(value), draws[:, task]) for task, value in enumerate(values)]
-    return Sampled(_mean(values), _mean_of_rows(draws)), each
+    resampled = weights @ areas
+    lost = np.where(resampled < reference, -np.inf, 0.0)
+    draws = np.where(reference < 1.0, transfer(resampled, reference), lost)
+    draws[np.isnan(resampled)] = np.nan
+    kept = np.isfinite(values)
+    each = [
+        Sampled(float(value), draws[:, task] if kept[task] else None)
+        for task, value in enumerate(values)
+    ]
+    whole = draws[:, kept].mean(axis=1) if kept.any() else None
+    return Sampled(_mean(values), whole), each
 
 
 def _mean(values: Array) -> float:
-    return float(_mean_of_rows(values[None])[0])
-
-
-def _mean_of_rows(values: Array) -> Array:
-    """Return the mean of the finite numbers in each row, or NaN if a row has none."""
-    there = np.isfinite(values)
-    count = there.sum(axis=1)
-    total = np.where(there, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    """Return the mean of the finite values, or NaN if there are none."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else float("nan")
 
 
 def interquartile_mean(values: Array) -> float:

@@ -17,18 +17,28 @@ def paired_difference(pairs: Sequence[tuple[Scores, Scores]], metric: str) -> Sa
     None if a metric is missing, or if two labels share no seed. Runs of one seed have the same
     tasks, goals and starts, so the difference within a seed varies less than the runs do.
     """
-    parts = []
+    differences: list[dict[int, float]] = []
     for first, second in pairs:
         ours, theirs = _by_seed(first, metric), _by_seed(second, metric)
         if ours is None or theirs is None:
             return None
-        seeds = sorted(set(ours) & set(theirs))
-        values = np.array([ours[seed] - theirs[seed] for seed in seeds])
-        if not len(values) or not np.isfinite(values).all():
+        found = {seed: ours[seed] - theirs[seed] for seed in sorted(set(ours) & set(theirs))}
+        if not found or not np.isfinite(list(found.values())).all():
             return None
-        name = f"{first.label} - {second.label} with seeds {' '.join(map(str, seeds))}"
-        parts.append(bootstrap.mean(values, name))
-    return bootstrap.mean_of(parts) if parts else None
+        differences.append(found)
+    if not differences:
+        return None
+    seeds = sorted(set().union(*differences))
+    labels = " - ".join(scores.label for scores in pairs[0])
+    name = f"{labels} with seeds {' '.join(map(str, seeds))}"
+    return bootstrap.mean_of(
+        [
+            bootstrap.weighted_mean(
+                np.array(list(found.values())), bootstrap.weights_by_seed(list(found), seeds, name)
+            )
+            for found in differences
+        ]
+    )
 
 
 def shared_seeds(first: Scores, second: Scores) -> int:

@@ -11,8 +11,9 @@ With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
 p_i at a boundary is the mean of the stage's last `window` evaluations: a single one has only ten
 episodes, and its noise would be the metric's noise. But the window is at most a fifth of the stage,
 because the mean over more of it would measure how fast a task is learnt. The integral is the
-mean of the stage's evaluations, which are equally spaced and end with the stage. Non-finite values
-are left out of these means; a boundary that a run did not reach has no value (NaN).
+mean of the stage's evaluations, each weighted by the steps since the one before: the last interval
+of a stage may be shorter than the others. Non-finite values are left out of these means; a boundary
+that a run did not reach has no value (NaN).
 """
 
 from collections.abc import Sequence
@@ -150,7 +151,15 @@ def area(curve: Curves, task: int) -> float:
     rows = (curve.steps > start) & (curve.steps <= end)
     if not rows.any() or not _reached(curve, end):
         return float("nan")
-    return float(_mean(curve.success[rows, task]))
+    return _mean_over(curve.steps[rows] - start, curve.success[rows, task])
+
+
+def _mean_over(steps: Array, values: Array) -> float:
+    """Return the mean of the finite values, each weighted by the steps since the one before."""
+    there = np.isfinite(values)
+    if not there.any():
+        return float("nan")
+    return float(np.average(values[there], weights=np.diff(steps, prepend=0)[there]))
 
 
 def area_at(reference: Curves, steps: Array) -> float:
@@ -163,7 +172,7 @@ def area_at(reference: Curves, steps: Array) -> float:
     there = np.isfinite(success)
     if not there.any() or not len(steps) or not _reached(reference, reference.steps_per_task):
         return float("nan")
-    return float(np.mean(np.interp(steps, reference.steps[there], success[there])))
+    return _mean_over(steps, np.interp(steps, reference.steps[there], success[there]))
 
 
 def steps_of_stage(curve: Curves, task: int) -> Array:

@@ -1,7 +1,7 @@
 """The metrics of every label on every sequence, with intervals, for tables and figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,15 +49,13 @@ class Scores:
     """Number of evaluations in a stage."""
     window: int = metrics.WINDOW
     """Number of evaluations that are averaged at the end of a stage."""
+    seeds: tuple[int, ...] = ()
+    """The seeds of this label on any sequence, which the bootstrap draws from."""
 
     @property
     def name(self) -> str:
-        """Return the name that seeds the bootstrap draws of its runs.
-
-        A label's runs with the same seeds on several sequences share their draws, so that a mean
-        over the sequences is resampled by seed: runs with one seed are not independent.
-        """
-        return f"{self.label} with seeds {' '.join(str(run.seed) for run in self.runs)}"
+        """Return the name that seeds the bootstrap draws, the same for all sequences of a label."""
+        return f"{self.label} with seeds {' '.join(map(str, self.seeds))}"
 
     @property
     def missing_references(self) -> list[str]:
@@ -92,7 +90,7 @@ class Scores:
     def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
         if self.missing_references or learnt_together(self.method):
             return None
-        return bootstrap.forward_transfer(self.areas, self.tasks, self.references, self.name)
+        return bootstrap.forward_transfer(self.areas, self.tasks, self.references, self._weights)
 
     @cached_property
     def interquartile_mean(self) -> Sampled:
@@ -134,7 +132,12 @@ class Scores:
         return self.forgetting if name == FORGETTING else self.forward_transfer
 
     def _mean(self, values: Array) -> Sampled:
-        return bootstrap.mean(values, self.name)
+        return bootstrap.weighted_mean(values, self._weights)
+
+    @cached_property
+    def _weights(self) -> Array | None:
+        drawn = [run.seed for run in self.runs]
+        return bootstrap.weights_by_seed(drawn, self.seeds, self.name)
 
 
 class ScoreBoard:
@@ -155,6 +158,7 @@ class ScoreBoard:
             for label, runs in part.by_label().items():
                 if scores := self._score(label, sequence, runs):
                     self.scores[label, sequence] = scores
+        self._share_seeds()
 
     def get(self, label: str, sequence: str) -> Scores | None:
         """Return the scores of one label on one sequence, or None without complete runs."""
@@ -216,6 +220,14 @@ class ScoreBoard:
             evaluations,
             metrics.window_of(evaluations, window),
         )
+
+    def _share_seeds(self) -> None:
+        """Tell the scores of every label which seeds it has on any sequence."""
+        seeds: dict[str, set[int]] = {}
+        for (label, _), scores in self.scores.items():
+            seeds.setdefault(label, set()).update(run.seed for run in scores.runs)
+        for key, scores in self.scores.items():
+            self.scores[key] = replace(scores, seeds=tuple(sorted(seeds[key[0]])))
 
     def _leave_out(self, run: RunResult) -> None:
         self.problems.append(

@@ -57,7 +57,7 @@ class RunResult:
     seconds: float | None = None
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
     without_success: tuple[str, ...] = ()
-    """The tasks that do not report success; theirs is recorded as 0."""
+    """The tasks of which no success is known; theirs is recorded as 0."""
     archived: ArchiveNote | None = None
     """What was left out, if the run is read from an archive."""
     source: str = "recall"
@@ -77,6 +77,16 @@ class RunResult:
     def reports_success(self) -> bool:
         """Return True unless no task of the run reports success."""
         return not set(self.tasks) <= set(self.without_success)
+
+    @property
+    def reached(self) -> set[str]:
+        """Return the tasks that were solved in at least one evaluation."""
+        curves = [curve for (_, name), curve in self.curves.items() if name == FIELDS[0]]
+        return {
+            task
+            for position, task in enumerate(self.tasks)
+            if any((curve[:, position] > 0).any() for curve in curves)
+        }
 
     @cached_property
     def world(self) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from recall.results import continual_world_logs
 from recall.results.fleets import read_fleet
 from recall.results.run_result import RunResult
 from recall.results.times import Times
+from recall.results.without_success import without_reached
 
 FLEET, LOG = "run.json", continual_world_logs.PROGRESS
 TRACES, EMPTY = "traces", "empty"
@@ -36,7 +37,7 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
             found, wrong = continual_world_logs.read_log(folder)
         runs += found
         problems += wrong
-    return runs, problems + times.problems
+    return without_reached(runs), problems + times.problems
 
 
 def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:

@@ -1,10 +1,16 @@
-"""Tasks that do not report success, as run.json names them."""
+"""Tasks that do not report success, as run.json names them.
 
-from collections.abc import Mapping, Sequence
+The list in run.json comes from one random episode of each task. An environment may mention success
+only once it is reached, so a success in the records overrules the list.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
+from recall.results.run_result import RunResult
 from recall.results.store import read_description
 
 KEY = "without_success"
@@ -25,3 +31,21 @@ def silent_tasks_in(folder: Path) -> tuple[str, ...]:
         return tuple(description.get(KEY) or ())
     except (RecallError, OSError, ValueError, TypeError, AttributeError):
         return ()
+
+
+def without_reached(runs: Iterable[RunResult]) -> list[RunResult]:
+    """Return the runs; a task that any of them solved counts as one that reports success.
+
+    Runs are considered together, because one that never solves a task is a run with success 0, and
+    must not be left out of the mean of the others.
+    """
+    runs = list(runs)
+    reached = {task for run in runs if run.without_success for task in run.reached}
+    return [
+        dataclasses.replace(
+            run, without_success=tuple(task for task in run.without_success if task not in reached)
+        )
+        if reached.intersection(run.without_success)
+        else run
+        for run in runs
+    ]

@@ -1,4 +1,4 @@
-"""Find tasks that never say whether an episode succeeded, before a fleet trains on them."""
+"""Play an episode of every task of the user's, to find those that may not report success."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
 
 
 def tasks_without_success(spec: FleetSpec) -> list[str]:
-    """Return the names of the tasks whose environments do not report success.
+    """Return the names of the tasks whose environments showed no success in one episode.
 
-    One episode of every Gymnasium environment is played, apart from training. The tasks of this
-    package always report success.
+    One episode of every Gymnasium environment is played, apart from training. An environment may
+    still report success once it is reached. The tasks of this package always report success.
     """
     tasks: dict[str, Task] = {}
     for run in spec.runs:
@@ -29,9 +29,8 @@ def _is_silent(task: Task, steps: int) -> bool:
 
 def warning(tasks: Sequence[str]) -> str:
     """Return what to tell the user about tasks without success."""
-    verb, whose = ("does", "its") if len(tasks) == 1 else ("do", "their")
     return (
-        f'warning: {", ".join(tasks)} {verb} not report success (info["success"] or '
-        f'info["is_success"]): {whose} success is recorded as 0, and progress and reports show '
-        "returns instead"
+        f'warning: {", ".join(tasks)}: one random episode of each showed no info["success"] or '
+        'info["is_success"], so progress shows returns. If success is never reported, it is '
+        "recorded as 0, and reports show returns too"
     )

@@ -58,15 +58,19 @@ def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tm
     assert any(f"{young} at step 100: the temperature of push" in line for line in told)
 
 
-@pytest.fixture
-def silent(tmp_path):
-    """A fleet whose tasks say nothing of success; returns are 0 and 10."""
-    folder = write_fleet(tmp_path / "a", "ewc", "push,hammer", success=lambda *_: 0.0)
+def write_silent(folder, success=lambda *_: 0.0, **fleet):
+    """Write a fleet whose tasks showed no success before training; returns are 0 and 10."""
+    write_fleet(folder, "ewc", "push,hammer", success=success, **fleet)
     description = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(
         json.dumps(description | {"without_success": ["push", "hammer"]})
     )
     return folder
+
+
+@pytest.fixture
+def silent(tmp_path):
+    return write_silent(tmp_path / "a")
 
 
 def test_returns_stand_instead_of_success(silent):
@@ -85,6 +89,22 @@ def test_returns_stand_instead_of_success(silent):
     assert np.allclose(drawn.panels[1].series[0].y, 10.0)
     for kind in ("average_success", "current_task", "seeds", "task_curves"):
         assert isinstance(found[kind], Skipped)
+
+
+def test_tasks_that_were_solved_report_success_whatever_was_seen_before_training(tmp_path):
+    write_silent(tmp_path / "a", success=forgets_half, seeds=(0,))
+    never = write_silent(tmp_path / "b", seeds=(1,))  # a success of 0, not an unknown one
+    board = ScoreBoard(gather(tmp_path))
+    (scores,) = board.scores.values()
+    assert [run.seed for run in scores.runs] == [0, 1]
+    assert not any(run.without_success for run in board.collection.runs)
+    assert "push,hammer-returns" not in tables_of(tmp_path)
+    assert "push,hammer" not in tables_of(never)
+
+
+def test_a_task_that_was_solved_says_nothing_of_the_others(tmp_path):
+    write_silent(tmp_path, success=lambda seed, position, step: float(position == 0))
+    assert {run.without_success for run in gather(tmp_path).runs} == {("hammer",)}
 
 
 def test_returns_stand_beside_success_that_is_never_reached(tmp_path):

@@ -46,7 +46,7 @@ def test_the_user_is_told_once_and_progress_shows_returns(tmp_path):
         evaluation_episodes=1, workers=1,
     )  # fmt: skip
     text = told.getvalue()
-    assert text.count("Point does not report success") == 1
+    assert text.count("Point: one random episode of each showed no") == 1
     assert "success or return at step 100: Point 10, Telling " in text
     assert "Telling 100%" in text
     assert read_description(tmp_path / "a")["without_success"] == ["Point"]

@@ -15,7 +15,7 @@ from recall.methods import METHODS, Method, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, from_plain
-from recall.worlds.registry import Task, is_task, refuse_instance, task_label
+from recall.worlds.registry import Task, is_task, refuse_instance, refuse_nameless, task_label
 from recall.worlds.sequences import parse_sequence
 
 # A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
@@ -144,6 +144,7 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     for task in tasks:
         if not (isinstance(task, str) or callable(task)):
             raise _no_task(task)
+        refuse_nameless(task)
     return ",".join(task_label(task) for task in tasks), tasks
 
 

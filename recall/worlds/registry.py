@@ -111,6 +111,20 @@ def task_label(task: Task) -> str:
     return task if isinstance(task, str) else getattr(task, "__name__", repr(task))
 
 
+def refuse_nameless(task: Task) -> None:
+    """Raise an error for a function whose name cannot identify its results.
+
+    Reports pool the runs of tasks with equal names. Every lambda has the same one, and the text of
+    any other object without a name contains its address, which differs between processes.
+    """
+    name = getattr(task, "__name__", None)
+    if not isinstance(task, str) and (not isinstance(name, str) or name == "<lambda>"):
+        raise BadValueError(
+            f"task {task!r} has no name of its own, which its results need: define it with a name, "
+            'def my_task(): return gymnasium.make(...), or give it one, task.__name__ = "my_task"'
+        )
+
+
 def refuse_instance(task: Any) -> None:
     """Raise an error for an environment that is given itself, instead of a function making it."""
     if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):

@@ -1,5 +1,6 @@
 """Presets, files and arguments become the spec of a fleet, in one place."""
 
+import functools
 import json
 
 import numpy as np
@@ -11,6 +12,19 @@ from recall.config.spec import make_spec
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.methods import METHODS, Recall
 from recall.settings import Settings
+
+
+def named(name):
+    def task():
+        raise AssertionError("a spec makes no environment")
+
+    task.__name__ = name
+    return task
+
+
+class Maker:
+    def __call__(self):
+        raise AssertionError("a spec makes no environment")
 
 
 def test_several_sequences_make_one_fleet():
@@ -34,12 +48,21 @@ def test_several_sequences_make_one_fleet():
         ("point-rich", (2**31,), "seed 2147483648 is not between"),
         ("point-rich", ("0",), "seed '0' is not a whole number"),
         ("point-rich", (True,), "seed True is not a whole number"),
-        ([lambda: None, lambda: 1], (0,), "two different tasks are called '<lambda>'"),
+        ([named("a"), named("a")], (0,), "two different tasks are called 'a'"),
     ],
 )
 def test_fleets_that_make_no_sense_are_refused(sequence, seeds, message):
     with pytest.raises(RecallError, match=message):
         make_spec("recall", sequence, seeds, Settings())
+
+
+@pytest.mark.parametrize("task", [lambda: None, functools.partial(named("a")), Maker()])
+def test_tasks_need_a_name_that_is_the_same_in_every_process(task):
+    with pytest.raises(BadValueError, match=r"has no name of its own.*def my_task\(\)"):
+        make_spec("recall", ["point-rich", task], (0,), Settings())
+    task.__name__ = "reach"
+    (run,) = make_spec("recall", ["point-rich", task], (0,), Settings()).runs
+    assert run.sequence == "point-rich,reach"
 
 
 def test_seeds_of_numpy_are_described_like_others():

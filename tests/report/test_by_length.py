@@ -81,3 +81,41 @@ def test_two_lengths_make_no_curve(tmp_path):
     for name in ("two", "three"):
         write_fleet(tmp_path / name, "recall", LENGTHS[name])
     assert not tables_of(tmp_path)
+
+
+def add_lengths(folder, method):
+    for name in ("three", "four"):
+        write_fleet(folder / f"{method}-{name}", method, LENGTHS[name])
+
+
+def column(table: Table, name: str):
+    place = table.columns.index(name)
+    return {row.heading: row.cells[place] for row in table.rows}
+
+
+def test_only_sequences_that_all_methods_have_count(tmp_path):
+    add_lengths(tmp_path, "perfect_memory")
+    add_lengths(tmp_path, "recall")
+    write_fleet(tmp_path / "a", "perfect_memory", ["push,hammer", "hammer,push"])
+    write_fleet(tmp_path / "b", "recall", ["push,hammer", "hammer,push"])
+    write_fleet(tmp_path / "c", "recall", ["push,push-back"], success=lambda *_: 0.0)
+    table = tables_of(tmp_path)["scaling-average_performance"]
+    found = column(table, "2 tasks")
+    assert {label: cell.ours.value for label, cell in found.items()} == {"PM": 1.0, "RECALL": 1.0}
+    assert all(cell.bold for cell in found.values())
+    assert "2 tasks: the mean over hammer,push, push,hammer." in table.notes
+    (figure,) = all_figures(Scene(gather(tmp_path)), ["scaling"])
+    assert [series.y[0] for series in figure.panels[0].series] == [1.0, 1.0]
+
+
+def test_other_sequences_of_one_length_are_not_compared(tmp_path):
+    add_lengths(tmp_path, "perfect_memory")
+    add_lengths(tmp_path, "recall")
+    write_fleet(tmp_path / "a", "perfect_memory", "push,hammer")
+    write_fleet(tmp_path / "b", "recall", "push,push-back", success=lambda *_: 0.0)
+    table = tables_of(tmp_path)["scaling-average_performance"]
+    assert not any(cell.bold for cell in column(table, "2 tasks").values())
+    assert all(cell.bold for cell in column(table, "3 tasks").values())
+    assert any("PM has push,hammer; RECALL has push,push-back" in note for note in table.notes)
+    (figure,) = all_figures(Scene(gather(tmp_path)), ["scaling"])
+    assert "The sequences of 2 tasks are different ones" in figure.caption

@@ -208,6 +208,34 @@ def test_pairs_are_averaged_and_counted(tmp_path):
     assert "pair-0-0" not in tables
 
 
+def test_only_pairs_that_all_methods_have_are_compared(tmp_path):
+    easy, hard = ["pair-0-1", "pair-1-2"], ["pair-2-3", "pair-3-4"]
+    write_fleet(tmp_path / "a", "perfect_memory", easy)
+    write_fleet(tmp_path / "b", "recall", easy)
+    write_fleet(tmp_path / "c", "recall", hard, success=lambda *_: 0.0)
+    write_fleet(tmp_path / "d", "recall", hard, distil=False)
+    tables = tables_of(tmp_path)
+    for label in ("PM", "RECALL"):
+        found = cell_of(tables["pairs"], label, "second task")
+        assert (found.ours.value, found.bold, found.runs) == (1.0, True, 4)
+        assert cell_of(tables["pairs-counts"], label, "second task never succeeds").ours.value == 0
+    # A variant on other pairs is shown, but is neither the best nor takes pairs from the methods.
+    variant = cell_of(tables["pairs"], "RECALL, no distillation", "second task")
+    assert (variant.ours.value, variant.bold) == (1.0, False)
+    notes = " ".join(tables["pairs"].notes)
+    assert "Only pairs that all methods have count: 0-1, 1-2. Left out: RECALL 2." in notes
+    assert "never bold: RECALL, no distillation has 2-3, 3-4." in notes
+
+
+def test_methods_that_share_no_pairs_are_not_compared(tmp_path):
+    write_fleet(tmp_path / "a", "perfect_memory", ["pair-0-1", "pair-1-2"])
+    write_fleet(tmp_path / "b", "recall", ["pair-2-3", "pair-3-4"], success=forgets)
+    table = tables_of(tmp_path)["pairs"]
+    assert cell_of(table, "PM", "first task").ours.value == 1.0
+    assert not any(cell.bold for row in table.rows for cell in row.cells)
+    assert "never bold: PM has 0-1, 1-2; RECALL has 2-3, 3-4." in " ".join(table.notes)
+
+
 def test_variants_are_compared_on_the_sequences_they_share(tmp_path):
     write_fleet(tmp_path / "a", "recall", CW3[:3])
     write_fleet(tmp_path / "b", "recall", CW3[:2], distil=False, success=forgets)
@@ -306,7 +334,9 @@ def test_benches_beside_the_runs_are_shown(tmp_path):
     ("values", "lower", "bold"),
     [
         ([(0.9, (0.88, 0.92)), (0.84, (0.77, 0.91)), (0.7, (0.6, 0.82))], False, [1, 1, 0]),
-        ([(0.9, (0.88, 0.92)), (0.8, (0.7, 0.88))], False, [1, 0]),
+        ([(0.9, (0.88, 0.92)), (0.8, (0.7, 0.87))], False, [1, 0]),
+        ([(0.9, (0.88, 0.92)), (0.8, (0.7, 0.88))], False, [1, 1]),
+        ([(-0.01, (-0.02, 0.0)), (0.0, (0.0, 0.0))], True, [1, 1]),
         ([(0.1, (0.0, 0.2)), (-0.1, (-0.2, 0.1))], True, [1, 1]),
         ([(0.1, (0.05, 0.2)), (-0.1, (-0.2, 0.0))], True, [0, 1]),
         ([(0.5, None), (0.5, None), (0.4, None)], False, [1, 1, 0]),

@@ -10,7 +10,14 @@ from recall.report.figures.curve_panels import draw_bands
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import main_labels
 from recall.report.figures.style import TEXT
-from recall.report.tables.by_length import LEAST, metric_of, milliseconds_of_step, scores_by_length
+from recall.report.tables.by_length import (
+    LEAST,
+    ByLength,
+    lengths_apart,
+    metric_of,
+    milliseconds_of_step,
+    scores_by_length,
+)
 from recall.results.bootstrap import Estimate
 from recall.results.measures import FORGETTING, PERFORMANCE, TITLES
 from recall.results.scores import Scores
@@ -55,20 +62,27 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
         ax.grid(axis="y", color="#eeeeee", linewidth=0.5)
         layout.title(ax, _SHOWN[what])
         panels.append(Panel.of(ax, _SHOWN[what], ("tasks", _SHOWN[what]), series))
-    yield Figure(KIND, KIND, "From few tasks to many", _caption(shown), figure, tuple(panels))
+    yield Figure(
+        KIND, KIND, "From few tasks to many", _caption(groups, shown), figure, tuple(panels)
+    )
 
 
-def _caption(shown: Mapping[str, object]) -> str:
+def _caption(groups: ByLength, shown: Mapping[str, object]) -> str:
     words = (
         "Metrics at the end of sequences of different lengths, with 90 % intervals; the mean over "
-        "sequences where there are several of one length."
+        "the sequences that all methods have where there are several of one length."
     )
+    if apart := lengths_apart(groups):
+        words += (
+            f" The sequences of {', '.join(map(str, apart))} tasks are different ones for "
+            "different methods, so do not compare there."
+        )
     if TIME in shown:
         words += " The time is that of a fleet, divided by its runs and their steps."
     return words
 
 
-def _curves(groups: Mapping[str, Mapping[int, Sequence[Scores]]], what: str) -> dict[str, Band]:
+def _curves(groups: ByLength, what: str) -> dict[str, Band]:
     """Return one metric, or the time, by number of tasks."""
     found = {}
     for label, lengths in groups.items():

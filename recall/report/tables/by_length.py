@@ -8,15 +8,19 @@ from recall.report.tables.cells import (
     budget_notes,
     cell,
     main_labels,
+    shared_sequences,
     with_best_of_columns,
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
 from recall.results.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.wording import few
 
+ByLength = Mapping[str, Mapping[int, Sequence[Scores]]]
 GROUP = "scaling"
 LEAST = 3  # number of lengths needed for a table
+_MOST_NAMES = 8
 _UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 _SHARED = (
     "Wall time of a fleet divided by its runs, which train together, as the study that launched it "
@@ -27,7 +31,12 @@ _SHARED = (
 def scores_by_length(
     board: ScoreBoard, labels: Sequence[str]
 ) -> dict[str, dict[int, list[Scores]]]:
-    """Return scores by label and number of tasks, for labels with at least LEAST lengths."""
+    """Return scores by label and number of tasks, for labels with at least LEAST lengths.
+
+    Of each length, only the sequences count that all these labels have, because a label that was
+    run on the easy ones alone would look better. If they share none, each keeps its own
+    (`lengths_apart`).
+    """
     found: dict[str, dict[int, list[Scores]]] = {}
     for label in labels:
         lengths: dict[int, list[Scores]] = {}
@@ -35,7 +44,26 @@ def scores_by_length(
             lengths.setdefault(len(scores.tasks), []).append(scores)
         if len(lengths) >= LEAST:
             found[label] = {length: lengths[length] for length in sorted(lengths)}
+    for length in lengths_of(found):
+        there = [groups for groups in found.values() if length in groups]
+        if shared := shared_sequences(groups[length] for groups in there):
+            for groups in there:
+                groups[length] = [each for each in groups[length] if each.sequence in shared]
     return found
+
+
+def lengths_of(found: ByLength) -> list[int]:
+    """Return every number of tasks that a label has, in order."""
+    return sorted({length for groups in found.values() for length in groups})
+
+
+def lengths_apart(found: ByLength) -> list[int]:
+    """Return the numbers of tasks at which labels have different sequences, and share none."""
+    return [
+        length
+        for length in lengths_of(found)
+        if not shared_sequences(groups[length] for groups in found.values() if length in groups)
+    ]
 
 
 def metric_of(group: Sequence[Scores], metric: str) -> Sampled | None:
@@ -66,7 +94,7 @@ def scaling_tables(board: ScoreBoard) -> list[Table]:
     found = scores_by_length(board, main_labels(board, board.labels))
     if not found:
         return []
-    lengths = sorted({length for groups in found.values() for length in groups})
+    lengths = lengths_of(found)
     return [
         *(_metric_table(found, lengths, metric) for metric in (PERFORMANCE, FORGETTING)),
         *_time_tables(found, lengths),
@@ -77,9 +105,7 @@ def _columns(lengths: Sequence[int]) -> tuple[str, ...]:
     return tuple(f"{length} tasks" for length in lengths)
 
 
-def _metric_table(
-    found: Mapping[str, Mapping[int, list[Scores]]], lengths: Sequence[int], metric: str
-) -> Table:
+def _metric_table(found: ByLength, lengths: Sequence[int], metric: str) -> Table:
     rows = []
     for label, groups in found.items():
         cells = []
@@ -91,24 +117,43 @@ def _metric_table(
     everything = [
         scores for groups in found.values() for group in groups.values() for scores in group
     ]
+    lower = [metric in LOWER_IS_BETTER] * len(lengths)
+    compared = [length not in lengths_apart(found) for length in lengths]
     return Table(
         name=f"{GROUP}-{metric}",
         title=f"From few tasks to many: {TITLES[metric]}",
         corner="method",
         columns=_columns(lengths),
-        rows=with_best_of_columns(rows, [metric in LOWER_IS_BETTER] * len(lengths)),
-        notes=(
-            *budget_notes(everything),
-            "The mean over sequences where there are several of one length.",
-        ),
-        lower=(metric in LOWER_IS_BETTER,) * len(lengths),
+        rows=with_best_of_columns(rows, lower, compared),
+        notes=(*budget_notes(everything), *_which_sequences(found)),
+        lower=tuple(lower),
         group=GROUP,
     )
 
 
-def _time_tables(
-    found: Mapping[str, Mapping[int, list[Scores]]], lengths: Sequence[int]
-) -> list[Table]:
+def _which_sequences(found: ByLength) -> list[str]:
+    """Return a note on each length at which a number is a mean, or is of other sequences."""
+    notes = []
+    apart = lengths_apart(found)
+    for length in lengths_of(found):
+        groups = {label: groups[length] for label, groups in found.items() if length in groups}
+        sets = {label: _names(group) for label, group in groups.items()}
+        if length in apart:
+            told = "; ".join(f"{label} has {names}" for label, names in sets.items())
+            notes.append(
+                f"{length} tasks, of other sequences, so not to be compared, and never bold: "
+                f"{told}."
+            )
+        elif len(next(iter(groups.values()))) > 1:
+            notes.append(f"{length} tasks: the mean over {next(iter(sets.values()))}.")
+    return notes
+
+
+def _names(group: Sequence[Scores]) -> str:
+    return few([each.sequence for each in group], _MOST_NAMES)
+
+
+def _time_tables(found: ByLength, lengths: Sequence[int]) -> list[Table]:
     """Return the times of a whole run and of a step; empty if no times were recorded."""
     seconds = {
         (label, length): time

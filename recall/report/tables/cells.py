@@ -39,9 +39,10 @@ def metric_cell(
 
 
 def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ...]:
-    """Mark our best cell in bold, and every cell whose interval overlaps with the best one's.
+    """Mark our best cell in bold, and every cell whose interval meets the best one's.
 
-    Nothing is bold if there is only one cell to choose from.
+    Intervals that only touch meet too: an interval of one point, such as [0, 0], often ends where
+    another one does. Nothing is bold if there is only one cell to choose from.
     """
     there = [each.ours for each in cells if each.ours and not math.isnan(each.ours.value)]
     if len(there) < 2:
@@ -61,13 +62,21 @@ def _as_good(estimate: Estimate, best: Estimate, sign: float) -> bool:
         return True
     reach = max(sign * bound for bound in estimate.interval or (estimate.value,))
     floor = min(sign * bound for bound in best.interval or (best.value,))
-    return reach > floor
+    return reach >= floor
 
 
-def with_best_of_columns(rows: Sequence[Row], lower: Sequence[bool]) -> tuple[Row, ...]:
-    """Mark the best of each column in bold; `lower` says per column whether less is better."""
+def with_best_of_columns(
+    rows: Sequence[Row], lower: Sequence[bool], compared: Sequence[bool] = ()
+) -> tuple[Row, ...]:
+    """Mark the best of each column in bold; `lower` says per column whether less is better.
+
+    `compared` says per column whether its cells compare at all; all columns do if it is empty.
+    """
     columns = [
-        with_best_bold([row.cells[place] for row in rows], less) for place, less in enumerate(lower)
+        with_best_bold([row.cells[place] for row in rows], less)
+        if not compared or compared[place]
+        else [row.cells[place] for row in rows]
+        for place, less in enumerate(lower)
     ]
     return tuple(
         Row(row.heading, tuple(column[number] for column in columns))
@@ -84,6 +93,12 @@ def main_labels(board: ScoreBoard, labels: Collection[str]) -> list[str]:
         for label in labels
         if about[label].variant in ("", IMPORTED) or about[label].method not in plain
     ]
+
+
+def shared_sequences(groups: Iterable[Iterable[Scores]]) -> set[str]:
+    """Return the sequences that are in every group of scores, over which means compare."""
+    sets = [{each.sequence for each in group} for group in groups]
+    return set.intersection(*sets) if sets else set()
 
 
 def method_of(board: ScoreBoard, label: str) -> str:

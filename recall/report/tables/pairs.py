@@ -1,4 +1,4 @@
-"""Build the tables of pairs of tasks: means and counts over all pairs that a method has."""
+"""Build the tables of pairs of tasks: means and counts over the pairs that all methods have."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,34 +8,53 @@ from recall.report import paper
 from recall.report.tables.cells import (
     budget_notes,
     cell,
+    main_labels,
+    shared_sequences,
     with_best_of_columns,
 )
 from recall.report.tables.paper_rows import has_papers_settings, paper_notes, with_paper_rows
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
-from recall.results.families import is_pair
+from recall.results.families import is_pair, numbers_of_pair
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.wording import few
+
+_LEAST = 2  # number of pairs needed for a mean
+_MOST_NAMES = 8
 
 
 def pair_tables(board: ScoreBoard) -> list[Table]:
-    """Return means and counts over the pairs of tasks that every label has."""
+    """Return means and counts over the pairs of tasks that all methods have.
+
+    A method that was run on the easy pairs alone would look better than one that was run on all.
+    Labels that lack some of the shared pairs (a variant, or all if too few are shared) keep their
+    own pairs, but are never marked as best; the notes name them.
+    """
     names = [name for name in board.sequences if is_pair(name)]
     groups: dict[str, list[Scores]] = {}
     for scores in board.among(board.labels, names):
         groups.setdefault(scores.label, []).append(scores)
-    groups = {label: group for label, group in groups.items() if len(group) > 1}
+    groups = {label: group for label, group in groups.items() if len(group) >= _LEAST}
     if not groups:
         return []
-    note = ", ".join(f"{label} {len(group)}" for label, group in groups.items())
+    shared = shared_sequences(groups[label] for label in main_labels(board, groups))
+    compared = {
+        label: [each for each in group if each.sequence in shared]
+        for label, group in groups.items()
+        if len(shared) >= _LEAST and shared <= {each.sequence for each in group}
+    }
+    shown = groups | compared
     notes = (
-        *budget_notes([each for group in groups.values() for each in group]),
-        f"Pairs: {note}; the paper: 100.",
+        *budget_notes([each for group in shown.values() for each in group]),
+        *_which_pairs(groups, compared),
     )
-    methods = [group[0].method for group in groups.values()]
-    means = [Row(label, _pair_means(group)) for label, group in groups.items()]
-    best = with_paper_rows(with_best_of_columns(means, [False, False, True]), methods)
-    counts = [Row(label, _pair_counts(group)) for label, group in groups.items()]
-    notes += paper_notes(best, [group[0] for group in groups.values()])
+    methods = [group[0].method for group in shown.values()]
+    means = {label: Row(label, _pair_means(group)) for label, group in shown.items()}
+    marked = with_best_of_columns([means[label] for label in compared], [False, False, True])
+    means |= {row.heading: row for row in marked}
+    best = with_paper_rows(list(means.values()), methods)
+    counts = [Row(label, _pair_counts(group)) for label, group in shown.items()]
+    notes += paper_notes(best, [group[0] for group in shown.values()])
     return [
         Table(
             name="pairs",
@@ -63,6 +82,31 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
             group="pairs",
         ),
     ]
+
+
+def _which_pairs(groups: dict[str, list[Scores]], compared: dict[str, list[Scores]]) -> list[str]:
+    """Return notes on the pairs that the numbers are of, and on labels that are not compared."""
+    shown = ", ".join(f"{label} {len(group)}" for label, group in (groups | compared).items())
+    notes = [f"Pairs: {shown}; the paper: 100."]
+    more = [
+        f"{label} {len(groups[label]) - len(group)}"
+        for label, group in compared.items()
+        if len(groups[label]) > len(group)
+    ]
+    if more:
+        pairs = _numbers(next(iter(compared.values())))
+        notes.append(
+            f"Only pairs that all methods have count: {pairs}. Left out: {', '.join(more)}."
+        )
+    others = {label: group for label, group in groups.items() if label not in compared}
+    if others:
+        sets = "; ".join(f"{label} has {_numbers(group)}" for label, group in others.items())
+        notes.append(f"Of other pairs, so not to be compared, and never bold: {sets}.")
+    return notes
+
+
+def _numbers(group: Sequence[Scores]) -> str:
+    return few([numbers_of_pair(each.sequence) for each in group], _MOST_NAMES)
 
 
 def _plain_method(group: Sequence[Scores]) -> str:

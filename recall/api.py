@@ -156,14 +156,20 @@ def resume(
     _check_unfinished(folder, description)
     check_unedited(folder, description)
     check_resumable(folder)
-    try:
-        spec = spec_from(description, functions)
-    except BadValueError as error:
-        raise BadValueError(f"{folder}: {error}") from error
+    spec = _spec_in(folder, description, functions)
     check_memory(spec)
     with hold(folder):
         _check_unfinished(folder, description)  # another process may have finished it meanwhile
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
+
+
+def _spec_in(
+    folder: Path, description: dict[str, Any], functions: Mapping[str, Task] | None
+) -> FleetSpec:
+    try:
+        return spec_from(description, functions)
+    except BadValueError as error:
+        raise BadValueError(f"{folder}: {error}") from error
 
 
 def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
@@ -258,7 +264,7 @@ def evaluate(
     folder = Path(folder)
     description = read_description(folder)
     check_unedited(folder, description)
-    spec = spec_from(description, functions)
+    spec = _spec_in(folder, description, functions)
     kept = runs_with_policies(folder, [run.name for run in spec.runs])
     runs = [spec.runs[index] for index in kept]
     agent, state_size = agent_of(spec)

@@ -197,10 +197,15 @@ def test_tasks_that_are_functions_need_python_to_resume(tmp_path):
         train(stopped, CrashAt(8), checkpoint_minutes=1e-9, **given)
     with pytest.raises(BadValueError) as caught:
         recall.resume(stopped)
-    assert "tasks that are Python functions (Point)" in str(caught.value)
-    assert "recall.resume(folder, functions={'Point': Point})" in str(caught.value)
+    assert f"{stopped}: its tasks are Python functions (Point)" in str(caught.value)
+    with pytest.raises(FolderInUseError) as caught:
+        train(stopped, **given)
+    assert f"`recall.resume('{stopped}', functions={{'Point': Point}})`" in str(caught.value)
     recall.resume(stopped, functions={"Point": Point}, callback=Callback())
     assert left_by(stopped) == left_by(whole)
+    for use in (recall.evaluate, recall.film):
+        with pytest.raises(BadValueError, match=rf"recall.{use.__name__}.* take functions="):
+            use(whole)
 
 
 def test_a_file_may_say_what_trains_and_how(tmp_path):

@@ -205,10 +205,10 @@ def spec_from(
     given = dict(functions or {})
     missing = [name for name in description.get("functions", ()) if name not in given]
     if missing:
-        names = ", ".join(f"{name!r}: {name}" for name in missing)
         raise BadValueError(
-            f"it trains on tasks that are Python functions ({', '.join(missing)}), which cannot be "
-            f"stored in a file. Continue from Python: recall.resume(folder, functions={{{names}}})"
+            f"its tasks are Python functions ({', '.join(missing)}), which cannot be stored in a "
+            "file. Give them from Python: recall.resume, recall.evaluate and recall.film take "
+            f"{functions_argument(missing)}"
         )
     runs = tuple(
         RunSpec(
@@ -220,3 +220,8 @@ def spec_from(
         for run in description["runs"]
     )
     return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))
+
+
+def functions_argument(names: Iterable[str]) -> str:
+    """Return the argument that hands tasks that are functions to recall.resume and others."""
+    return f"functions={{{', '.join(f'{name!r}: {name}' for name in names)}}}"

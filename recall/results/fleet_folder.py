@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from recall.config.older import completed
+from recall.config.spec import functions_argument
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
@@ -79,8 +80,18 @@ def _holder(text: str) -> str | None:
 
 
 def resuming(folder: Path) -> str:
-    """Return the command that continues a fleet, as a shell takes it."""
-    return f"recall resume {shlex.quote(str(folder))}"
+    """Return what continues a fleet: a command as a shell takes it, or a call from Python.
+
+    The command names the fleet's plug-ins. Tasks that are functions can be given from Python only.
+    """
+    try:
+        description = read_description(folder)
+    except (RecallError, OSError):
+        description = {}
+    if functions := description.get("functions"):
+        return f"recall.resume({str(folder)!r}, {functions_argument(functions)})"
+    plugins = [word for name in description.get("plugins", ()) for word in ("--plugin", name)]
+    return shlex.join(["recall", "resume", str(folder), *plugins])
 
 
 def check_ours(folder: Path) -> None:

@@ -9,6 +9,7 @@ from recall.errors import RecallError
 from recall.results.archive_note import read_note
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
+from recall.results.fleet_folder import resuming
 from recall.results.json_lines import find_records
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
@@ -142,5 +143,5 @@ def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
         "curves and in provisional tables, and left out of the others. Continue it with "
-        f"`recall resume {folder}`."
+        f"`{resuming(folder)}`."
     ]

@@ -1,0 +1,37 @@
+"""What the messages about a fleet's folder tell the user to do."""
+
+import json
+import shlex
+
+from recall.plugins import loaded
+from recall.results.collection import gather
+from recall.results.fleet_folder import resuming
+from tests.factories.folders import EVERY, write_fleet
+
+
+def write_unfinished(folder, **facts):
+    write_fleet(folder, finished=False, until=EVERY)
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | facts))
+    return folder
+
+
+def test_plugins_are_part_of_the_command(tmp_path):
+    folder = write_unfinished(tmp_path / "a fleet", plugins=["my_world", "/my files/decay.py"])
+    assert shlex.split(resuming(folder)) == [
+        "recall", "resume", str(folder), "--plugin", "my_world", "--plugin", "/my files/decay.py"
+    ]  # fmt: skip
+    assert not {"my_world", "/my files/decay.py"}.intersection(loaded())
+    (problem,) = gather(folder).problems
+    assert f"Continue it with `{resuming(folder)}`" in problem
+
+
+def test_functions_are_given_from_python(tmp_path):
+    folder = write_unfinished(tmp_path, functions=["reach", "push"], plugins=["my_world"])
+    call = resuming(folder)
+    assert call == f"recall.resume({str(folder)!r}, functions={{'reach': reach, 'push': push}})"
+    compile(call, "call", "eval")
+
+
+def test_a_folder_without_a_description_has_the_plain_command(tmp_path):
+    assert resuming(tmp_path) == f"recall resume {tmp_path}"

@@ -173,7 +173,10 @@ def time_limit(task: Task) -> int:
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:
-        raise BadValueError(f"{task_label(task)} has no time limit; give one, such as horizon=200")
+        raise BadValueError(
+            f"{task_label(task)} has no time limit; give one, such as horizon=200 to recall.make or "
+            "horizon_steps=200 to recall.train (--horizon-steps 200)"
+        )
     return steps
 
 

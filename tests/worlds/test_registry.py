@@ -1,8 +1,10 @@
+import re
 import subprocess
 import sys
 
 import pytest
 
+from recall.config.resolve import resolve
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import WorldSettings
 from recall.worlds.env import make
@@ -75,8 +77,14 @@ def test_a_horizon_is_the_users_or_else_the_worlds():
     assert default_horizon_steps("gym:Pendulum-v1") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
     assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
-    with pytest.raises(BadValueError, match="counter has no time limit"):
+    with pytest.raises(BadValueError, match="counter has no time limit") as caught:
         default_horizon_steps(counter)
+    (for_make,) = re.findall(r"(\w+)=200 to recall.make ", str(caught.value))
+    make(counter, **{for_make: 200}).close()
+    (for_train,) = re.findall(r"(\w+)=200 to recall.train ", str(caught.value))
+    assert (
+        resolve("recall", [counter], changes={for_train: 200}).settings.world.horizon_steps == 200
+    )
 
 
 def test_differing_shapes_are_refused_with_both_tasks_and_both_shapes():

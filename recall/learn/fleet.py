@@ -7,6 +7,7 @@ share one compilation. The number of groups of old tasks is static too; it stays
 
 import platform
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -102,8 +103,13 @@ def burst(
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, means | describe(agent, state)
 
-    with jax.default_matmul_precision(_PRECISION[agent.settings.sac.precision]):
+    with _precision(agent):
         return _over_runs(one_run, state, replay)
+
+
+def _precision(agent: Agent) -> AbstractContextManager[Any]:
+    """Return the context in which matrix products are as precise as the settings ask for."""
+    return jax.default_matmul_precision(_PRECISION[agent.settings.sac.precision])
 
 
 def _unrolled() -> int:
@@ -141,7 +147,9 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
         return buffer.archive(replay, view, networks, agent.columns, key)
 
-    return jax.vmap(one_run)(state, replay)
+    with _precision(agent):
+        archived: Replay = jax.vmap(one_run)(state, replay)
+        return archived
 
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
@@ -214,7 +222,9 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
         resets = method.reset_optimiser and method.retraining_updates
         return reset_optimisers(state) if resets else state
 
-    return jax.vmap(one_run)(state, replay)
+    with _precision(agent):
+        ended: LearnerState = jax.vmap(one_run)(state, replay)
+        return ended
 
 
 @partial(jax.jit, static_argnames=("agent",))

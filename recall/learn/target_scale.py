@@ -31,6 +31,8 @@ class Scale(NamedTuple):
 def scale_of(agent: Agent, part: Networks | Trainable) -> Scale:
     """Return the heads' scale [heads]; mean 0 and sigma 1 where nothing is normalised."""
     statistics: Statistics = part.popart["heads"]
+    if not agent.method.normalise_targets:  # bounds that exclude 1 must not scale either
+        return Scale(jnp.zeros_like(statistics.mean), jnp.ones_like(statistics.mean))
     return Scale(statistics.mean, popart.sigma(statistics, agent.settings.popart.sigma_bounds))
 
 

@@ -8,8 +8,8 @@ import pytest
 from recall.learn import fleet
 from recall.learn.losses import moments_by_head, q_loss
 from recall.learn.state import Networks
-from recall.learn.target_scale import scale_of_loss
-from recall.methods import Recall
+from recall.learn.target_scale import scale_of, scale_of_loss
+from recall.methods import FineTuning, Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
 from tests.factories.learners import REWARD, copied, make_agent, make_replay, one, run_burst
@@ -189,3 +189,17 @@ def test_a_first_batch_of_one_row_is_normalised_too():
     scale = scale_of_loss(agent, networks, target, head)
     np.testing.assert_allclose(scale.mean, [2.0, 2.0, 2.0, -1000.0], rtol=1e-6)
     np.testing.assert_allclose((target - scale.mean) / scale.sigma, [-1.22, 0, 1.22, 0], atol=0.01)
+
+
+def test_bounds_of_the_scale_do_nothing_where_nothing_is_normalised():
+    agent = make_agent(FineTuning(batch_size=8))
+    wide = dataclasses.replace(
+        agent,
+        settings=dataclasses.replace(
+            agent.settings,
+            popart=dataclasses.replace(agent.settings.popart, sigma_bounds=(10.0, 1e6)),
+        ),
+    )
+    scale = scale_of(wide, one(fleet.init(wide, jnp.array([0]))).trainable)
+    assert np.all(scale.mean == 0.0)
+    assert np.all(scale.sigma == 1.0)

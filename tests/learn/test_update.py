@@ -9,7 +9,7 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.state import Forward
-from recall.methods import FineTuning, PerfectMemory, Recall
+from recall.methods import Ewc, FineTuning, PerfectMemory, Recall
 from recall.nets.heads import (
     head_of,
 )
@@ -312,3 +312,13 @@ def test_temperatures_start_where_targets_need_them(normalised, chosen, expected
     method = FineTuning(batch_size=8, normalise_targets=normalised)
     state = fleet.init(make_agent(method, initial_log_alpha=chosen), jnp.array([0]))
     np.testing.assert_array_equal(state.trainable.log_alpha["heads"][0], [expected] * TASKS)
+
+
+@pytest.mark.parametrize(("hook", "method"), [(fleet.archive, Recall()), (fleet.end_task, Ewc())])
+def test_what_the_end_of_a_task_computes_is_as_precise_as_updates(hook, method):
+    agent = make_agent(method)  # with precision="float32"
+    state = fleet.init(agent, jnp.array([0]))
+    program = hook.lower(agent, state, make_replay(1), make_view(1)).as_text()
+    products = [line for line in program.splitlines() if "dot_general" in line]
+    assert products
+    assert all("HIGHEST, HIGHEST" in line for line in products)

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.errors import BadValueError
 from recall.learn import fleet
-from recall.methods import FineTuning, Method
+from recall.methods import Clear, ClonEx, FineTuning, Method
 from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
@@ -124,3 +125,10 @@ def test_recall_without_its_switches_is_plain_experience_replay():
     assert programs[0] == programs[1]
     whole = second_task(small("recall"))
     assert fleet.burst.lower(*whole.next_burst()).as_text() != programs[0]
+
+
+def test_old_moments_may_not_move_critics_that_nothing_holds():
+    with pytest.raises(BadValueError, match="reset_optimiser is False, but clonex needs True"):
+        ClonEx(reset_optimiser=False)
+    ClonEx(reset_optimiser=False, critic_weight=1.0)
+    Clear(reset_optimiser=False)  # it rehearses

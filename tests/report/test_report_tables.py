@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from recall.methods.recall import Recall
 from recall.report import paper
 from recall.report.tables import all_tables
 from recall.report.tables.cells import with_best_bold
+from recall.report.tables.computation import added_losses
 from recall.report.tables.cost import stored
 from recall.report.tables.table import Cell, Table
 from recall.results.benches import read_benches
@@ -176,6 +178,18 @@ def test_shared_and_separate_networks(tmp_path):
     assert theirs.paper.value == 0.93
 
 
+def test_deep_heads_are_not_the_papers_shared_networks(tmp_path):
+    for heads in ("deep", "shallow"):
+        write_fleet(tmp_path / heads, "perfect_memory", "pair-5-8", critic_heads=heads)
+    table = tables_of(tmp_path)["sharing-pair-5-8"]
+    assert [row.heading for row in table.rows] == [
+        "shared actor, shared critic",
+        "shared actor, shared critic (paper)",
+        "shared actor, critic with deep heads",
+    ]
+    assert cell_of(table, "shared actor, critic with deep heads", "first task").paper is None
+
+
 def test_the_table_of_replay_modes_compares_offline_and_online_with_the_paper(tmp_path):
     pairs = ["pair-1-3", "pair-2-2"]
     write_fleet(tmp_path / "a", "perfect_memory", pairs, success=forgets)
@@ -309,6 +323,21 @@ def test_storage_follows_from_the_settings(tmp_path):
     assert losses["EWC"].startswith("weight consolidation (λ ")
     assert losses["RECALL"] == "policy distillation (λ 10), old critics' values as targets"
     assert losses["RECALL, no distillation"] == "\N{EN DASH}"
+
+
+@pytest.mark.parametrize("distil", [True, False])
+@pytest.mark.parametrize("critics", [True, False])
+@pytest.mark.parametrize("sampling", ["balanced", "uniform", "new"])
+def test_old_critics_values_are_told_where_the_method_uses_them(
+    tmp_path, distil, critics, sampling
+):
+    settings = {"distil": distil, "distil_critics": critics, "sampling": sampling}
+    write_fleet(tmp_path / "a", "recall", seeds=(0,), **settings)
+    (run,) = gather(tmp_path).runs
+    told = added_losses(run)
+    assert ("old critics' values as targets" in told) == Recall(**settings).distils_critics
+    # New rows have no stored policy to distil.
+    assert any("policy distillation" in term for term in told) == (distil and sampling != "new")
 
 
 def test_benches_beside_the_runs_are_shown(tmp_path):

@@ -23,7 +23,8 @@ from recall.results.scores import ScoreBoard, Scores
 WEIGHT = "method.distillation_weight"
 ACTOR, CRITIC = "method.actor_heads", "method.critic_heads"
 MODE = "method.replay_mode"
-_SEPARATE = "separate"
+# What the paper calls networks with these heads. It has none with deep heads, which share less.
+_SHARING = {"shallow": "shared", "separate": "unshared"}
 _MODES = ("offline", "online")
 
 
@@ -104,7 +105,7 @@ def sharing_tables(board: ScoreBoard) -> list[Table]:
             continue
         rows = [
             Row(_sharing(each), tuple(_shared_cell(each, task) for task in (0, 1)))
-            for each in sorted(group, key=_separate)
+            for each in sorted(group, key=_order)
         ]
         shown = with_paper_rows(with_best_of_columns(rows, [False, False]))
         tables.append(
@@ -126,21 +127,27 @@ def sharing_tables(board: ScoreBoard) -> list[Table]:
     return tables
 
 
-def _separate(scores: Scores) -> tuple[bool, bool]:
-    """Return whether critics and actors are separate, in the order of the paper's rows."""
-    return _setting(scores, CRITIC) == _SEPARATE, _setting(scores, ACTOR) == _SEPARATE
+def _order(scores: Scores) -> tuple[int, int]:
+    """Return a sort key with the critic before the actor, as in the paper; other heads last."""
+    order = list(_SHARING)
+    heads = (_setting(scores, CRITIC), _setting(scores, ACTOR))
+    critic, actor = (order.index(each) if each in order else len(order) for each in heads)
+    return critic, actor
 
 
 def _sharing(scores: Scores) -> str:
-    critic, actor = _separate(scores)
-    return f"{'unshared' if actor else 'shared'} actor, {'unshared' if critic else 'shared'} critic"
+    return ", ".join(
+        f"{_SHARING[heads]} {network}" if heads in _SHARING else f"{network} with {heads} heads"
+        for network, name in (("actor", ACTOR), ("critic", CRITIC))
+        for heads in [_setting(scores, name)]
+    )
 
 
 def _shared_cell(scores: Scores, task: int) -> Cell:
-    critic, actor = _separate(scores)
-    return cell(
-        scores.at_end(task), paper.with_sharing(not actor, not critic, task), len(scores.runs)
-    )
+    words = [_SHARING.get(_setting(scores, name)) for name in (ACTOR, CRITIC)]
+    actor, critic = (word == "shared" for word in words)
+    theirs = None if None in words else paper.with_sharing(actor, critic, task)
+    return cell(scores.at_end(task), theirs, len(scores.runs))
 
 
 def replay_mode_table(board: ScoreBoard) -> list[Table]:

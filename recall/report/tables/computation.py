@@ -22,9 +22,12 @@ def added_losses(run: RunResult) -> list[str]:
         found.append(f"{term} (λ {weight:g})")
     if term and critics:
         found.append(f"the same of the critics (λ {critics:g})")
-    if _setting(run, "distil") and _setting(run, "distillation_weight"):
+    # As in recall.methods.recall: batches of new rows alone hold no stored policy, and critics are
+    # distilled on the old half of a balanced batch only.
+    distils, sampling = _setting(run, "distil"), _setting(run, "sampling")
+    if distils and _setting(run, "distillation_weight") and sampling != "new":
         found.append(f"policy distillation (λ {_setting(run, 'distillation_weight'):g})")
-    if _setting(run, "distil") and _setting(run, "distil_critics"):
+    if distils and _setting(run, "distil_critics") and sampling == "balanced":
         found.append("old critics' values as targets")
     return found
 

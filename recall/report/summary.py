@@ -94,12 +94,23 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
     return [*found, *_without_success(board)]
 
 
+def nothing_to_compare(board: ScoreBoard) -> str:
+    """Return a sentence for a report without verdicts."""
+    if board.collection.sequential.runs:
+        return "No run of a sequence is complete: there is nothing to compare yet."
+    return "All runs are of single tasks: their tables and figures show what was learnt."
+
+
 def _without_success(board: ScoreBoard) -> list[Verdict]:
-    silent = board.collection.without_success.sequential.by_sequence()
-    sentence = "Its tasks do not report success: the table of returns shows what was learnt."
+    silent = board.collection.without_success
+    sequence = "Its tasks do not report success: the table of returns shows what was learnt."
+    single = "It does not report success: the table of returns shows what was learnt."
     return [
-        Verdict(display_name(name, part.runs[0].tasks), (sentence,))
-        for name, part in silent.items()
+        *(
+            Verdict(display_name(name, part.runs[0].tasks), (sequence,))
+            for name, part in silent.sequential.by_sequence().items()
+        ),
+        *(Verdict(f"{task}, learnt alone", (single,)) for task in silent.single.sequences),
     ]
 
 

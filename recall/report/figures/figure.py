@@ -159,7 +159,12 @@ class Scene:
     @cached_property
     def line_styles(self) -> dict[str, LineStyle]:
         """Return the line style of every label, the same in all figures."""
-        return line_styles(self.collection.sequential.runs)
+        sequences, single = self.collection.sequential.runs, self.collection.single.runs
+        # Single tasks are styled apart, so that they do not change the colours of sequences.
+        styles = line_styles(sequences)
+        return styles | {
+            label: style for label, style in line_styles(single).items() if label not in styles
+        }
 
     def successes(self, run: RunResult) -> Array:
         """Return the success rates [evaluation, task] of a run."""

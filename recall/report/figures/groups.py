@@ -78,6 +78,11 @@ def families(collection: Collection) -> list[Family]:
     return [Family(name, groups, order) for name, groups in found.items()]
 
 
+def single_tasks(collection: Collection) -> list[Group]:
+    """Return the tasks that were learnt alone, with the runs that can be compared."""
+    return [_group(task, part) for task, part in collection.single.by_sequence().items()]
+
+
 def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:
     """Return the paper's numbers of two Continual World tasks, or None for other tasks."""
     if len(tasks) != 2 or not set(tasks) <= set(NUMBERED_TASKS):

@@ -143,9 +143,10 @@ def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:
         return
     value = scores.forward_transfer_by_task[task].value
     if value == value:
-        sign = "+" if value > 0 else ""
+        number = number_text(value)
+        sign = "+" if float(number) > 0 else ""
         axes.annotate(
-            (sign + number_text(value)).replace("-", "\N{MINUS SIGN}"), (x, 0.0), (0, 1.5),
+            (sign + number).replace("-", "\N{MINUS SIGN}"), (x, 0.0), (0, 1.5),
             textcoords="offset points", ha="center",
             fontsize=TINY if len(group.tasks) < 15 else 4.8,
             color=GREY, bbox={"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.4},

@@ -12,7 +12,7 @@ from recall.report.page.markup import colours_of, named, text
 from recall.report.page.origin import origin_html
 from recall.report.page.runs import runs_section
 from recall.report.page.tables import tables_section
-from recall.report.summary import few_seeds, measured, scope, verdicts
+from recall.report.summary import few_seeds, measured, nothing_to_compare, scope, verdicts
 from recall.report.tables.table import Table
 from recall.results.scores import ScoreBoard
 
@@ -88,7 +88,7 @@ def _summary(board: ScoreBoard, colours: dict[str, str]) -> str:
         for verdict in verdicts(board)
     )
     if not found:
-        found = "<p>No run of a sequence is complete: there is nothing to compare yet.</p>"
+        found = f"<p>{text(nothing_to_compare(board))}</p>"
     few = f"<p class='caution'>{text(caution)}</p>" if (caution := few_seeds(board)) else ""
     return f"<div class='cards'>{found}</div>{few}<p class='note'>{text(measured(board))}</p>"
 

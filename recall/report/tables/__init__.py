@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from recall.report.tables.alone import single_tables
 from recall.report.tables.appendix import lambda_tables, replay_mode_table, sharing_tables
 from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.cost import cost_tables
 from recall.report.tables.families import family_tables, long_table
 from recall.report.tables.pairs import pair_tables
-from recall.report.tables.per_sequence import sequence_tables, single_table
+from recall.report.tables.per_sequence import sequence_tables
 from recall.report.tables.provisional import provisional_tables
 from recall.report.tables.returns import return_tables
 from recall.report.tables.table import Table
@@ -30,6 +31,6 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
         *sequence_tables(board),
         *return_tables(board),
         *provisional_tables(board),
-        *single_table(board),
+        *single_tables(board),
         *cost_tables(board.collection, [dict(bench) for bench in benches]),
     ]

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from recall.report.tables.cells import (
     budget_notes,
     cell,
@@ -13,11 +11,8 @@ from recall.report.tables.cells import (
 from recall.report.tables.pairwise import pairwise_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results import bootstrap
 from recall.results.families import has_own_table, is_pair
 from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
-from recall.results.metrics import final_successes
-from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard, Scores
 
 # Up to this many pairs are shown one by one; more are shown as means.
@@ -120,50 +115,4 @@ def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
         advice=transfer_note(scores),
         group=sequence,
         detail=True,
-    )
-
-
-def single_table(board: ScoreBoard) -> list[Table]:
-    """Return the table of how well tasks are learnt on their own."""
-    single = board.collection.with_success.single.where(lambda run: run.complete)
-    labels = single.labels
-    if not single.runs:
-        return []
-    several = len(labels) > 1
-    columns = [
-        f"{label}: {what}" if several else what
-        for label in labels
-        for what in ("success at the end", "area under the curve")
-    ]
-    rows = []
-    for task, part in single.by_sequence().items():
-        runs_of = part.by_label()
-        cells = [pair for label in labels for pair in _alone(board, task, runs_of.get(label, []))]
-        rows.append(Row(task, tuple(cells)))
-    return [
-        Table(
-            name="single-tasks",
-            title="Tasks learnt alone",
-            corner="task",
-            columns=tuple(columns),
-            rows=tuple(rows),
-            notes=("Runs of fine-tuning here are what forward transfer compares with.",),
-            group="reference",
-        )
-    ]
-
-
-def _alone(board: ScoreBoard, task: str, runs: Sequence[RunResult]) -> tuple[Cell, Cell]:
-    measure = board.measure
-    finals = np.array(
-        [final_successes(run.curve(measure.mode, measure.field), measure.window)[0] for run in runs]
-    )
-    areas = np.array([board.areas_of(run)[0] for run in runs])
-    good = np.isfinite(finals) & np.isfinite(areas) if len(runs) else np.zeros(0, bool)
-    if not good.any():
-        return Cell(), Cell()
-    name = f"{runs[0].label} on {task} alone"
-    return (
-        cell(bootstrap.mean(finals[good], name), runs=int(good.sum())),
-        cell(bootstrap.mean(areas[good], name), runs=int(good.sum())),
     )

@@ -98,8 +98,9 @@ def start_fleet(
     check_memory(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
     check_ours(folder)  # before a lock is written into it
+    silent = tasks_without_success(spec)  # refuses environments that fail
     with hold(folder):
-        return _start(spec, folder, callback)
+        return _start(spec, folder, callback, silent)
 
 
 def run_fleet(
@@ -116,7 +117,7 @@ def run_fleet(
     with hold(folder):
         if not (folder / "run.json").exists():
             check_processes(spec, measure())
-            return _start(spec, folder, callback, command)
+            return _start(spec, folder, callback, tasks_without_success(spec), command)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
         if is_finished(folder):
@@ -127,14 +128,17 @@ def run_fleet(
 
 
 def _start(
-    spec: FleetSpec, folder: Path, callback: Callback | None, command: Sequence[str] = ()
+    spec: FleetSpec,
+    folder: Path,
+    callback: Callback | None,
+    silent: Sequence[str],
+    command: Sequence[str] = (),
 ) -> Results:
     description = spec.describe()
     check_free(folder, description)
-    silent = tasks_without_success(spec)
     described = description | surroundings(command)
     if silent:
-        described[WITHOUT_SUCCESS] = silent
+        described[WITHOUT_SUCCESS] = list(silent)
     callback = default_callbacks() if callback is None else callback
     if silent:
         callback.on_message(warning(silent))

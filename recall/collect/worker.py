@@ -31,8 +31,9 @@ from recall.collect.messages import (
 from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
+from recall.errors import RecallError
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.registry import horizon_steps, make_simulator, register_worlds
+from recall.worlds.registry import horizon_steps, make_simulator, register_worlds, task_label
 from recall.worlds.simulator import Array
 
 _STEPS_BETWEEN_LOOKS = 25  # steps of episodes between two checks that the pool still exists
@@ -71,6 +72,7 @@ class Worker:
         # By position: its index in the shared states, and groups of runs that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
         self._arenas: dict[Any, Any] = {}  # simulators for evaluation, by task
+        self.task = "unknown"  # the one that is being made or played, for error messages
 
     def handle(self, order: Any) -> Any:
         """Carry out one order and return the answer for the pool."""
@@ -82,6 +84,7 @@ class Worker:
         return actions[type(order)](order)
 
     def _episodes(self, task: Any, streams: list[tuple[int, ...]]) -> Episodes:
+        self.task = task_label(task)
         simulator = make_simulator(task, len(streams), self.setup.world)
         return Episodes(simulator, horizon_steps(task, self.setup.world), streams)
 
@@ -145,6 +148,7 @@ class Worker:
         self, number: int, part: Part, slot: int, runs: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in runs that share a simulator."""
+        self.task = episodes.simulator.task
         # [run, chunk, act]
         draws = np.stack([self._draws(run, part, episodes.horizon_steps) for run in runs])
         policies = None if part.uniform else [self.policies[slot][run][number] for run in runs]
@@ -175,6 +179,7 @@ class Worker:
         return results  # type: ignore[return-value]
 
     def _play_group(self, task: Any, chosen: list[Episode]) -> list[EpisodeResult]:
+        self.task = task_label(task)
         arena = self._arenas.get(task)
         if arena is None or arena.slots != len(chosen):
             if arena is not None:
@@ -214,6 +219,14 @@ class Worker:
         return [results[slot] for slot in range(len(chosen))]
 
 
+def _failure(error: Exception, task: str) -> str:
+    """Return the message about an exception; print where it was raised unless a user need not."""
+    if isinstance(error, RecallError):
+        return str(error)
+    traceback.print_exc()
+    return f"{type(error).__name__} in task {task}: {error}"
+
+
 def main(socket: int, memory: int, niceness: int) -> None:
     """Serve orders until the pool closes the socket."""
     os.nice(niceness)
@@ -230,8 +243,7 @@ def main(socket: int, memory: int, niceness: int) -> None:
             except (EOFError, KeyboardInterrupt):
                 raise
             except Exception as error:
-                traceback.print_exc()
-                connection.send(("error", f"{type(error).__name__} in a task: {error}"))
+                connection.send(("error", _failure(error, worker.task)))
                 return
             connection.send(("done", answer))
             worker.expect_next()  # nobody waits for this

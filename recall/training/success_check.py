@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from recall.collect.pool import TaskFailedError
 from recall.config.spec import FleetSpec
+from recall.errors import RecallError
 from recall.worlds.gym_world import reports_success
 from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
 
@@ -11,7 +13,8 @@ def tasks_without_success(spec: FleetSpec) -> list[str]:
     """Return the names of the tasks whose environments showed no success in one episode.
 
     One episode of every Gymnasium environment is played, apart from training. An environment may
-    still report success once it is reached. The tasks of this package always report success.
+    still report success once it is reached. The tasks of this package always report success. An
+    environment that raises an exception, or does not answer as Gymnasium's do, is refused.
     """
     tasks: dict[str, Task] = {}
     for run in spec.runs:
@@ -23,8 +26,13 @@ def tasks_without_success(spec: FleetSpec) -> list[str]:
 def _is_silent(task: Task, steps: int) -> bool:
     try:
         return not reports_success(task, steps)
-    except Exception:  # training will meet the same error, and report it with its task
-        return False
+    except RecallError:  # it names the task already
+        raise
+    except Exception as error:
+        raise TaskFailedError(
+            f"task {task_label(task)} failed in an episode that is played before training: "
+            f"{type(error).__name__}: {error}. Repair its environment"
+        ) from error
 
 
 def warning(tasks: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from recall.errors import BadValueError, UnknownNameError
+from recall.worlds import gym_answers
 from recall.worlds.registry import GYMNASIUM_PREFIX, Task, task_label
 from recall.worlds.simulator import Array, Simulator, Step, unit_box
 
@@ -122,7 +123,7 @@ class GymnasiumSimulator(Simulator):
 
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
-            return _made(self._source)
+            return gym_answers.made(self._source)
         name = _known_id(self._source)
         options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
         env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
@@ -130,27 +131,19 @@ class GymnasiumSimulator(Simulator):
 
     def _begin(self, slot: int, seed: int) -> Array:
         options = self._options[slot]
-        first, _ = self._envs[slot].reset(seed=seed, options=dict(options) if options else None)
+        shape = self.observation_space.shape
+        first = gym_answers.reset(
+            self._envs[slot], self.task, shape, seed, dict(options) if options else None
+        )
         self._seed[slot], self._steps[slot] = seed, 0
         self._actions[slot] = 0.0
-        return np.asarray(first, np.float64)
+        return first
 
     def _act(self, slot: int, action: Array) -> tuple[Any, ...]:
         self._actions[slot, self._steps[slot]] = action
         self._steps[slot] += 1
         own = (self._centre + self._reach * action).astype(self._action_dtype)
-        return self._envs[slot].step(own)
-
-
-def _made(function: Any) -> _Env:
-    """Return the environment that a user's function makes; refuse anything else that it returns."""
-    env = function()
-    if not isinstance(env, gymnasium.Env):
-        raise BadValueError(
-            f"{task_label(function)} returned {env!r}: a task's function must return a Gymnasium "
-            "environment"
-        )
-    return env
+        return gym_answers.step(self._envs[slot], self.task, self.observation_space.shape, own)
 
 
 def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
@@ -169,13 +162,13 @@ def time_limit(task: Task) -> int:
     if isinstance(task, str):
         steps = gymnasium.spec(_known_id(task)).max_episode_steps
     else:
-        env = _made(task)
+        env = gym_answers.made(task)
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:
         raise BadValueError(
-            f"{task_label(task)} has no time limit; give one, such as horizon=200 to recall.make or "
-            "horizon_steps=200 to recall.train (--horizon-steps 200)"
+            f"{task_label(task)} has no time limit; give one, such as horizon=200 to recall.make "
+            "or horizon_steps=200 to recall.train (--horizon-steps 200)"
         )
     return steps
 

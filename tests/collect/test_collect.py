@@ -171,7 +171,9 @@ def test_an_exception_in_a_task_is_told():
     try:
         pool.begin((0,), fresh=(0,))
         pool.order_chunk([ChunkRequest(0, 0, policies)])
-        with pytest.raises(TaskFailedError, match="RuntimeError in a task: the gripper fell off"):
+        with pytest.raises(
+            TaskFailedError, match="RuntimeError in task Raising: the gripper fell off"
+        ):
             pool.wait_chunk()
     finally:
         pool.close()

@@ -32,8 +32,10 @@ def test_only_tasks_that_say_nothing_are_found():
     assert silent_of("point-rich", "push") == []
 
 
-def test_an_environment_that_fails_is_left_to_training():
-    assert silent_of(Raising, Point) == ["Point"]
+def test_an_environment_that_fails_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(RecallError, match=r"task Raising failed .*RuntimeError: the gripper fell"):
+        recall.train("fine_tuning", [Point, Raising], out=tmp_path / "run", horizon_steps=10)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -1,0 +1,95 @@
+"""Checks of what a user's function and environment return, with the task named in every error.
+
+An environment of the old Gym API, or one whose space is not what it returns, would otherwise fail
+far from its cause, in the arithmetic of a worker process.
+"""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from recall.errors import BadValueError
+from recall.worlds.registry import task_label
+from recall.worlds.simulator import Array
+
+_Env = gymnasium.Env[Any, Any]
+_RESET = ("observation", "info")
+_STEP = ("observation", "reward", "terminated", "truncated", "info")
+
+
+def made(function: Any) -> _Env:
+    """Return the environment that a user's function makes; refuse anything else that it returns."""
+    name = task_label(function)
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise BadValueError(
+            f"{name} is called without arguments, which it does not allow ({error}): give them "
+            f"defaults, or define a function without any: def my_task(): return {name}(...)"
+        ) from error
+    except ValueError:  # some functions of C have no signature
+        pass
+    env = function()
+    if not isinstance(env, gymnasium.Env):
+        raise BadValueError(
+            f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
+        )
+    return env
+
+
+def reset(
+    env: _Env, task: str, shape: tuple[int, ...], seed: int, options: dict[str, Any] | None
+) -> Array:
+    """Reset an environment and return its first observation, of the given shape."""
+    try:
+        answer: Any = env.reset(seed=seed, options=options)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise BadValueError(
+            f"reset of {task} failed ({error}): it must take what Gymnasium gives it, "
+            "def reset(self, *, seed=None, options=None)"
+        ) from error
+    _check_values(answer, f"reset of {task}", _RESET)
+    return _observation(answer[0], f"reset of {task}", shape)
+
+
+def step(
+    env: _Env, task: str, shape: tuple[int, ...], action: Array
+) -> tuple[Array, float, bool, bool, Mapping[str, Any]]:
+    """Step an environment and return what it answers, with an observation of the given shape."""
+    answer: Any = env.step(action)
+    what = f"step of {task}"
+    _check_values(answer, what, _STEP)
+    observation, reward, terminated, truncated, info = answer
+    if reward is None or np.shape(reward) != ():
+        raise BadValueError(f"{what} returned {reward!r} as its reward: it must be one number")
+    return _observation(observation, what, shape), reward, terminated, truncated, info
+
+
+def _check_values(answer: Any, what: str, names: tuple[str, ...]) -> None:
+    if not isinstance(answer, tuple):
+        raise BadValueError(f"{what} returned one {type(answer).__name__}; {_wanted(names)}")
+    if len(answer) != len(names):
+        raise BadValueError(f"{what} returned {len(answer)} values; {_wanted(names)}")
+    if not isinstance(answer[-1], Mapping):
+        raise BadValueError(f"{what} returned {answer[-1]!r} as its info: it must be a dict")
+
+
+def _wanted(names: tuple[str, ...]) -> str:
+    return (
+        f"Gymnasium's returns {len(names)}: {', '.join(names)}. Environments of the old Gym API "
+        "need a wrapper, such as those of the package shimmy"
+    )
+
+
+def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
+    if np.shape(value) != shape:
+        raise BadValueError(
+            f"{what} returned an observation of shape {np.shape(value)}, but its "
+            f"observation_space has shape {shape}: make them agree"
+        )
+    return np.asarray(value, np.float64)

@@ -22,12 +22,12 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.bootstrap import Estimate, mean_of
 from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
-from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.measures import FORGETTING, LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
 from recall.results.scores import ScoreBoard
 
 
 def family_tables(board: ScoreBoard) -> list[Table]:
-    """Return the tables of CW3 and CW6, one per metric."""
+    """Return the tables of CW3 and CW6, one per metric; forward transfer only if there is any."""
     tables = []
     for family in TRIPLETS:
         members = [name for name in board.sequences if family_of(name) == family]
@@ -41,8 +41,11 @@ def family_tables(board: ScoreBoard) -> list[Table]:
 def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str) -> Table | None:
     headings = _headings(board, members)
     scores = board.among([label for label, _ in headings], members)
-    if metric == TRANSFER and not any(each.forward_transfer for each in scores):
+    has_transfer = any(each.forward_transfer for each in scores)
+    if metric == TRANSFER and not has_transfer:
         return None
+    # Without forward transfer, the table before its place says why.
+    advises = metric == (TRANSFER if has_transfer else FORGETTING)
     lower = metric in LOWER_IS_BETTER
     rows = []
     for name in members:
@@ -60,7 +63,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         columns=tuple(label for label, _ in headings),
         rows=shown,
         notes=notes + (transfer_facts(scores) if metric == TRANSFER else ()),
-        advice=transfer_note(scores) if metric == TRANSFER else (),
+        advice=transfer_note(scores) if advises else (),
         lower=(lower,) * len(headings),
         group=family,
     )

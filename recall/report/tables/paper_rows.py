@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recall.report.paper import published
-from recall.report.tables.table import Cell, Row
+from recall.report.tables.table import Cell, Row, estimate_text
 from recall.results.departures import (
     DEFAULT,
     EXPLORATION,
@@ -83,7 +83,17 @@ def paper_notes(rows: Sequence[Row], scores: Iterable[Scores]) -> tuple[str, ...
         f"(paper): the paper's own numbers, {facts['seeds']} runs of {facts['steps_per_task']:,} "
         "steps per task in the simulator of 2021."
     )
-    return note, *_differences(scores)
+    return note, *_slips(rows), *_differences(scores)
+
+
+def _slips(rows: Sequence[Row]) -> list[str]:
+    """Return notes on the paper's numbers that lie outside of their own intervals."""
+    theirs = dict.fromkeys(each.paper for row in rows for each in row.cells if each.paper)
+    return [
+        f"{estimate_text(each)} is as the paper prints it: the interval does not hold its mean."
+        for each in theirs
+        if each.interval and not each.interval[0] <= each.value <= each.interval[1]
+    ]
 
 
 def _differences(scores: Iterable[Scores]) -> list[str]:

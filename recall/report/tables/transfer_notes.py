@@ -23,10 +23,10 @@ def transfer_note(scores: Iterable[Scores]) -> tuple[str, ...]:
 
 
 def transfer_facts(scores: Iterable[Scores]) -> tuple[str, ...]:
-    """Return where references come from that are shipped, and what differs in any of them."""
+    """Return where shipped references come from, which leave nothing to gain, and what differs."""
     notes: dict[str, None] = {}
     for group in _alike([each for each in scores if each.forward_transfer is not None]):
-        notes |= dict.fromkeys([*_shipped(group), *_unlike(group)])
+        notes |= dict.fromkeys([*_shipped(group), *_nothing_to_gain(group), *_unlike(group)])
     return tuple(notes)
 
 
@@ -40,11 +40,25 @@ def _alike(scores: Sequence[Scores]) -> list[list[Scores]]:
 
 
 def _refused(group: Sequence[Scores]) -> list[str]:
-    reasons = dict.fromkeys(reason for each in group for reason in each.refused)
-    labels = ", ".join(dict.fromkeys(each.label for each in group))
-    if not reasons:
+    """Return a sentence on the single-task runs that are too different, every reason once."""
+    tasks: dict[str, dict[str, None]] = {}
+    for each in group:
+        for task, found in each.compared.items():
+            for reason in found.refused:
+                # A reason starts with the task; runs of one study differ for the same reason.
+                tasks.setdefault(reason.removeprefix(f"{task} "), {})[task] = None
+    if not tasks:
         return []
-    return [f"Not comparable with {labels}, so left out: {'; '.join(reasons)}."]
+    reasons = []
+    for reason, names in tasks.items():
+        first, *others = names
+        same = f" ({', '.join(others)} likewise)" if others else ""
+        reasons.append(f"{first} {reason}{same}")
+    return [f"Not comparable with {_labels(group)}, so left out: {'; '.join(reasons)}."]
+
+
+def _labels(group: Sequence[Scores]) -> str:
+    return ", ".join(dict.fromkeys(each.label for each in group))
 
 
 def _missing(group: Sequence[Scores]) -> list[str]:
@@ -52,9 +66,8 @@ def _missing(group: Sequence[Scores]) -> list[str]:
     if not tasks:
         return []
     run = group[0].runs[0]
-    labels = ", ".join(dict.fromkeys(each.label for each in group))
     start = (
-        f"Forward transfer of {labels} is left out: there is nothing to compare with for "
+        f"Forward transfer of {_labels(group)} is left out: there is nothing to compare with for "
         f"{', '.join(tasks)}, learnt alone in {run.steps_per_task:,} steps with the same settings."
     )
     seeds = sorted({one.seed for each in group for one in each.runs})
@@ -69,15 +82,33 @@ def _missing(group: Sequence[Scores]) -> list[str]:
 def _shipped(group: Sequence[Scores]) -> list[str]:
     """Return sentences that say where runs come from that are shipped with the package."""
     tasks: dict[str, dict[str, None]] = {}
+    perfect = _perfect(group)
     for each in group:
         for task, found in each.compared.items():
-            for run in found.runs if found.shipped else ():
+            for run in found.runs if found.shipped and task not in perfect else ():
                 tasks.setdefault(_origin(run), {})[task] = None
-    labels = ", ".join(dict.fromkeys(each.label for each in group))
     return [
-        f"Forward transfer of {labels} compares {', '.join(names)} with single-task runs recorded "
-        f"with the package ({origin})."
+        f"Forward transfer of {_labels(group)} compares {', '.join(names)} with single-task runs "
+        f"recorded with the package ({origin})."
         for origin, names in tasks.items()
+    ]
+
+
+def _perfect(group: Sequence[Scores]) -> list[str]:
+    """Return the tasks whose references succeed from the first evaluation on."""
+    found = (
+        task for each in group for task, areas in each.references.items() if areas.mean() >= 1.0
+    )
+    return list(dict.fromkeys(found))
+
+
+def _nothing_to_gain(group: Sequence[Scores]) -> list[str]:
+    if not (tasks := _perfect(group)):
+        return []
+    verb = "is" if len(tasks) == 1 else "are"
+    return [
+        f"{', '.join(tasks)} {verb} left out of the forward transfer of {_labels(group)}: plain "
+        "SAC leaves nothing to gain there. Means are over the other tasks."
     ]
 
 

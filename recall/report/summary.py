@@ -80,11 +80,11 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
     """Return the best method in each metric per family, among those that ran all of it."""
     found = []
     for title, members in _arenas(board):
-        labels = [
-            label
-            for label in main_labels(board, board.labels)
-            if all(board.get(label, member) for member in members)
+        ran_all = [
+            label for label in board.labels if all(board.get(label, member) for member in members)
         ]
+        # A method's variants count where its plain form was not run, even if it was elsewhere.
+        labels = main_labels(board, ran_all)
         sentences = [
             sentence
             for metric in METRICS
@@ -128,7 +128,7 @@ def _title(board: ScoreBoard, members: Sequence[str]) -> str:
 
 
 def _nobody(members: Sequence[str]) -> str:
-    return f"No method was run on all {len(members)} of them, so that none can be compared here."
+    return f"No method was run on all {len(members)} sequences, so none can be compared here."
 
 
 def _sentence(

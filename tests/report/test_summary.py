@@ -5,7 +5,7 @@ import pytest
 from recall.report.summary import scope, verdicts
 from recall.results.collection import Collection
 from recall.results.scores import ScoreBoard
-from tests.factories.runs import made_collection
+from tests.factories.runs import made_collection, made_run
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +36,24 @@ def test_a_method_that_did_not_run_everything_is_not_compared(board):
     (verdict,) = verdicts(ScoreBoard(Collection(tuple(kept))))
     assert all("RECALL" not in sentence for sentence in verdict.sentences)
     assert verdict.sentences[0].startswith("Average performance of Fine-tuning: ")
+
+
+def test_variants_count_where_the_plain_method_was_not_run(board):
+    variants = [
+        made_run("recall", "push,hammer", seed, variant=variant)
+        for variant in ("no distillation", "memory per task 100")
+        for seed in range(2)
+    ]
+    found = verdicts(ScoreBoard(Collection((*board.collection.runs, *variants))))
+    (verdict,) = (each for each in found if each.title == "push, hammer")
+    assert "RECALL, no distillation" in verdict.sentences[0]
+    assert "RECALL, memory per task 100" in verdict.sentences[0]
+
+
+def test_methods_on_different_sequences_are_told_to_be_apart(board):
+    pairs = {("recall", "cw3-1"), ("fine_tuning", "cw3-2")}
+    kept = [run for run in board.collection.runs if (run.method, run.sequence) in pairs]
+    (verdict,) = verdicts(ScoreBoard(Collection(tuple(kept))))
+    assert verdict.sentences == (
+        "No method was run on all 2 sequences, so none can be compared here.",
+    )

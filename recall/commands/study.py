@@ -195,10 +195,12 @@ def _tell_report(study: Any, folder: Path, scale: float) -> None:
     if not study.transfer:
         print(f"`recall report {folder}` shows the results")
         return
-    shrunk = "" if scale == 1 else f" --scale {scale:g}"
+    # The report knows the settings of the runs, and so the whole command; a study knows part of it.
+    scaled = "" if scale == 1 else f" and scale {scale:g}"
     print(
-        f"`recall report {folder}` shows the results; forward transfer also needs the folder of "
-        f"`recall study reference{shrunk}`"
+        f"`recall report {folder}` shows the results; forward transfer also needs single-task runs "
+        f"with the same settings{scaled}: if none are found, the report has the command that "
+        "trains them"
     )
 
 

@@ -1,8 +1,10 @@
 """Notes on what forward transfer compares with, and on what is left out."""
 
+from recall.commands import study as command
 from recall.report.tables import all_tables
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
+from recall.studies import study_named
 from tests.factories.folders import write_fleet
 
 PERFECT = "handle-press-side"
@@ -68,3 +70,17 @@ def test_the_papers_slip_is_told_where_it_is_shown(tmp_path):
             write_fleet(tmp_path / "alone", sequence=tasks, success=lambda *_: 0.5, seeds=(0,))
         notes = tables_of(tmp_path)["cw3-forward_transfer"].notes
         assert (told in notes) == (name == "cw3-8")
+
+
+def test_the_end_of_a_study_points_to_the_report_which_has_the_whole_command(tmp_path, capsys):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", preset="quick", discount=0.9)
+    command._tell_report(study_named("cw3"), tmp_path, 0.05)
+    told = capsys.readouterr().out
+    assert f"`recall report {tmp_path}` shows the results" in told
+    assert "the same settings and scale 0.05: if none are found, the report has" in told
+    assert "recall study reference" not in told  # it would train with other settings
+    (advice,) = tables_of(tmp_path)["cw3-forgetting"].advice
+    assert "--seeds 0 1 --preset quick" in advice
+    assert "--sac.discount 0.9" in advice
+    command._tell_report(study_named("reference"), tmp_path, 0.05)
+    assert capsys.readouterr().out == f"`recall report {tmp_path}` shows the results\n"

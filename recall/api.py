@@ -21,6 +21,7 @@ from recall.methods import Method
 from recall.results.archive_note import check_trainable
 from recall.results.evaluations import EvaluationRecord
 from recall.results.fleet_folder import (
+    all_failed,
     check_free,
     check_ours,
     check_resumable,
@@ -177,8 +178,11 @@ def _spec_in(
 
 
 def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
-    if is_finished(folder):
-        raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
+    if not is_finished(folder):
+        return
+    if failed := all_failed(folder):
+        raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
+    raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
 
 def _run(

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +17,7 @@ from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
 from recall.results.archive_note import check_trainable, is_archive
 from recall.results.description import Description, differences, identity, read_description
+from recall.results.store import read_outcome
 
 FILMS = "films"  # subfolder for films without a given path
 
@@ -134,7 +135,8 @@ def check_free(folder: Path, description: Description) -> None:
         return
     check_same(folder, description)
     if is_finished(folder):
-        raise FolderInUseError(f"{folder} already holds this run, finished")
+        how = all_failed(folder) or "finished"
+        raise FolderInUseError(f"{folder} already holds this run, {how}")
     check_trainable(folder)
     raise FolderInUseError(
         f"{folder} already holds this run, unfinished: continue it with `{resuming(folder)}`"
@@ -188,6 +190,19 @@ def check_same(folder: Path, description: Description) -> None:
             f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
             "Choose another folder"
         )
+
+
+def all_failed(folder: Path) -> str | None:
+    """Return a sentence about a fleet that ended because every run failed, or None for others."""
+    failed = (read_outcome(folder) or {"failed": {}})["failed"]
+    return failures(failed) if len(failed) == len(read_description(folder)["runs"]) else None
+
+
+def failures(failed: Mapping[str, int]) -> str:
+    """Return which runs failed at which step, for a fleet of which no other run is left."""
+    return "every run failed: " + ", ".join(
+        f"{name} at step {step:,}" for name, step in failed.items()
+    )
 
 
 def is_finished(folder: Path) -> bool:

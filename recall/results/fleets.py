@@ -9,7 +9,7 @@ from recall.errors import RecallError
 from recall.results.archive_note import read_note
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
-from recall.results.fleet_folder import resuming
+from recall.results.fleet_folder import all_failed, resuming
 from recall.results.json_lines import find_records
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
@@ -57,7 +57,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     settings = settings_of(description)
     _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
-        return [], [f"{folder} has no evaluations yet: left out.", *_warned(folder, listed)]
+        return [], [_never_evaluated(folder), *_warned(folder, listed)]
     curves, unread = read_curves(path, len(listed), tasks)
     archived = read_note(folder)
     outcome, problems = _outcome(folder)
@@ -91,6 +91,16 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         if len(found.steps):
             runs.append(result)
     return runs, problems + _unfinished(folder, runs, outcome)
+
+
+def _never_evaluated(folder: Path) -> str:
+    try:
+        failed = all_failed(folder)
+    except RecallError:
+        return f"{folder / 'outcome.json'} cannot be read, and there are no evaluations: left out."
+    if failed:
+        return f"{folder} has no evaluations, since {failed}: left out."
+    return f"{folder} has no evaluations yet: left out."
 
 
 def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:

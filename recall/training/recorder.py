@@ -55,6 +55,7 @@ class Recorder:
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
+        self.broken_tasks: dict[str, None] = {}  # that returned non-finite numbers, in this process
         self._noted: Noted | None = None
         self._noted_networks: NotedNetworks | None = None
         self._thread = ThreadPoolExecutor(1, "recall-ranks")
@@ -133,6 +134,7 @@ class Recorder:
             for run in np.flatnonzero(~finite.all(axis=1)):
                 task = self._tasks[run][position]
                 first = step + int(np.argmin(finite[run])) + 1
+                self.broken_tasks[task] = None
                 reason = f"{task} returned a non-finite number"
                 self._fail(progress, self._names[run], first, reason)
 

@@ -27,6 +27,7 @@ from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
 from recall.nets.sharding import as_argument, reshard
+from recall.results.fleet_folder import failures
 from recall.results.policies import FINAL
 from recall.results.records import score_records
 from recall.results.store import Store
@@ -236,11 +237,21 @@ class Trainer(TrainedFleet):
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish({"finished": False, "failed": self.progress.failed})
-        steps = ", ".join(f"{name} at step {step:,}" for name, step in self.progress.failed.items())
         raise NoRunLeftError(
-            f"every run failed: {steps}. Their losses, transitions or parameters were not finite; "
-            f"{self.folder} keeps the records up to there. Try other settings, such as a lower "
-            "learning_rate, in another folder"
+            f"{failures(self.progress.failed)}. {self._cause()}, in another folder; "
+            f"{self.folder} keeps the records up to there"
+        )
+
+    def _cause(self) -> str:
+        """Return why the runs failed and what may help."""
+        if tasks := self.recorder.broken_tasks:
+            return (
+                f"{', '.join(tasks)} returned a number that is not finite: repair the environment, "
+                "then train"
+            )
+        return (
+            "Their losses, transitions or parameters were not finite: try other settings, such as "
+            "a lower learning_rate"
         )
 
     def _save_if_due(self) -> None:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import recall
 from recall.callbacks import Callback
 from recall.collect import crew as crew_module
 from recall.collect.chunks import Chunks
@@ -23,7 +24,7 @@ from recall.collect.pool import (
     TaskFailedError,
     WorkerDiedError,
 )
-from recall.errors import NoRunLeftError
+from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
 from recall.results.store import read
 from recall.settings import WorldSettings
@@ -302,8 +303,12 @@ def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path, every):
     callback = Remember()
     lengths = {"horizon_steps": 20, "steps_per_task": 200, "record_every": 200} | every
     spec = small_spec("fine_tuning", [Spent], seeds=(0, 1), **lengths)
-    with pytest.raises(NoRunLeftError, match=r"every run failed: .*seed1 at step 61\."):
+    with pytest.raises(NoRunLeftError, match=r"every run failed: .*seed1 at step 61\.") as caught:
         run(start(spec, tmp_path, callback))
+    assert "Spent returned a number that is not finite: repair" in str(caught.value)
+    assert "learning_rate" not in str(caught.value)
+    with pytest.raises(RecallError, match=r"cannot be continued: every run .*seed1 at step 61\."):
+        recall.resume(tmp_path, functions={"Spent": Spent})
     assert {step for _, step, _ in callback.failures} == {61}
     results = read(tmp_path)
     assert not results.outcome["finished"]

@@ -3,9 +3,12 @@
 import json
 import shlex
 
+import pytest
+
 from recall.plugins import loaded
 from recall.results.collection import gather
-from recall.results.fleet_folder import resuming
+from recall.results.fleet_folder import FolderInUseError, all_failed, check_free, resuming
+from recall.results.store import read_description
 from tests.factories.folders import EVERY, write_fleet
 
 
@@ -35,3 +38,18 @@ def test_functions_are_given_from_python(tmp_path):
 
 def test_a_folder_without_a_description_has_the_plain_command(tmp_path):
     assert resuming(tmp_path) == f"recall resume {tmp_path}"
+
+
+def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
+    names = [f"fine_tuning-push,hammer-seed{seed}" for seed in (0, 1)]
+    one = write_fleet(tmp_path / "one", failed={names[0]: 61})
+    both = write_fleet(tmp_path / "both", failed=dict.fromkeys(names, 1_061))
+    told = f"every run failed: {names[0]} at step 1,061, {names[1]} at step 1,061"
+    assert (all_failed(one), all_failed(both)) == (None, told)
+    (both / "evaluations.jsonl").write_text("")
+    (problem,) = gather(both).problems
+    assert problem == f"{both} has no evaluations, since {told}: left out."
+    with pytest.raises(FolderInUseError, match=f"already holds this run, {told}"):
+        check_free(both, read_description(both))
+    with pytest.raises(FolderInUseError, match="already holds this run, finished"):
+        check_free(one, read_description(one))

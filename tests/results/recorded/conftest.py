@@ -9,7 +9,7 @@ from tests.results.recorded.pages import ROOT
 def boards() -> dict[str, ScoreBoard]:
     return {
         name: ScoreBoard(gather(ROOT / "results" / name))
-        for name in ("cw3", "cw3-white", "learning-250k")
+        for name in ("cw3", "cw3-white", "learning-250k", "pairs")
     }
 
 

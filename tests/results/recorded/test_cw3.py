@@ -29,6 +29,7 @@ METHODS = {
     "ewc": "EWC",
     "packnet": "PackNet",
     "clonex": "ClonEx",
+    "perfect_memory": "PM",
     "recall": "RECALL",
 }
 """The methods in `results/cw3`, in the order of the page's columns, and their labels."""
@@ -36,7 +37,7 @@ METHODS = {
 
 def row_of(label: str) -> str:
     """The start of the row of a method, whose name the pages write as in a sentence."""
-    return "fine-tuning" if label == "Fine-tuning" else label
+    return {"Fine-tuning": "fine-tuning", "PM": "perfect memory"}.get(label, label)
 
 
 @pytest.fixture(scope="module")
@@ -137,14 +138,15 @@ def test_the_page_shows_how_far_recall_is_ahead(boards, text, at_the_end):
     assert (
         f"**RECALL is first**: {by_performance['ClonEx']} ahead of ClonEx, paired by seed (0.08 in "
         f"the paper), {by_performance['EWC']} ahead of EWC (0.29), {by_performance['PackNet']} "
-        f"ahead of PackNet (0.22) and {by_performance['Fine-tuning']} ahead of fine-tuning (0.61)"
+        f"ahead of PackNet (0.22), {by_performance['PM']} ahead of perfect memory (0.43) and "
+        f"{by_performance['Fine-tuning']} ahead of fine-tuning (0.61)"
     ) in text
     assert f"EWC is {ahead(METRICS[0], 'PackNet', method='EWC')} ahead of PackNet" in text
     by_transfer = {label: ahead(METRICS[2], label) for label in METHODS.values()}
     assert (
         f"it is {by_transfer['ClonEx']} ahead of ClonEx, {by_transfer['Fine-tuning']} ahead of "
-        f"fine-tuning, {by_transfer['EWC']} ahead of EWC and {by_transfer['PackNet']} ahead of "
-        "PackNet."
+        f"fine-tuning, {by_transfer['EWC']} ahead of EWC, {by_transfer['PackNet']} ahead of "
+        f"PackNet and {by_transfer['PM']} ahead of perfect memory."
     ) in text
     pink = ahead(METRICS[0], "RECALL", "cw3-white")
     assert f"pink noise is {pink} ahead, paired by seed" in text
@@ -257,6 +259,38 @@ def test_the_page_says_what_ewc_forgets_and_learns(boards, text, just_learnt, at
     assert f"the two on first tasks, {ewc[0]} and {plain[0]}, where both are plain SAC" in text
 
 
+def test_the_page_says_what_perfect_memory_learns(boards, text, just_learnt, at_the_end):
+    tasks, learnt = just_learnt["perfect_memory"]
+    _, final = at_the_end["perfect_memory"]
+    first, second, third = rounded(learnt.mean(axis=0))
+    plain = rounded(just_learnt["fine_tuning"][1].mean(axis=0))
+    assert (
+        f"first tasks are learnt to {first}, second ones to {second} (fine-tuning {plain[0]} and "
+        f"{plain[1]}) and third ones to {third}."
+    ) in text
+    forgetting = mean_over_sequences(boards["cw3"], "PM", "forgetting")
+    assert f"its forgetting is {rounded([forgetting.value])[0]}" in text
+
+    def second_tasks(task: str) -> np.ndarray:
+        return np.stack([learnt[:, 1], final[:, 1]])[:, tasks[:, 1] == task]
+
+    after, at_end = second_tasks("window-close")
+    assert (len(after), np.count_nonzero(after == 0.0), np.count_nonzero(at_end == 0.0)) == (
+        6,
+        4,
+        3,
+    )
+    assert "is not learnt in four of six runs as a second one (one of them learns it" in text
+    assert not second_tasks("push-back").any()
+    assert f"peg-unplug-side to {rounded([second_tasks('peg-unplug-side')[0].mean()])[0]}" in text
+    stick_pull = {
+        method: found[tasks == "stick-pull"].mean() for method, (tasks, found) in at_the_end.items()
+    }
+    assert max(stick_pull, key=stick_pull.__getitem__) == "perfect_memory"
+    assert f"sequence 6, ends at {rounded([stick_pull['perfect_memory']])[0]}, more than" in text
+    assert not final[tasks == "shelf-place"].any()
+
+
 def test_the_page_shows_what_plain_sac_does_on_first_tasks(text, just_learnt):
     alone: dict[str, list[float]] = {}
     for run in shipped_references.shipped_references():
@@ -272,7 +306,11 @@ def test_the_page_shows_the_transfer_to_the_peg(text, transfers):
         "{} and {}".format(*rounded(transfers[method][6:, 2]))
         for method in ("ewc", "packnet", "recall")
     )
-    assert f"EWC ({ewc}) and PackNet ({packnet}). With RECALL it is {recall}" in text
+    (memory,) = rounded([transfers["perfect_memory"][6, 2]])
+    assert (
+        f"EWC ({ewc}) and PackNet ({packnet}), and in sequence 7 with perfect memory ({memory}). "
+        f"With RECALL it is {recall}"
+    ) in text
     assert np.isnan(transfers["recall"][6, 1])  # plain SAC leaves nothing to gain
 
 

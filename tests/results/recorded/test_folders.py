@@ -8,11 +8,14 @@ import pytest
 import recall
 from recall.results import shipped_references
 from tests.results.recorded.pages import ROOT, SEQUENCES, value
+from tests.results.recorded.test_cw3 import METHODS
 
 MEGABYTE = 1_000_000
 
 
-@pytest.mark.parametrize(("name", "runs"), [("cw3", 120), ("cw3-white", 24), ("learning-250k", 62)])
+@pytest.mark.parametrize(
+    ("name", "runs"), [("cw3", 144), ("cw3-white", 24), ("learning-250k", 62), ("pairs", 50)]
+)
 def test_every_run_is_complete_and_readable(boards, name, runs):
     collection = boards[name].collection
     assert len(collection.runs) == runs
@@ -27,7 +30,7 @@ def test_the_runs_with_health_warnings_are_known(boards, name, runs):
 
 @pytest.mark.parametrize(("one", "other", "tasks"), [(3, 6, 1), (5, 8, 2)])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("method", ["fine_tuning", "ewc", "packnet", "clonex", "recall"])
+@pytest.mark.parametrize("method", list(METHODS))
 def test_runs_that_begin_with_the_same_tasks_are_equal_in_them(
     boards, method, seed, one, other, tasks
 ):

@@ -75,7 +75,8 @@ def train(
     """Train one method on every given sequence with every seed, all at once; return the records.
 
     `sequence` is a name, tasks joined by commas, a list of either (all of the same length), or a
-    list with functions that make Gymnasium environments, one for each task. Records, policies and
+    list with functions that make Gymnasium environments, one for each task (or a single such
+    function). Records, policies and
     checkpoints are written to the folder `out`, or to a new folder in `runs/` if it is None.
 
     Settings start from `settings`, or from the defaults if it is None. They are changed by the

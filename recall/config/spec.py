@@ -18,8 +18,8 @@ from recall.settings.checked import LARGEST_WHOLE, from_plain
 from recall.worlds.registry import Task, is_task, refuse_instance, refuse_nameless, task_label
 from recall.worlds.sequences import parse_sequence
 
-# A name, tasks or a list of either: "cw3-1"; ["cw3-1", "cw3-2"]; [make_env, other_make_env].
-Sequences = str | Many[str | Many[Task] | Callable[[], Any]]
+# A name, a function, tasks, or a list: "cw3-1"; make_env; ["cw3-1", "cw3-2"]; [make_env, other].
+Sequences = str | Callable[[], Any] | Many[str | Many[Task] | Callable[[], Any]]
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,12 @@ def checked_method(method: str | Method) -> Method:
 
 
 def _listed(sequences: Sequences) -> list[Any]:
-    """Return a list of sequences; a list that contains functions is one sequence of tasks."""
+    """Return a list of sequences; functions, one or a list of them, are one sequence of tasks."""
     if isinstance(sequences, str):
         return [sequences]
     refuse_instance(sequences)
+    if callable(sequences):
+        return [[sequences]]
     if not isinstance(sequences, Iterable):
         raise _no_task(sequences)
     items = list(sequences)

@@ -20,6 +20,8 @@ FILE = "run.json"
 _NO_MATTER = ("workers", "checkpoint_minutes")
 _LARGEST_SEED = 2**31 - 1
 _MOST_SHOWN = 80
+_MOST_NAMED = 8
+_BELOW = (f"*/{FILE}", f"*/*/{FILE}")  # where studies and folders of studies have their fleets
 
 Description = dict[str, Any]
 
@@ -34,7 +36,7 @@ def read_description(folder: Path) -> Description:
     if not folder.exists():
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
-        raise BadValueError(f"{folder} holds no results: there is no {FILE} in it")
+        raise BadValueError(_no_fleet(folder))
     content = read_json(path)
     if not isinstance(content, dict):
         raise BadValueError(f"{path} cannot be read: it must hold named facts about a fleet")
@@ -45,6 +47,16 @@ def read_description(folder: Path) -> Description:
     for fault in _faults(content, path):
         raise BadValueError(f"{path} {fault}: the file was damaged or edited")
     return content
+
+
+def _no_fleet(folder: Path) -> str:
+    """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
+    below = sorted(path.parent for pattern in _BELOW for path in folder.glob(pattern))
+    if not below:
+        return f"{folder} holds no results: there is no {FILE} in it"
+    shown = ", ".join(map(str, below[:_MOST_NAMED]))
+    more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
+    return f"{folder} is no fleet, but a folder of fleets: name one of them ({shown}{more})"
 
 
 def _faults(content: Description, path: Path) -> Iterator[str]:

@@ -147,8 +147,18 @@ def world_of(task: Task) -> str:
         return GYMNASIUM
     if is_task(task):
         return next(world for world in _worlds_in_turn() if task in tasks_of(world))
-    hint = f"Any Gymnasium environment with box spaces is a task too, as gym:<id>. {HOW_TO_IMPORT}"
+    hint = gymnasium_hint(task) or (
+        f"Any Gymnasium environment with box spaces is a task too, as gym:<id>. {HOW_TO_IMPORT}"
+    )
     raise UnknownNameError("task", task, task_names(), hint)
+
+
+def gymnasium_hint(name: str) -> str:
+    """Return how to name Gymnasium's environment of that id here, or nothing if there is none."""
+    import gymnasium
+
+    known = name in gymnasium.registry
+    return f"Gymnasium's environment {name} is {GYMNASIUM_PREFIX}{name} here." if known else ""
 
 
 def is_gymnasium(task: Task) -> bool:

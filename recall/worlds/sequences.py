@@ -9,6 +9,7 @@ from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS  # 0 to 9 in the paper
 from recall.worlds.registry import (
     check_same_shapes,
+    gymnasium_hint,
     is_task,
     make_simulator,
     task_names,
@@ -75,7 +76,8 @@ def parse_sequence(name: str) -> Sequence:
             f"sequence {name!r} has an empty task name between two commas or at an end"
         )
     if len(tasks) == 1 and not is_task(tasks[0]):
-        raise UnknownNameError("sequence", name, (*sequence_names(), *task_names()), _HINT)
+        hint = gymnasium_hint(name) or _HINT
+        raise UnknownNameError("sequence", name, (*sequence_names(), *task_names()), hint)
     for task in tasks:
         world_of(task)
     return Sequence(",".join(tasks), tasks)

@@ -65,6 +65,13 @@ def test_tasks_need_a_name_that_is_the_same_in_every_process(task):
     assert run.sequence == "point-rich,reach"
 
 
+def test_a_single_function_is_a_sequence_of_one_task():
+    task = named("reach")
+    assert make_spec("recall", task, (0,), Settings()) == make_spec(
+        "recall", [task], (0,), Settings()
+    )
+
+
 def test_seeds_of_numpy_are_described_like_others():
     spec = make_spec("recall", "point-rich", np.arange(2), Settings())
     assert [run["seed"] for run in json.loads(json.dumps(spec.describe()))["runs"]] == [0, 1]

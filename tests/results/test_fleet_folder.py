@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from recall.errors import BadValueError
 from recall.plugins import loaded
 from recall.results.collection import gather
 from recall.results.fleet_folder import FolderInUseError, all_failed, check_free, resuming
@@ -53,3 +54,13 @@ def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
         check_free(both, read_description(both))
     with pytest.raises(FolderInUseError, match="already holds this run, finished"):
         check_free(one, read_description(one))
+
+
+def test_a_folder_of_fleets_names_them(tmp_path):
+    fleets = [write_unfinished(tmp_path / name) for name in ("ewc", "study/recall")]
+    with pytest.raises(BadValueError, match="is no fleet, but a folder of fleets") as caught:
+        read_description(tmp_path)
+    assert f"({fleets[0]}, {fleets[1]})" in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadValueError, match=r"empty holds no results: there is no run\.json"):
+        read_description(tmp_path / "empty")

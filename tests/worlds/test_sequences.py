@@ -88,3 +88,12 @@ def test_a_sequence_of_differing_shapes_is_refused():
     check_sequence(parse_sequence("pointworld"), settings)
     with pytest.raises(BadValueError, match=r"point-rich have shape \(6,\).*Pendulum-v1 \(3,\)"):
         check_sequence(parse_sequence("point-rich,gym:Pendulum-v1"), settings)
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v1", "push,Pendulum-v1"])
+def test_the_id_of_a_gymnasium_environment_is_told_with_its_prefix(name):
+    with pytest.raises(UnknownNameError, match=r"is gym:Pendulum-v1 here\."):
+        parse_sequence(name)
+    with pytest.raises(UnknownNameError) as caught:
+        parse_sequence("Pendulum-of-nobody")
+    assert "gym:Pendulum-of-nobody" not in str(caught.value)

@@ -37,6 +37,12 @@ def archive(
     made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
     for sentence in made.left_out:
         print(sentence, file=sys.stderr)
+    if not policies and any(source.glob("**/policies/*/*.npz")):
+        print(
+            "No policies were kept, so the archive cannot be evaluated, filmed or exported. To "
+            "keep them, name their runs: --policies 'recall-*-seed0', or --policies '*' for all.",
+            file=sys.stderr,
+        )
     print(
         f"{counted(made.fleets, 'fleet')} of {counted(made.runs, 'run')} and "
         f"{counted(made.policies, 'policy file')}, {made.size_bytes / 1e6:.2f} MB in {made.folder}"

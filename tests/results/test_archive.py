@@ -322,3 +322,15 @@ def test_a_record_that_is_added_while_a_fleet_is_archived_is_kept(tmp_path, monk
 
     monkeypatch.setattr(archived_fleet, "_lines", then_more)
     assert list(lines) == [b'{"run": 0, "step": 10}\n', b'{"run": 0, "step": 110}\n']
+
+
+def test_the_command_tells_when_it_keeps_no_policies(finished, fleets, tmp_path, capsys):
+    def told(*words):
+        main(["archive", *map(str, words)])
+        return capsys.readouterr().err
+
+    assert "No policies were kept" in told(finished, tmp_path / "a")
+    shutil.copytree(finished, tmp_path / "study" / "one")
+    assert "--policies" in told(tmp_path / "study", tmp_path / "b")
+    assert told(finished, tmp_path / "c", "--policies", "*-seed0") == ""
+    assert told(fleets, tmp_path / "d") == "", "these have no policies"

@@ -169,15 +169,17 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
 
 
 def _lengths(runs: Sequence[RunResult]) -> list[str]:
-    """Return a sentence for each sequence whose runs were trained for different steps."""
-    found = []
-    for sequence, group in grouped(runs, lambda run: run.sequence).items():
+    """Return sentences on sequences whose runs were trained for different steps."""
+    sequences: dict[tuple[int, ...], list[str]] = {}
+    several = [run for run in runs if len(run.tasks) > 1]  # figures show none of single tasks
+    for sequence, group in grouped(several, lambda run: run.sequence).items():
         steps = Counter(run.steps_per_task for run in group)
         if len(steps) > 1:
-            usual, *others = (number for number, _ in steps.most_common())
-            found.append(
-                f"{sequence} was run with {usual:,} and with "
-                f"{', '.join(f'{number:,}' for number in others)} steps per task: figures show "
-                f"the runs of {usual:,}."
-            )
-    return found
+            by_count = tuple(number for number, _ in steps.most_common())
+            sequences.setdefault(by_count, []).append(sequence)
+    return [
+        f"{', '.join(names)}: there are runs with {usual:,} and with "
+        f"{', '.join(f'{number:,}' for number in others)} steps per task; figures show those "
+        f"with {usual:,}."
+        for (usual, *others), names in sequences.items()
+    ]

@@ -228,3 +228,14 @@ def test_references_are_single_tasks_of_the_same_length_and_world(tmp_path):
         assert [other.seed for other in found.references(run, "push").runs] == [6, 7]
         assert found.by_sequence()["push,hammer"].references(run, "hammer").runs
     assert len(gather(tmp_path / "a", [tmp_path / "single"]).runs) == 2
+
+
+def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_path):
+    sequences = ["push,hammer", "hammer,push"]
+    write_fleet(tmp_path / "a", "recall", sequences, seeds=(0, 1))
+    write_fleet(tmp_path / "b", "recall", sequences, steps_per_task=2 * STEPS)
+    write_fleet(tmp_path / "alone", sequence="push")
+    write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
+    (problem,) = gather(tmp_path).problems
+    assert problem.startswith("hammer,push, push,hammer: there are runs with ")
+    assert problem.endswith(f"steps per task; figures show those with {STEPS:,}.")

@@ -238,7 +238,7 @@ class Trainer(TrainedFleet):
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish({"finished": False, "failed": self.progress.failed})
         raise NoRunLeftError(
-            f"{failures(self.progress.failed)}. {self._cause()}, in another folder; "
+            f"{failures(self.progress.failed)}. {self._cause()} in another folder; "
             f"{self.folder} keeps the records up to there"
         )
 
@@ -247,11 +247,11 @@ class Trainer(TrainedFleet):
         if tasks := self.recorder.broken_tasks:
             return (
                 f"{', '.join(tasks)} returned a number that is not finite: repair the environment, "
-                "then train"
+                "then train again"
             )
         return (
             "Their losses, transitions or parameters were not finite: try other settings, such as "
-            "a lower learning_rate"
+            "a lower learning_rate,"
         )
 
     def _save_if_due(self) -> None:

@@ -41,7 +41,7 @@ from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
 from recall.training.evaluation import counts_of
 from recall.training.evaluation import evaluate as play_evaluation
-from recall.training.memory import check_memory, check_processes, measure
+from recall.training.memory import check_memory, check_processes, measure, told_if_full
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
@@ -206,6 +206,7 @@ def _run(
             stopping(tell, callback.close) as stop,
             kept_programs(folder, spec, callback.on_message),
             reported_compiling(callback),
+            told_if_full(f"Then continue with `{resuming(folder)}`"),
         ):
             trainer = Trainer(
                 spec, folder, open_store(), callback, lambda: stop.signal_number is not None

@@ -1,7 +1,9 @@
 """Memory that a fleet needs, estimated and compared with what there is before training starts."""
 
+import contextlib
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,27 @@ class Memory:
     host: int
     device: int | None = None
     """Memory of all accelerators that the fleet uses, together; None if it trains on the CPU."""
+
+
+@contextlib.contextmanager
+def told_if_full(way_on: str) -> Iterator[None]:
+    """Raise an error that says what to do if a device has no memory left; it ends in `way_on`.
+
+    The estimate does not know of other processes: each reserves most of a GPU for itself.
+    """
+    import jax
+
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        first = str(error).partition("\n")[0]
+        if "RESOURCE_EXHAUSTED" not in first:
+            raise
+        raise TooLargeError(
+            f"the device has no memory left ({first}). Train fewer runs at once; or, if other "
+            "processes use the same GPU, let each reserve less, as in "
+            f"XLA_PYTHON_CLIENT_MEM_FRACTION=0.3. {way_on}"
+        ) from error
 
 
 def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:

@@ -1,5 +1,6 @@
 """A fleet that does not fit is refused before anything is written, with what would fit."""
 
+import jax.numpy as jnp
 import pytest
 
 import recall
@@ -119,3 +120,17 @@ def test_a_start_that_failed_does_not_block_the_next(tmp_path, uninterrupted):
     assert (folder / "run.json").exists()
     recall.train(seeds=(0, 1), callback=Callback(), **given)
     assert left_by(folder) == uninterrupted
+
+
+class FillTheDevice(Callback):
+    """Asks for more memory than any device has, as soon as training has begun."""
+
+    def on_steps(self, steps):
+        jnp.zeros(1 << 50, jnp.int8)
+
+
+def test_a_device_that_is_full_is_told_with_the_way_on(tmp_path):
+    with pytest.raises(TooLargeError, match=r"no memory left .*RESOURCE_EXHAUSTED") as caught:
+        recall.train("recall", SEQUENCE, out=tmp_path, callback=FillTheDevice(), **CHANGES)
+    assert str(caught.value).endswith(f"Then continue with `recall resume {tmp_path}`")
+    assert "XLA_PYTHON_CLIENT_MEM_FRACTION" in str(caught.value)

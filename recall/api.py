@@ -206,7 +206,7 @@ def _run(
             stopping(tell, callback.close) as stop,
             kept_programs(folder, spec, callback.on_message),
             reported_compiling(callback),
-            told_if_full(f"Then continue with `{resuming(folder)}`"),
+            told_if_full(lambda: f"Then continue with `{resuming(folder)}`"),
         ):
             trainer = Trainer(
                 spec, folder, open_store(), callback, lambda: stop.signal_number is not None

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,8 +35,8 @@ class Memory:
 
 
 @contextlib.contextmanager
-def told_if_full(way_on: str) -> Iterator[None]:
-    """Raise an error that says what to do if a device has no memory left; it ends in `way_on`.
+def told_if_full(way_on: Callable[[], str]) -> Iterator[None]:
+    """Raise an error that says what to do if a device has no memory left; it ends in `way_on()`.
 
     The estimate does not know of other processes: each reserves most of a GPU for itself.
     """
@@ -51,7 +51,7 @@ def told_if_full(way_on: str) -> Iterator[None]:
         raise TooLargeError(
             f"the device has no memory left ({first}). Train fewer runs at once; or, if other "
             "processes use the same GPU, let each reserve less, as in "
-            f"XLA_PYTHON_CLIENT_MEM_FRACTION=0.3. {way_on}"
+            f"XLA_PYTHON_CLIENT_MEM_FRACTION=0.3. {way_on()}"
         ) from error
 
 

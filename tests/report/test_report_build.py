@@ -72,6 +72,18 @@ def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
     assert "0.50" in capsys.readouterr().out
 
 
+def test_an_interval_without_a_lower_bound_is_shown_everywhere(tmp_path):
+    write_fleet(tmp_path / "runs" / "a", "recall", success=lambda *_: 0.5)
+    for task in ("push", "hammer"):  # one of two seeds is perfect alone
+        write_fleet(tmp_path / "runs" / task, sequence=task, success=lambda seed, *_: float(seed))
+    out = tmp_path / "out"
+    main(["report", str(tmp_path / "runs"), "--out", str(out)])
+    assert "[-inf, 0.50]" in (out / "report.md").read_text()
+    assert "-inf" in (out / "tables" / "push-hammer.csv").read_text()
+    assert "Infinity" not in (out / "index.html").read_text()  # no JSON
+    assert (out / "figures" / "seeds-push-hammer.png").exists()
+
+
 def test_a_reader_that_leaves_early_gets_all_files(tmp_path):
     runs = write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
     words = [sys.executable, "-m", "recall", "report", str(runs), "--no-figures", "--out"]

@@ -4,6 +4,7 @@ Every panel knows its position in the image and the numbers it shows, so that a 
 under the pointer without drawing anything again.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,8 +46,8 @@ class Series:
 
 
 def plain(values: Iterable[float]) -> list[float | None]:
-    """Round numbers to six digits, and replace NaN by None."""
-    return [float(f"{value:.6g}") if value == value else None for value in values]
+    """Round numbers to six digits; None stands for what JSON does not have, NaN and infinity."""
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,42 @@ def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
     return pool, np.zeros((len(runs), shape.size), np.float32)
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_two_chunks_may_be_ordered_at_a_time(killed):
+    def rolled(ahead, kill=False):
+        """Rows of six chunks, and the states after each, with up to `ahead` chunks ordered."""
+        pool, policies = small_pool("point-rich")
+        # Another policy in every chunk, so that one in the wrong slot is noticed.
+        requests = [
+            ChunkRequest(0, 10 * number, policies + 0.1 * number if number else None)
+            for number in range(6)
+        ]
+        found = []
+        try:
+            pool.begin((0,), fresh=(0,))
+            for request in requests[: ahead - 1]:
+                pool.order_chunk([request])
+            for number in range(6):
+                for request in requests[number + ahead - 1 : number + ahead]:
+                    pool.order_chunk([request])
+                if kill and number in (1, 4):
+                    for worker in pool.process_ids():
+                        os.kill(worker, signal.SIGKILL)
+                rows, ended = pool.wait_chunk()
+                # What is collected meanwhile must not touch the states after this chunk.
+                time.sleep(0.1 if ahead == 2 and not kill else 0.0)
+                found.append((rows, ended, pool.states()))
+            assert (pool.restarts > 0) == kill
+            return found
+        finally:
+            pool.close()
+
+    for one, two in zip(rolled(1), rolled(2, killed), strict=True):
+        assert (one[0] == two[0]).all()
+        assert one[1] == two[1]
+        assert (one[2] == two[2]).all()
+
+
 def test_closing_a_pool_ends_its_workers():
     pool, _ = small_pool("point-rich")
     workers = pool.process_ids()

@@ -120,9 +120,11 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
     workers = trainer.pool.process_ids()
     start, before = time.perf_counter(), processor_seconds(workers)
-    for _ in range(chunks):
+    trainer.pool.order_chunk(requests)
+    for _ in range(chunks - 1):  # as in training, the next order is there before it is needed
         trainer.pool.order_chunk(requests)
         trainer.pool.wait_chunk()
+    trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
     after = processor_seconds(workers)
     steps = chunks * schedule.chunk_steps

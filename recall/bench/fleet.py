@@ -20,6 +20,7 @@ from recall.learn import fleet
 from recall.nets.sharding import shard
 from recall.replay.buffer import Replay
 from recall.results.store import Store
+from recall.results.wording import counted
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
 from recall.training.evaluation import counts_of
 from recall.training.trainer import Trainer
@@ -196,7 +197,7 @@ def bench_fleet(
     rows = []
     for length in tasks:
         for count in runs:
-            progress(f"{method}, {count} runs, {length} tasks")
+            progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
             rows.append(measure(count, method, precision, chunks, length))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 

@@ -1,7 +1,7 @@
 """Plot the paper's three matrices of all pairs of tasks, for every method that has them.
 
-Rows are first tasks, columns second tasks. The first two matrices share a colour map and the third
-uses its reverse: darker red is worse everywhere.
+Rows are first tasks and columns second tasks, of those that any method has. The first two matrices
+share a colour map and the third uses its reverse: darker red is worse everywhere.
 """
 
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ _NOTHING = "#ececec"
 @dataclass(frozen=True)
 class _Matrix:
     title: str
+    tasks: list[int]  # their numbers
     values: Array  # [first, second], NaN for pairs that were not run
     colours: str
     limits: tuple[float, float]
@@ -37,12 +38,13 @@ class _Matrix:
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per label with enough pairs."""
     found = {label: matrices(scene, label) for label in main_labels(scene.collection)}
+    run = np.any([np.isfinite(first) for first, _, _ in found.values()], axis=0)
+    tasks = np.flatnonzero(run.any(axis=0) | run.any(axis=1)).tolist() if found else []
     drawn = False
-    for label, (first, second, forgotten) in found.items():
-        pairs = int(np.isfinite(first).sum())
-        if pairs >= LEAST:
+    for label, of_label in found.items():
+        if np.isfinite(of_label[0]).sum() >= LEAST:
             drawn = True
-            yield _make_figure(label, first, second, forgotten, pairs)
+            yield _make_figure(label, tasks, *(each[np.ix_(tasks, tasks)] for each in of_label))
     if not drawn:
         reason = f"no method has run {LEAST} or more pairs of Continual World's tasks to the end"
         yield Skipped(KIND, reason)
@@ -59,12 +61,14 @@ def matrices(scene: Scene, label: str) -> tuple[Array, Array, Array]:
     return found[0], found[1], found[2]
 
 
-def _make_figure(label: str, first: Array, second: Array, forgotten: Array, pairs: int) -> Figure:
+def _make_figure(
+    label: str, tasks: list[int], first: Array, second: Array, forgotten: Array
+) -> Figure:
     most = max(0.3, float(np.nanmax(np.abs(forgotten))))
     shown = (
-        _Matrix("First task, success", first, _COLOURS, (0.0, 1.0)),
-        _Matrix("Second task, success", second, _COLOURS, (0.0, 1.0)),
-        _Matrix("First task, forgetting", forgotten, f"{_COLOURS}_r", (-most, most)),
+        _Matrix("First task, success", tasks, first, _COLOURS, (0.0, 1.0)),
+        _Matrix("Second task, success", tasks, second, _COLOURS, (0.0, 1.0)),
+        _Matrix("First task, forgetting", tasks, forgotten, f"{_COLOURS}_r", (-most, most)),
     )
     space = layout.Space(left=0.36, right=0.06, above=0.3, below=0.92, beside=0.26)
     side = (TEXT - space.left - space.right - 2 * space.beside) / 3
@@ -72,9 +76,10 @@ def _make_figure(label: str, first: Array, second: Array, forgotten: Array, pair
     for ax, matrix in zip(axes, shown, strict=True):
         _draw(ax, matrix)
     axes[0].set_ylabel("first task", labelpad=1.5)
-    _key(axes[0])
+    _key(axes[0], tasks)
+    names = tuple(TASKS[number] for number in tasks)
     panels = [
-        Panel.of(ax, matrix.title, ("second task", "first task"), _rows(matrix), TASKS)
+        Panel.of(ax, matrix.title, ("second task", "first task"), _rows(matrix), names)
         for ax, matrix in zip(axes, shown, strict=True)
     ]
     means = ", ".join(number_text(float(np.nanmean(matrix.values))) for matrix in shown)
@@ -82,19 +87,19 @@ def _make_figure(label: str, first: Array, second: Array, forgotten: Array, pair
         KIND,
         f"{KIND}-{slug(label)}",
         f"All pairs of tasks, {label}",
-        f"{label} on {pairs} of {first.size} sequences of two tasks: success on the first and on "
-        f"the second task at the end, and forgetting of the first. Means: {means}. Darker red is "
-        "worse.",
+        f"{label} on {np.isfinite(first).sum()} of {len(TASKS) ** 2} sequences of two tasks: "
+        "success on the first and on the second task at the end, and forgetting of the first. "
+        f"Means: {means}. Darker red is worse.",
         figure,
         tuple(panels),
     )
 
 
 def _rows(matrix: _Matrix) -> list[Series]:
-    columns = plain(np.arange(len(TASKS)))
+    columns = plain(np.arange(len(matrix.tasks)))
     return [
-        Series(task, GREY, columns, plain(row))
-        for task, row in zip(TASKS, matrix.values, strict=True)
+        Series(TASKS[number], GREY, columns, plain(row))
+        for number, row in zip(matrix.tasks, matrix.values, strict=True)
     ]
 
 
@@ -103,13 +108,13 @@ def _draw(axes: Axes, matrix: _Matrix) -> None:
     image = axes.imshow(
         matrix.values, cmap=matrix.colours, vmin=matrix.limits[0], vmax=matrix.limits[1]
     )
-    numbers = range(len(TASKS))
-    axes.set_xticks(numbers, [str(number) for number in numbers])
-    axes.set_yticks(numbers, [str(number) for number in numbers])
+    count = len(matrix.tasks)
+    axes.set_xticks(range(count), [str(number) for number in matrix.tasks])
+    axes.set_yticks(range(count), [str(number) for number in matrix.tasks])
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
-    axes.set_xticks(np.arange(0.5, len(TASKS) - 1), minor=True)
-    axes.set_yticks(np.arange(0.5, len(TASKS) - 1), minor=True)
+    axes.set_xticks(np.arange(0.5, count - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, count - 1), minor=True)
     axes.grid(which="minor", color="white", linewidth=0.6)
     axes.set_xlabel("second task", labelpad=1.5)
     mean = number_text(float(np.nanmean(matrix.values)))
@@ -133,16 +138,16 @@ def _short(value: float) -> str:
     return {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
 
 
-def _key(axes: Axes) -> None:
+def _key(axes: Axes, tasks: list[int]) -> None:
     """Write which number is which task below the matrices, in as many columns as fit."""
     figure = axes.get_figure(root=True)
     if figure is None:
         return
     width, height = figure.get_size_inches()
     left = axes.get_position().x0
-    for number, task in enumerate(TASKS):
-        column, row = divmod(number, 2)
+    for place, number in enumerate(tasks):
+        column, row = divmod(place, 2)
         figure.text(
             left + column * (1.32 / width), (0.38 - 0.15 * row) / height,
-            f"$\\bf{{{number}}}$ {task}", fontsize=SMALL,
+            f"$\\bf{{{number}}}$ {TASKS[number]}", fontsize=SMALL,
         )  # fmt: skip

@@ -180,6 +180,7 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(
     assert left_by(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
 def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_is(tmp_path):
     """The end of a task makes its transitions useless to the newest checkpoint alone."""
     spec = special_spec("clonex")

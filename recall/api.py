@@ -76,8 +76,8 @@ def train(
 
     `sequence` is a name, tasks joined by commas, a list of either (all of the same length), or a
     list with functions that make Gymnasium environments, one for each task (or a single such
-    function). Records, policies and
-    checkpoints are written to the folder `out`, or to a new folder in `runs/` if it is None.
+    function). Records, policies and checkpoints are written to the folder `out`, or to a new folder
+    in `runs/` if it is None.
 
     Settings start from `settings`, or from the defaults if it is None. They are changed by the
     `preset`, by the file `config` (.json or .toml), then by `changes`: any setting of

@@ -68,15 +68,15 @@ def _resampled_means(values: Array, name: str) -> Array:
     return _counts(len(values), name) @ values / len(values)
 
 
-def weights_by_seed(drawn: Sequence[int], seeds: Sequence[int], name: str) -> Array | None:
-    """Return the weights [draw, run] of runs with these seeds, when all of `seeds` are drawn from.
+def weights_by_seed(own: Sequence[int], seeds: Sequence[int], name: str) -> Array | None:
+    """Return the weights [draw, run] of runs whose `own` seeds are some of the `seeds` drawn from.
 
     A sequence that lacks a seed shares the draws of those that have it. Where no seed that it has
     is drawn, its weights are NaN. None for a single seed, which cannot be resampled.
     """
-    if len(set(drawn)) == 1:
+    if len(set(own)) == 1:
         return None
-    counts = _counts(len(seeds), name)[:, [seeds.index(seed) for seed in drawn]]
+    counts = _counts(len(seeds), name)[:, [seeds.index(seed) for seed in own]]
     total = counts.sum(axis=1, keepdims=True)
     return np.where(total > 0, counts / np.maximum(total, 1), np.nan)
 

@@ -136,8 +136,8 @@ class Scores:
 
     @cached_property
     def _weights(self) -> Array | None:
-        drawn = [run.seed for run in self.runs]
-        return bootstrap.weights_by_seed(drawn, self.seeds, self.name)
+        own = [run.seed for run in self.runs]
+        return bootstrap.weights_by_seed(own, self.seeds, self.name)
 
 
 class ScoreBoard:

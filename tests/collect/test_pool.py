@@ -1,12 +1,32 @@
-"""How runs are shared out over workers, and the memory that they share."""
+"""The pool of workers: how runs are shared out, and what it does with orders, deaths and errors."""
 
 import os
+import signal
+import time
 
+import numpy as np
 import pytest
 
+from recall.collect import crew as crew_module
 from recall.collect import pool as pool_module
+from recall.collect.chunks import Chunks
 from recall.collect.crew import make_memory
-from recall.collect.pool import default_workers, runs_of_workers
+from recall.collect.messages import EVALUATION, Episode, RunTasks
+from recall.collect.noise import draw, draw_uniform
+from recall.collect.pool import (
+    ChunkRequest,
+    Pool,
+    TaskFailedError,
+    WorkerDiedError,
+    default_workers,
+    runs_of_workers,
+)
+from recall.learn import fleet
+from recall.settings import WorldSettings
+from recall.training.agents import agent_of
+from tests.factories.fleets import small_spec
+from tests.factories.own_tasks import Dying, Raising
+from tests.factories.processes import is_alive
 
 
 @pytest.mark.parametrize(
@@ -35,3 +55,169 @@ def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatc
         assert (status.st_size, status.st_nlink) == (4096, 0)
     finally:
         os.close(descriptor)
+
+
+def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
+    spec = small_spec("fine_tuning", [[task]], horizon_steps=20)
+    agent, state_size = agent_of(spec)
+    shape = fleet.policy_shape(agent)
+    runs = [RunTasks(run.seed, run.tasks) for run in spec.runs]
+    pool = Pool(runs, WorldSettings(horizon_steps=20), shape, 10, state_size, 2, **keywords)
+    return pool, np.zeros((len(runs), shape.size), np.float32)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_two_chunks_may_be_ordered_at_a_time(killed):
+    def rolled(ahead, kill=False):
+        """Rows of six chunks, and the states after each, with up to `ahead` chunks ordered."""
+        pool, policies = small_pool("point-rich")
+        # Another policy in every chunk, so that one in the wrong slot is noticed.
+        requests = [
+            ChunkRequest(0, 10 * number, policies + 0.1 * number if number else None)
+            for number in range(6)
+        ]
+        found = []
+        try:
+            pool.begin((0,), fresh=(0,))
+            for request in requests[: ahead - 1]:
+                pool.order_chunk([request])
+            for number in range(6):
+                for request in requests[number + ahead - 1 : number + ahead]:
+                    pool.order_chunk([request])
+                if kill and number in (1, 4):
+                    for worker in pool.process_ids():
+                        os.kill(worker, signal.SIGKILL)
+                rows, ended = pool.wait_chunk()
+                # What is collected meanwhile must not touch the states after this chunk.
+                time.sleep(0.1 if ahead == 2 and not kill else 0.0)
+                found.append((rows, ended, pool.states()))
+            assert (pool.restarts > 0) == kill
+            return found
+        finally:
+            pool.close()
+
+    for one, two in zip(rolled(1), rolled(2, killed), strict=True):
+        assert (one[0] == two[0]).all()
+        assert one[1] == two[1]
+        assert (one[2] == two[2]).all()
+
+
+def test_closing_a_pool_ends_its_workers():
+    pool, _ = small_pool("point-rich")
+    workers = pool.process_ids()
+    assert all(map(is_alive, workers))
+    pool.close()
+    assert not any(map(is_alive, workers))
+
+
+def test_an_exception_in_a_task_is_told():
+    pool, policies = small_pool(Raising)
+    try:
+        pool.begin((0,), fresh=(0,))
+        pool.order_chunk([ChunkRequest(0, 0, policies)])
+        with pytest.raises(
+            TaskFailedError, match="RuntimeError in task Raising: the gripper fell off"
+        ):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_dies_every_time_is_not_started_forever():
+    pool, policies = small_pool(Dying)
+    try:
+        pool.begin((0,), fresh=(0,))
+        pool.order_chunk([ChunkRequest(0, 0, policies)])
+        with pytest.raises(WorkerDiedError, match=r"while collecting transitions, .* code 7\."):
+            pool.wait_chunk()
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_is_killed_every_time_says_what_helps(monkeypatch):
+    monkeypatch.setattr(crew_module, "_RESTARTS_PER_ORDER", 0)
+    pool, _ = small_pool("point-rich")
+    try:
+        for worker in pool.process_ids():
+            os.kill(worker, signal.SIGKILL)
+        with pytest.raises(WorkerDiedError) as caught:
+            pool.begin((0,), fresh=(0,))
+        told = str(caught.value)
+        assert "starting tasks, the last time by SIGKILL, which the system sends when" in told
+        assert "`--workers` of `recall train` and `recall evaluate`, or `workers` in the" in told
+        assert told.endswith("`recall resume FOLDER`")
+    finally:
+        pool.close()
+
+
+def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
+    def rolled(pool, policies):
+        try:
+            pool.begin((0,), fresh=(0,))
+            pool.order_chunk([ChunkRequest(0, 0, policies)])
+            return pool.wait_chunk()[0]
+        finally:
+            pool.close()
+
+    pool, policies = small_pool("point-rich")
+    healthy = rolled(pool, policies)
+    pool, policies = small_pool("point-rich")
+    policies[0, -1] = np.nan
+    rows = rolled(pool, policies)
+    assert np.isfinite(rows).all()
+    assert (rows[0] != healthy[0]).any()
+    assert (rows[1:] == healthy[1:]).all()
+
+
+@pytest.mark.parametrize("colour", [0.0, 1.0])
+def test_actions_are_made_of_the_noise_of_their_steps(colour):
+    pool, policies = small_pool("point-rich", noise_colour=colour)
+    columns = pool.columns
+    try:
+        pool.begin((0,), fresh=(0,))
+        for first, given in [(0, None), (10, None), (20, policies), (30, policies)]:
+            pool.order_chunk([ChunkRequest(0, first, given)])
+            rows, _ = pool.wait_chunk()
+            for run in range(len(rows)):
+                _, action, *_ = columns.split(rows[run, 0])
+                shape = action.shape
+                drawn = (draw_uniform if given is None else draw)(
+                    (run, 0), first, shape, colour, 20
+                )
+                # A policy of zeros has mean 0 and standard deviation 1.
+                expected = drawn if given is None else np.tanh(drawn)
+                assert np.allclose(action, expected, atol=1e-6), (first, run)
+    finally:
+        pool.close()
+
+
+def test_episodes_do_not_touch_what_is_being_trained():
+    pool, policies = small_pool("point-rich")
+    try:
+        pool.begin((0,), fresh=(0,))
+        before = pool.states()
+        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(5)]
+        first = pool.play(policies, episodes)
+        assert (pool.states() == before).all()
+        # A result belongs to the episode's stream, whoever plays it and beside whichever others.
+        assert pool.play(policies, episodes[::-1]) == first[::-1]
+        assert pool.play(policies, episodes[2:3]) == first[2:3]
+    finally:
+        pool.close()
+
+
+def test_an_order_that_fails_is_told_when_its_chunk_is_taken():
+    class Unready:
+        def __array__(self, dtype=None, copy=None):
+            raise FloatingPointError("the device has no policies")
+
+    pool, _ = small_pool("point-rich")
+    chunks = Chunks(pool)
+    try:
+        pool.begin((0,), fresh=(0,))
+        chunks.order([ChunkRequest(0, 0, Unready())])
+        with pytest.raises(FloatingPointError, match="no policies"):
+            chunks.take()
+    finally:
+        chunks.close()
+        pool.close()

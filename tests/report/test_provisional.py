@@ -12,12 +12,9 @@ from recall.report.tables import all_tables
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
+from tests.factories.tables import tables_of
 
 THREE = "push,hammer,window-close"
-
-
-def tables_of(folder):
-    return {table.name: table for table in all_tables(ScoreBoard(gather(folder)))}
 
 
 def forgets_half(seed, position, step):

@@ -1,17 +1,11 @@
 """Notes on what forward transfer compares with, and on what is left out."""
 
 from recall.commands import study as command
-from recall.report.tables import all_tables
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from recall.studies import study_named
 from tests.factories.folders import write_fleet
+from tests.factories.tables import tables_of
 
 PERFECT = "handle-press-side"
-
-
-def tables_of(folder):
-    return {table.name: table for table in all_tables(ScoreBoard(gather(folder)))}
 
 
 def test_a_perfect_reference_is_told_to_leave_nothing_to_gain(tmp_path):

@@ -287,7 +287,9 @@ def test_the_page_says_what_perfect_memory_learns(boards, text, just_learnt, at_
         method: found[tasks == "stick-pull"].mean() for method, (tasks, found) in at_the_end.items()
     }
     assert max(stick_pull, key=stick_pull.__getitem__) == "perfect_memory"
-    assert f"sequence 6, ends at {rounded([stick_pull['perfect_memory']])[0]}, more than" in text
+    memory, recall = rounded([stick_pull["perfect_memory"], stick_pull["recall"]])
+    assert f"it occurs it ends at {memory}, more than" in text
+    assert f"RECALL's {recall} is within the noise" in text
     assert not final[tasks == "shelf-place"].any()
 
 

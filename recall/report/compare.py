@@ -9,17 +9,20 @@ from typing import Any
 from rich.console import Console
 
 from recall.errors import BadValueError
+from recall.files.names import file_name
 from recall.report.build import Report, write_report
-from recall.report.tables.cells import budget_notes, cell
+from recall.report.tables.cells import budget_notes, cell, difference_cell
 from recall.report.tables.pairwise import OF_INTERVALS
 from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.results import bootstrap
 from recall.results.collection import Collection, gather
-from recall.results.differences import paired_difference, shared_seeds
+from recall.results.differences import shared_seeds
 from recall.results.measures import METRICS, TITLES, Measure, check_success
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import counted
 
+_Pair = tuple[Scores, Scores]  # of the first and of the second folder, on one sequence
 _KINDS = ("average_success", "current_task", "seeds", "task_curves", "task_returns", "profiles")
 
 
@@ -66,7 +69,7 @@ def compare(
     board = ScoreBoard(Collection(marked[0] + marked[1], problems, references), measure)
     tables = [
         *_settings_tables(matches, names),
-        *(table for match in matches for table in _metric_table(board, match, names)),
+        *_metric_tables(board, matches, names),
     ]
     kinds = _KINDS if figures else ()
     return write_report(board, tables, Path(out), f"{names[0]} and {names[1]}", kinds, console)
@@ -156,46 +159,57 @@ def _value(name: str, settings: Mapping[str, Any]) -> str:
     return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _metric_table(board: ScoreBoard, match: _Match, names: Sequence[str]) -> list[Table]:
-    """Return the metrics of both sides and their difference, if both have complete runs."""
-    labels = [
-        f"{name}: {runs[0].label}"
-        for name, runs in zip(names, (match.first, match.second), strict=True)
-    ]
-    found = [board.get(label, match.sequence) for label in labels]
-    first, second = found
-    if first is None or second is None:
-        return []
-    both = [first, second]
+def _metric_tables(
+    board: ScoreBoard, matches: Sequence[_Match], names: Sequence[str]
+) -> list[Table]:
+    """Return a table for each method over all of its sequences, if several, and for each match."""
+    by_labels: dict[tuple[str, str], list[_Pair]] = {}
+    for match in matches:
+        labels = match.first[0].label, match.second[0].label
+        found = [
+            board.get(f"{name}: {label}", match.sequence)
+            for name, label in zip(names, labels, strict=True)
+        ]
+        if found[0] is not None and found[1] is not None:
+            by_labels.setdefault(labels, []).append((found[0], found[1]))
+    every = [pairs for pairs in by_labels.values() if len(pairs) > 1]
+    single = [[pair] for pairs in by_labels.values() for pair in pairs]
+    return [_metric_table(pairs, names) for pairs in (*every, *single)]
+
+
+def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
+    """Return the metrics of both sides, as means over the sequences of `pairs`, and differences."""
+    sides: list[list[Scores]] = [list(side) for side in zip(*pairs, strict=True)]
+    both = [*sides[0], *sides[1]]
     metrics = [metric for metric in METRICS if all(each.metric(metric) for each in both)]
+    backwards = [(second, first) for first, second in pairs]
     rows = [
         Row(
             TITLES[metric],
-            (
-                *(cell(each.metric(metric), runs=len(each.runs)) for each in both),
-                _difference(second, first, metric),
-            ),
+            (*(_mean(side, metric) for side in sides), difference_cell(backwards, metric)),
         )
         for metric in metrics
     ]
-    shared = counted(shared_seeds(first, second), "shared seed")
-    return [
-        Table(
-            name=f"compare-{match.first[0].method}-{match.sequence}",
-            title=f"{match.first[0].label} and {match.second[0].label} on {match.sequence}"
-            if match.first[0].label != match.second[0].label
-            else f"{match.first[0].label} on {match.sequence}",
-            corner="metric",
-            columns=(*names, "difference"),
-            rows=tuple(rows),
-            notes=(
-                *budget_notes(both),
-                f"The difference is {names[1]} minus {names[0]}, over {shared}. {OF_INTERVALS}",
-            ),
-            group=match.sequence,
-        )
-    ]
+    where = sides[0][0].sequence if len(pairs) == 1 else f"{len(pairs)} sequences"
+    labels = dict.fromkeys(
+        side[0].label.removeprefix(f"{name}: ") for side, name in zip(sides, names, strict=True)
+    )
+    shared = counted(min(shared_seeds(*pair) for pair in pairs), "shared seed")
+    kind = sides[0][0].sequence if len(pairs) == 1 else "all"
+    return Table(
+        name=file_name(f"compare-{'-'.join(labels)}-{kind}".lower()),
+        title=f"{' and '.join(labels)} on {where}",
+        corner="metric",
+        columns=(*names, "difference"),
+        rows=tuple(rows),
+        notes=(
+            *budget_notes(both),
+            f"The difference is {names[1]} minus {names[0]}, over {shared}. {OF_INTERVALS}",
+        ),
+        group=kind,
+    )
 
 
-def _difference(second: Scores, first: Scores, metric: str) -> Cell:
-    return cell(paired_difference([(second, first)], metric), runs=shared_seeds(first, second))
+def _mean(side: Sequence[Scores], metric: str) -> Cell:
+    parts = [part for each in side if (part := each.metric(metric)) is not None]
+    return cell(bootstrap.mean_of(parts), runs=sum(len(each.runs) for each in side))

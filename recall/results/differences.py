@@ -1,21 +1,26 @@
-"""Paired differences between two labels: seed by seed, with bootstrap intervals over seeds."""
+"""Differences between two labels, seed by seed, with Student's t intervals over the seeds.
 
-from collections.abc import Sequence
+There are usually three to five seeds. The bootstrap interval of so few is too narrow: it contains
+the true mean of normal numbers in 62 % of all cases with three seeds and in 79 % with five, where
+it promises 90 %. Student's t keeps its promise with any number of seeds.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recall.results import bootstrap
-from recall.results.bootstrap import Sampled
+from recall.results.bootstrap import CONFIDENCE, Estimate
 from recall.results.scores import Scores
 
 Array = np.ndarray
 
 
-def paired_difference(pairs: Sequence[tuple[Scores, Scores]], metric: str) -> Sampled | None:
+def paired_difference(pairs: Sequence[tuple[Scores, Scores]], metric: str) -> Estimate | None:
     """Return the mean of (first - second) over the seeds that both have, on every sequence.
 
     None if a metric is missing, or if two labels share no seed. Runs of one seed have the same
-    tasks, goals and starts, so the difference within a seed varies less than the runs do.
+    goals and starts. On the robots, two methods are no more alike for that, but nothing is lost by
+    it either, and the sequences of one seed, which may begin alike, stay together.
     """
     differences: list[dict[int, float]] = []
     for first, second in pairs:
@@ -26,19 +31,7 @@ def paired_difference(pairs: Sequence[tuple[Scores, Scores]], metric: str) -> Sa
         if not found or not np.isfinite(list(found.values())).all():
             return None
         differences.append(found)
-    if not differences:
-        return None
-    seeds = sorted(set().union(*differences))
-    labels = " - ".join(scores.label for scores in pairs[0])
-    name = f"{labels} with seeds {' '.join(map(str, seeds))}"
-    return bootstrap.mean_of(
-        [
-            bootstrap.weighted_mean(
-                np.array(list(found.values())), bootstrap.weights_by_seed(list(found), seeds, name)
-            )
-            for found in differences
-        ]
-    )
+    return mean_difference(differences) if differences else None
 
 
 def shared_seeds(first: Scores, second: Scores) -> int:
@@ -54,3 +47,29 @@ def _by_seed(scores: Scores, metric: str) -> dict[int, float] | None:
     for run, value in zip(scores.runs, values.tolist(), strict=True):
         found.setdefault(run.seed, []).append(value)
     return {seed: float(np.mean(each)) for seed, each in found.items()}
+
+
+def mean_difference(sequences: Sequence[Mapping[int, float]]) -> Estimate:
+    """Return the mean over sequences of the differences by seed, with the interval over seeds.
+
+    A sequence that lacks a seed says nothing about how far that seed is from the others. There is
+    no interval if a sequence has a single one.
+    """
+    means = [float(np.mean(list(found.values()))) for found in sequences]
+    value = float(np.mean(means))
+    if min(map(len, sequences)) == 1:
+        return Estimate(value)
+    apart: dict[int, list[float]] = {}
+    for mean, found in zip(means, sequences, strict=True):
+        for seed, difference in found.items():
+            apart.setdefault(seed, []).append(difference - mean)
+    return Estimate(value, _interval(value, np.array([np.mean(each) for each in apart.values()])))
+
+
+def _interval(value: float, apart: Array) -> tuple[float, float]:
+    """Return Student's t interval of a mean whose seeds are so far `apart` [seed] from it."""
+    from scipy.special import stdtrit  # takes longer to import than all else here
+
+    error = float(np.std(apart, ddof=1)) / len(apart) ** 0.5
+    side = float(stdtrit(len(apart) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
+    return value - side, value + side

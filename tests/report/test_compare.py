@@ -18,6 +18,7 @@ from recall.results.measures import FORGETTING, PERFORMANCE
 from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection
+from tests.factories.tables import cell_of, tables_of
 
 
 def level(*values):
@@ -39,9 +40,10 @@ def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
     assert metrics.columns == ("old", "new", "difference")
     old, new, difference = metrics.rows[0].cells
     assert (old.ours.value, new.ours.value) == pytest.approx((0.5, 0.7))
-    # Seeds 1 and 2 are in both: 0.7 - 0.5 and 1.0 - 0.9.
+    # Seeds 1 and 2 are in both: 0.7 - 0.5 and 1.0 - 0.9. Student's t with one degree of freedom
+    # is 6.3138 at 95 %, and the standard error 0.05.
     assert difference.ours.value == pytest.approx(0.15)
-    assert difference.ours.interval == pytest.approx((0.1, 0.2))
+    assert difference.ours.interval == pytest.approx((0.15 - 0.31569, 0.15 + 0.31569), abs=1e-5)
     assert difference.runs == 2
     assert "new minus old, over 2 shared seeds" in metrics.notes[-1]
     main(["compare", str(tmp_path / "old"), str(tmp_path / "new"), "--no-figures", "--out",
@@ -86,7 +88,7 @@ def test_paired_differences_are_narrower_than_the_spread_of_seeds(tmp_path):
     write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds, level(0.1, 0.8, 0.3, 0.5, 0.4))
     board = ScoreBoard(gather(tmp_path))
     pair = board.get("RECALL", "push,hammer"), board.get("EWC", "push,hammer")
-    found = paired_difference([pair], PERFORMANCE).estimate
+    found = paired_difference([pair], PERFORMANCE)
     assert (found.value, *found.interval) == pytest.approx((0.1, 0.1, 0.1))
     assert paired_difference([pair], FORGETTING).value == 0.0
     table = {each.name: each for each in all_tables(board)}["push,hammer-differences"]
@@ -94,6 +96,45 @@ def test_paired_differences_are_narrower_than_the_spread_of_seeds(tmp_path):
     row = next(row for row in table.rows if row.heading == "RECALL")
     assert row.cells[column].ours.value == pytest.approx(0.1)
     assert paired_difference([], PERFORMANCE) is None
+
+
+def test_differences_have_the_t_interval_of_the_seeds_means_over_sequences(tmp_path):
+    seeds = range(3)
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds, level(0.5, 0.6, 0.7))
+    write_fleet(tmp_path / "b", "recall", "cw3-2", seeds, level(0.9, 0.6, 0.9))
+    for sequence in ("cw3-1", "cw3-2"):
+        write_fleet(tmp_path / f"ewc-{sequence}", "ewc", sequence, seeds, level(0.4, 0.4, 0.4))
+    # By seed 0.3, 0.2 and 0.4: a standard error of 0.1 / sqrt(3), and t is 2.91999 at 95 %.
+    table = tables_of(tmp_path)["cw3-average_performance-differences"]
+    found = cell_of(table, "RECALL", "EWC")
+    side = 2.91999 * 0.1 / 3**0.5
+    assert found.ours.value == pytest.approx(0.3)
+    assert found.ours.interval == pytest.approx((0.3 - side, 0.3 + side), abs=1e-5)
+    assert found.runs == 3
+    assert cell_of(table, "EWC", "RECALL").ours.value == pytest.approx(-0.3)
+
+
+def test_a_single_seed_has_a_difference_without_an_interval(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", (0,), level(0.5))
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", (0,), level(0.4))
+    found = cell_of(tables_of(tmp_path)["push,hammer-differences"], "RECALL", "EWC")
+    assert found.ours == (pytest.approx(0.1), None)
+
+
+def test_folders_are_compared_over_all_sequences(tmp_path):
+    for name, successes in (("old", (0.2, 0.4)), ("new", (0.5, 0.5))):
+        for number, success in enumerate(successes, start=1):
+            write_fleet(tmp_path / name / str(number), "recall", f"cw3-{number}", (0, 1),
+                        level(success, success))  # fmt: skip
+    made = compare(tmp_path / "old", tmp_path / "new", tmp_path / "out", figures=False)
+    tables = {table.name: table for table in made.tables}
+    names = ["settings", "compare-recall-all", "compare-recall-cw3-1", "compare-recall-cw3-2"]
+    assert list(tables) == names
+    over_all, first, second = (
+        [cell.ours.value for cell in tables[name].rows[0].cells] for name in names[1:]
+    )
+    assert over_all == pytest.approx([0.3, 0.5, 0.2])
+    assert (first, second) == (pytest.approx([0.2, 0.5, 0.3]), pytest.approx([0.4, 0.5, 0.1]))
 
 
 def test_a_profile_is_the_share_above_each_threshold(tmp_path):

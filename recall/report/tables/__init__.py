@@ -9,6 +9,7 @@ from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.cost import cost_tables
 from recall.report.tables.families import family_tables, long_table
 from recall.report.tables.pairs import pair_tables
+from recall.report.tables.pairwise import family_differences
 from recall.report.tables.per_sequence import sequence_tables
 from recall.report.tables.provisional import provisional_tables
 from recall.report.tables.returns import return_tables
@@ -21,6 +22,7 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
     """Return all tables that have something to show."""
     return [
         *family_tables(board),
+        *family_differences(board),
         *long_table(board),
         *pair_tables(board),
         *lambda_tables(board),

@@ -8,6 +8,7 @@ from recall.report.tables.paper_rows import has_papers_settings
 from recall.report.tables.table import Cell, Row
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.departures import departures
+from recall.results.differences import paired_difference, shared_seeds
 from recall.results.labels import in_words
 from recall.results.naming import IMPORTED
 from recall.results.references import STEPS
@@ -20,6 +21,12 @@ def cell(
 ) -> Cell:
     """Return a cell with our estimate and the paper's; `same` if both have the same settings."""
     return Cell(None if ours is None else ours.estimate, paper, runs=runs, same_settings=same)
+
+
+def difference_cell(pairs: Sequence[tuple[Scores, Scores]], metric: str) -> Cell:
+    """Return the cell for the first label minus the second, over these sequences."""
+    runs = min(shared_seeds(*pair) for pair in pairs)
+    return Cell(paired_difference(pairs, metric), runs=runs)
 
 
 def metric_cell(

@@ -1,18 +1,63 @@
 """Build the tables that compare every two methods: who improves on whom, and by how much."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from recall.report.tables.cells import cell
+from recall.report.tables.cells import cell, difference_cell, main_labels
 from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import probability_of_improvement
-from recall.results.differences import paired_difference, shared_seeds
-from recall.results.measures import PERFORMANCE
-from recall.results.scores import Scores
+from recall.results.families import TRIPLETS, family_of, family_title
+from recall.results.measures import METRICS, PERFORMANCE, TITLES
+from recall.results.scores import ScoreBoard, Scores
 
-OF_INTERVALS = (
-    "If an interval does not contain 0, chance is an unlikely reason for the difference; intervals "
-    "of fewer than five seeds are too narrow to rely on."
-)
+OF_INTERVALS = "The intervals of differences are Student's t intervals over seeds."
+
+
+def family_differences(board: ScoreBoard) -> list[Table]:
+    """Return by how much a method is ahead of another over all sequences of CW3 or CW6."""
+    tables = []
+    for family in TRIPLETS:
+        members = [name for name in board.sequences if family_of(name) == family]
+        by_label = {
+            label: found
+            for label in main_labels(board, board.labels)
+            if len(found := board.among([label], members)) == len(members)
+        }
+        if len(members) > 1 and len(by_label) > 1:
+            tables += [_over_family(family, by_label, metric) for metric in METRICS]
+    return [table for table in tables if table is not None]
+
+
+def _over_family(
+    family: str, by_label: Mapping[str, Sequence[Scores]], metric: str
+) -> Table | None:
+    """Return the table of one metric; None if a single method or none has it."""
+    there = {
+        label: scores
+        for label, scores in by_label.items()
+        if all(each.metric(metric) is not None for each in scores)
+    }
+    if len(there) < 2:
+        return None
+    count = len(next(iter(there.values())))
+    rows = []
+    for mine in there:
+        cells = [
+            Cell(text="")
+            if other == mine
+            else difference_cell(list(zip(there[mine], there[other], strict=True)), metric)
+            for other in there
+        ]
+        rows.append(Row(mine, tuple(cells)))
+    return Table(
+        name=f"{family}-{metric}-differences",
+        title=f"{family_title(family)}: {TITLES[metric]} of the row minus that of the column",
+        corner="method",
+        columns=tuple(there),
+        rows=tuple(rows),
+        notes=(f"Means over {count} sequences and the seeds that both have. {OF_INTERVALS}",),
+        group=family,
+        detail=metric != PERFORMANCE,
+    )
 
 
 def pairwise_tables(sequence: str, scores: Sequence[Scores]) -> list[Table]:
@@ -65,4 +110,4 @@ def _chance(mine: Scores, other: Scores) -> Cell:
 
 
 def _difference(mine: Scores, other: Scores) -> Cell:
-    return cell(paired_difference([(mine, other)], PERFORMANCE), runs=shared_seeds(mine, other))
+    return difference_cell([(mine, other)], PERFORMANCE)

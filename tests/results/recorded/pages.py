@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.bootstrap import Sampled, mean_of
+from recall.results.bootstrap import Estimate, Sampled, mean_of
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard
 
@@ -63,6 +63,10 @@ def mean_over_sequences(board: ScoreBoard, label: str, metric: str) -> Sampled:
 
 def interval(sampled: Sampled) -> str:
     return ", ".join(rounded(sampled.estimate.interval))
+
+
+def with_interval(estimate: Estimate) -> str:
+    return "{} [{}, {}]".format(*rounded([estimate.value, *estimate.interval]))
 
 
 def rounded(values: Sequence[float]) -> list[str]:

@@ -31,7 +31,7 @@ PRESETS = {
             "noise_colour": 0.0,
             "random_steps_after_copy": 0,
         },
-        methods={"recall": {"distil_critics": False, "average_actor": None}},
+        methods={"recall": {"distil_critics": False, "average_actor": None, "clip_apart": False}},
     ),
     "authors": Preset(
         "As in the authors' code, as far as there are settings for it (docs/fidelity.md).",
@@ -49,6 +49,7 @@ PRESETS = {
                 "old_weight": "per_task",
                 "distil_critics": False,
                 "average_actor": None,
+                "clip_apart": False,
             }
         },
     ),

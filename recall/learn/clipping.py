@@ -1,4 +1,4 @@
-"""Gradient clipping: new and old rows apart, so that neither scales down the other."""
+"""Gradient clipping: new and old rows apart, so that neither scales down the other, or together."""
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +22,12 @@ def global_norm(tree: Params) -> Array:
     return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in large))
 
 
-def clip(gradient: Params, limit: float | None) -> tuple[Params, Metrics]:
+def clip(gradient: Params, limit: float | None, apart: bool = True) -> tuple[Params, Metrics]:
     """Bound the norm of a network's gradient; return it with one trunk, and the norms.
 
-    Where a batch has old rows, the gradients of new and of old rows come apart (`Blocks`) and each
-    has its own bound: an old task with a large gradient does not scale down the new task's.
+    Where a batch has old rows, the gradients of new and of old rows come apart (`Blocks`). If they
+    are clipped `apart`, each has its own bound: an old task with a large gradient does not scale
+    down the new task's. Otherwise the bound is that of the gradient of all rows.
     """
     if not isinstance(gradient["trunk"], Blocks):
         bounded, norm = _bounded(gradient, limit)
@@ -35,10 +36,13 @@ def clip(gradient: Params, limit: float | None) -> tuple[Params, Metrics]:
     of_new = {
         name: part.new if isinstance(part, Blocks) else part for name, part in gradient.items()
     }
-    old, old_norm = _bounded(of_old, limit)
-    new, new_norm = _bounded(of_new, limit)
+    old, old_norm = _bounded(of_old, limit if apart else None)
+    new, new_norm = _bounded(of_new, limit if apart else None)
     joint = {"trunk": old["trunk"] + new["trunk"], "heads": Blocks(old["heads"], new["heads"])}
-    return new | joint, {"grad_norm": new_norm, "old_grad_norm": old_norm}
+    of_all = new | joint
+    if not apart:
+        of_all, _ = _bounded(of_all, limit)
+    return of_all, {"grad_norm": new_norm, "old_grad_norm": old_norm}
 
 
 def _bounded(tree: Params, limit: float | None) -> tuple[Params, Array]:

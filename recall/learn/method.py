@@ -63,8 +63,10 @@ class Method(Checked):
     normalise_targets: bool = False
     """Normalise the targets of each head with PopArt."""
     clip_norm: Positive | None = None
-    """Largest norm of a gradient, for actor and critics and for new and old rows separately, so
-    that none of them scales down another; None does not clip."""
+    """Largest norm of a gradient, for actor and critics separately; None does not clip."""
+    clip_apart: bool = True
+    """Bound the gradients of new and of old rows each by itself, so that neither scales down the
+    other; otherwise their sum (the authors' code)."""
     clip_critics: bool = True
     """Clip the critics' gradients too."""
     average_actor: Share | None = None

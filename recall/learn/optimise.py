@@ -30,9 +30,9 @@ def apply_gradients(
 ) -> tuple[Trainable, Metrics]:
     """Return everything that the batch trains after one step, and the gradients' norms."""
     method, sac, batch = agent.method, agent.settings.sac, forward.batch
-    of_actor, actor_norms = clip(gradients.actor, method.clip_norm)
+    of_actor, actor_norms = clip(gradients.actor, method.clip_norm, method.clip_apart)
     of_critic, critic_norms = clip(
-        gradients.critic, method.clip_norm if method.clip_critics else None
+        gradients.critic, method.clip_norm if method.clip_critics else None, method.clip_apart
     )
     present, learns_alpha = _presence(batch, method.sampling == "uniform")
 

@@ -80,6 +80,27 @@ def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
         np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-9)
 
 
+def test_one_bound_for_all_rows_scales_new_and_old_ones_alike():
+    """The gradient that Adam gets is the unclipped one of all rows, scaled to the bound."""
+    got = []
+    for limit in (None, 1e-2):
+        agent = make_agent(
+            Recall(batch_size=8, old_batch_size=8, clip_norm=limit, clip_apart=False)
+        )
+        state = with_scales(fleet.init(agent, jnp.array([0])))
+        state, _ = run_burst(agent, state, make_replay(1), 1, updates=1)
+        got.append(copied(state.trainable))
+    for name in ("actor_moments", "critic_moments"):
+        whole, clipped = (getattr(each, name).first for each in got)
+        norm = norm_of(whole) / 0.1
+        assert norm > 1e-2
+        for part in ("trunk", "heads"):
+            for mine, theirs in zip(
+                jax.tree.leaves(clipped[part]), jax.tree.leaves(whole[part]), strict=True
+            ):
+                np.testing.assert_allclose(mine, theirs * (1e-2 / norm), rtol=1e-3, atol=1e-9)
+
+
 def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
     """Taking new and old rows apart changes nothing but the order of sums."""
     agent = make_agent()

@@ -119,7 +119,8 @@ def sharing_tables(board: ScoreBoard) -> list[Table]:
                 notes=(
                     *budget_notes(group),
                     *paper_notes(shown, group),
-                    "The paper does not say which pair its numbers are of.",
+                    "The paper does not say which pair its numbers are of; the authors' code draws "
+                    "the figure that they belong to from handle-press-side, hammer.",
                 ),
                 group="sharing",
             )

@@ -59,7 +59,7 @@ class Part(NamedTuple):
 class Chunk:
     """Order to roll out these parts in all runs of the worker: part i with policy i into rows i.
 
-    Two chunks may be ordered at a time. They use the two slots of the shared arrays in turns.
+    Several chunks may be ordered at a time. They use the slots of the shared arrays in turns.
     """
 
     parts: tuple[Part, ...]

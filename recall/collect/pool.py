@@ -1,10 +1,9 @@
 """Pool of workers that collect chunks, and play the episodes for which collecting waits.
 
-Two chunks may be ordered at a time, so that a worker that has finished the first one begins the
-second one at once, although others still collect the first. Policies, rows and states have two
-slots in the shared memory, which the chunks use in turns: nothing that is still needed is written
-to. A chunk's state is the one at its start; its worker leaves the state at its end in the other
-slot.
+Several chunks may be ordered at a time, so that a worker that has finished one begins the next
+one at once, although others still collect the first. Policies, rows and states have as many slots
+in the shared memory, which the chunks use in turns: nothing that is still needed is written to. A
+chunk's state is the one at its start; its worker leaves the state at its end in the next slot.
 
 After a worker died, its successor is put back to the state at the start of its oldest unanswered
 chunk and collects the same transitions. The parent reads the shared rows only after every worker
@@ -29,7 +28,7 @@ from recall.worlds.registry import registered_worlds
 from recall.worlds.simulator import Array
 
 _STARTERS = 4  # threads that copy policies and start workers
-_SLOTS = 2  # chunks that may be ordered at a time
+_LEAST_SLOTS = 2  # a chunk's state at its start and at its end need a slot each
 
 
 class ChunkRequest(NamedTuple):
@@ -55,20 +54,22 @@ class Pool:
         most_at_once: int = 1,
         most_played: int = 1,
         noise_colour: float = 0.0,
+        most_ordered: int = _LEAST_SLOTS,
     ):
         """Allocate the shared memory and start the workers.
 
         A chunk contains at most `most_at_once` tasks, and environments of at most `most_played`
-        tasks exist at a time. `should_stop` is polled while episodes are played; if it returns
-        True, they are abandoned.
+        tasks exist at a time. At most `most_ordered` chunks are ordered at a time. `should_stop` is
+        polled while episodes are played; if it returns True, they are abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
         count = len(runs)
+        slots = self._slots = max(_LEAST_SLOTS, most_ordered)
         shapes = {
-            "policy": ((_SLOTS, count, most_at_once, policy.size), "float32"),
+            "policy": ((slots, count, most_at_once, policy.size), "float32"),
             "eval_policy": ((1, count, policy.size), "float32"),
-            "rows": ((_SLOTS, count, most_at_once, chunk_steps, self.columns.width), "float32"),
-            "state": ((_SLOTS, count, most_played, state_size), "float64"),
+            "rows": ((slots, count, most_at_once, chunk_steps, self.columns.width), "float32"),
+            "state": ((slots, count, most_played, state_size), "float64"),
         }
         setup = Setup(
             runs=tuple(runs),
@@ -96,7 +97,7 @@ class Pool:
         """
         assert self._ordered == self._taken, "a chunk is being collected"
         self._positions = ()
-        # A state may be smaller than its place; what lies behind it is then equal in both slots.
+        # A state may be smaller than its place; what lies behind it is then equal in all slots.
         self.shared["state"][:] = self.states()
         for process in self._with_runs():
             process.send(Begin(tuple(positions), tuple(fresh), process.runs, self._slot))
@@ -109,8 +110,8 @@ class Pool:
         A worker starts as soon as the policies of its own runs are in the shared memory and the
         chunk before is finished.
         """
-        assert self._ordered - self._taken < _SLOTS, "too many chunks are ordered"
-        slot = self._ordered % _SLOTS
+        assert self._ordered - self._taken < self._slots, "too many chunks are ordered"
+        slot = self._ordered % self._slots
         policies = [
             None if each.policies is None else np.asarray(each.policies) for each in requests
         ]
@@ -143,7 +144,7 @@ class Pool:
     @property
     def _slot(self) -> int:
         """Return the slot of the chunk after those that were waited for."""
-        return self._taken % _SLOTS
+        return self._taken % self._slots
 
     def no_rows(self) -> Array:
         """Return zeros in the shape of a chunk's rows."""

@@ -127,7 +127,7 @@ class Worker:
             for runs, episodes in groups:
                 outcomes = self._roll_group(number, part, order.slot, runs, episodes)
                 ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
-        self._publish(1 - order.slot)
+        self._publish((order.slot + 1) % len(self.shared["state"]))
         return ended
 
     def _publish(self, slot: int) -> None:

@@ -11,8 +11,8 @@ _NO = "no-"
 def read_options(arguments: Sequence[str]) -> dict[str, Words]:
     """Return the words that follow each option, by the option's name with underscores.
 
-    `--hidden 64 64` and `--hidden=64` give words, `--overlap` gives none and `--no-overlap` is
-    `--overlap false`. Raises BadValueError if an option is given twice with different words.
+    `--hidden 64 64` and `--hidden=64` give words, `--rehearse` gives none and `--no-rehearse` is
+    `--rehearse false`. Raises BadValueError if an option is given twice with different words.
     """
     found: dict[str, Words] = {}
     for option, words in _split(arguments):

@@ -14,4 +14,7 @@ def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     if "random_steps" in schedule:
         schedule.setdefault("noise_colour", 0.0)
         schedule.setdefault("random_steps_after_copy", 0)
+    # Policies were one burst behind the learner, or none.
+    if "overlap" in schedule:
+        schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
     return {**settings, "schedule": schedule}

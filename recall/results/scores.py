@@ -86,6 +86,12 @@ class Scores:
             return None
         return [sampled.estimate for sampled in self._transfers[1]]
 
+    def transfer_of(self, task: int) -> Sampled | None:
+        """Return FT_task, or None if there is none or its reference leaves nothing to gain."""
+        if self._transfers is None or np.isnan(self._transfers[1][task].value):
+            return None
+        return self._transfers[1][task]
+
     @cached_property
     def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
         if self.missing_references or learnt_together(self.method):

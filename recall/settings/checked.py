@@ -149,7 +149,7 @@ def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]
 
 def _simple(kind: Any, value: Any, name: str) -> Any:
     if isinstance(value, Words):
-        if kind is bool and not value:  # an option without words, such as --overlap
+        if kind is bool and not value:  # an option without words, such as --rehearse
             return True
         value = _from_word(kind, _only(value, name))
     if kind in (int, float) and isinstance(value, Real | Decimal) and not isinstance(value, bool):

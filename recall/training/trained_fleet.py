@@ -89,8 +89,9 @@ class TrainedFleet:
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,
             noise_colour=self.schedule.noise_colour,
+            most_ordered=1 + self.schedule.policy_lag,
         )
-        self.chunks = Chunks(self.pool)
+        self.chunks = Chunks(self.pool, max(1, self.schedule.policy_lag))
         self.evaluation = BackgroundEvaluation(
             spec, fleet.policy_shape(self.agent), self.recorder.evaluation
         )
@@ -162,7 +163,7 @@ class TrainedFleet:
         self.recorder.write_networks(self.progress)
 
     def save(self) -> None:
-        """Write a checkpoint that includes everything noted and the chunk being collected."""
+        """Write a checkpoint that includes everything noted and the chunks being collected."""
         self.finish_notes()
         self.chunks.wait()
         arrays, ended = self.chunks.saved()

@@ -3,8 +3,8 @@
 A fleet advances chunk by chunk, with all runs in lockstep:
 
     wait for the chunk that the workers collect -> append it to replay -> burst of updates
-    (with overlap, the workers meanwhile collect the next chunk with the previous policies, and
-    have the order for the one after it as soon as the burst's policies are there)
+    (meanwhile the workers collect the next chunks, `policy_lag` of them with policies from before
+    this burst, and then one with its policies, which they are sent as soon as these are there)
 
 The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
 task, or others too. Evaluations run beside this loop (recall.training.background). Everything that
@@ -116,27 +116,16 @@ class Trainer(TrainedFleet):
     def advance(self) -> None:
         """Take one chunk, learn from it and order another one.
 
-        With overlap, the next chunk is collected with the policies from before this chunk's burst,
-        and the one after it, which is ordered here, with those from behind it. The burst is started
-        as soon as the chunk is there, and the workers get their order as soon as the policies are.
-        All that can wait is done while both are busy.
+        The burst is started as soon as the chunk is there, and the workers get their order as soon
+        as the policies are. All that can wait is done while both are busy.
         """
-        if not self.chunks.ordered:
-            self._order()
+        self._order_ahead()
         rows, ended = self.chunks.take()
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
-        more = self.progress.steps < self.task_schedule.steps_per_stage
-        overlaps = more and self.schedule.overlap
-        if overlaps and not self.chunks.ordered:  # at the start of a stage, or after a resumption
-            self._order()
         self.history.append(self.progress.stage, before, rows)
         metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
-        ahead = self.schedule.chunk_steps
-        if overlaps and self.progress.steps + ahead < self.task_schedule.steps_per_stage:
-            self._order(ahead)
-        elif more and not overlaps:
-            self._order()
+        self._order_ahead()
         self.catch_up()
         self._keep(rows, ended, before)
         if self.progress.steps % self.schedule.record_every == 0:
@@ -144,10 +133,17 @@ class Trainer(TrainedFleet):
             self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
             self.progress.episodes = []
 
-    def _order(self, ahead: int = 0) -> None:
-        """Order the chunk that starts `ahead` steps from now, with the policies of this state."""
-        policies = self.behaviour.policies(self.state, self.progress, ahead)
-        self.chunks.order(self.behaviour.requests(policies, self.progress, ahead))
+    def _order_ahead(self) -> None:
+        """Order chunks with the policies of this state, until `policy_lag` + 1 of them are ordered.
+
+        That is one chunk after a burst, and all of them at the start of a stage.
+        """
+        while self.chunks.ordered <= self.schedule.policy_lag:
+            ahead = self.chunks.ordered * self.schedule.chunk_steps
+            if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
+                return
+            policies = self.behaviour.policies(self.state, self.progress, ahead)
+            self.chunks.order(self.behaviour.requests(policies, self.progress, ahead))
 
     def _keep(self, rows: Array, ended: Ended, before: int) -> None:
         """Check the chunk after the first `before` steps, log it and keep its ended episodes."""

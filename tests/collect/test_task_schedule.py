@@ -61,7 +61,7 @@ def test_all_tasks_keep_level():
 def changes_of(method):
     """Small rings that go round, and in `online` every chunk with the policy of now."""
     changes = {"replay_capacity": 150, "random_steps": 100, "update_after": 100}
-    mode = {"replay_mode": "online", "overlap": False} if method == "perfect_memory" else {}
+    mode = {"replay_mode": "online", "policy_lag": 0} if method == "perfect_memory" else {}
     return changes | mode
 
 

@@ -104,7 +104,9 @@ WORDS = st.one_of(
 OPTIONS = st.lists(
     st.one_of(
         NAMES.map(lambda name: f"--{name.replace('_', '-')}"),
-        st.sampled_from(["--method", "--seeds", "--sequence", "--preset", "--no-overlap", "--out"]),
+        st.sampled_from(
+            ["--method", "--seeds", "--sequence", "--preset", "--no-rehearse", "--out"]
+        ),
         TEXTS.map(lambda text: f"--{text}"),
         WORDS,
     ),

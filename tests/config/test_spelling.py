@@ -12,15 +12,15 @@ from recall.errors import BadValueError, RecallError
 from recall.methods import METHODS, Recall
 from recall.settings import Settings
 
-WANTED = {"hidden": [64, 32], "head_layers": 2, "discount": 0.5, "batch_size": 7, "overlap": False}
+WANTED = {"hidden": [64, 32], "head_layers": 2, "discount": 0.5, "batch_size": 7, "policy_lag": 0}
 SPELLINGS = [
     WANTED,
     {"network.hidden": [64, 32], "learner.network.head_layers": 2, "sac.discount": 0.5,
-     "method.batch_size": 7, "schedule.overlap": False},
+     "method.batch_size": 7, "schedule.policy_lag": 0},
     {"hidden": [64, 32], "network.head-layers": 2, "sac.discount": 0.5, "batch-size": 7,
-     "overlap": False},
+     "policy-lag": 0},
     {"network": {"hidden": [64, 32], "head-layers": 2}, "learner": {"sac": {"discount": 0.5}},
-     "method": {"batch_size": 7}, "schedule": {"overlap": False}},
+     "method": {"batch_size": 7}, "schedule": {"policy_lag": 0}},
 ]  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def test_every_spelling_works_everywhere(by, spelling, tmp_path):
     assert spec.settings.learner.network.hidden == (64, 32)
     assert spec.settings.learner.network.head_layers == 2
     assert spec.settings.learner.sac.discount == 0.5
-    assert spec.settings.schedule.overlap is False
+    assert spec.settings.schedule.policy_lag == 0
     assert spec.method == Recall(batch_size=7)
 
 
@@ -126,7 +126,7 @@ def test_options_are_words_by_name():
     ("words", "message"),
     [
         ("--hidden 8 --hidden 9", "option --hidden is given twice, with '8' and '9'"),
-        ("--overlap --no-overlap", "option --overlap is given twice, with '' and 'false'"),
+        ("--rehearse --no-rehearse", "option --rehearse is given twice, with '' and 'false'"),
         ("cw3-1 --quiet", "unexpected argument 'cw3-1'"),
     ],
 )

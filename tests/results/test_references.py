@@ -69,7 +69,7 @@ def test_settings_of_the_method_alone_do_not_matter(tmp_path):
         ("recall", {}),
         ("recall", {"preset": "quick", "hidden": (48,), "distil": False}),
         ("perfect_memory", {"preset": "quick", "batch_size": 16, "discount": 0.9}),
-        ("ewc", {"preset": "paper", "reward": "v2", "overlap": False}),
+        ("ewc", {"preset": "paper", "reward": "v2", "policy_lag": 0}),
     ],
 )
 def test_the_advice_trains_what_can_be_compared(tmp_path, method, changes):
@@ -87,7 +87,7 @@ def test_the_advice_trains_what_can_be_compared(tmp_path, method, changes):
         options.seeds,
         preset=options.preset or "default",
         batch_size=chosen.method.batch_size,
-        **{name: getattr(settings.schedule, name) for name in ("random_steps", "overlap")},
+        **{name: getattr(settings.schedule, name) for name in ("random_steps", "policy_lag")},
         reward=settings.world.reward,
         hidden=settings.learner.network.hidden,
         discount=settings.learner.sac.discount,

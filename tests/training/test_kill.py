@@ -219,11 +219,14 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_pa
         'sequence = "point-poor"\nseeds = [3, 4]\nsteps_per_task = 8000\nrandom_steps = 600\n'
     )
     arguments = ("--preset", "quick", "--config", str(config), "--steps-per-task", "9000")
-    described = described_by(tmp_path / "run", *arguments, "--seeds", "5", "--no-overlap")
+    described = described_by(
+        tmp_path / "run", *arguments, "--seeds", "5", "--policy-lag", "0", "--no-bound-targets"
+    )
     schedule = described["settings"]["schedule"]
     assert schedule["steps_per_task"] == 9000
     assert schedule["random_steps"] == 600
     assert schedule["update_after"] == PRESETS["quick"].settings["update_after"]
-    assert schedule["overlap"] is False
+    assert schedule["policy_lag"] == 0
+    assert described["settings"]["learner"]["sac"]["bound_targets"] is False
     assert [(run["seed"], run["sequence"]) for run in described["runs"]] == [(5, "point-poor")]
     assert described["method"]["batch_size"] == PRESETS["quick"].every_method["batch_size"]

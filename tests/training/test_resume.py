@@ -11,6 +11,7 @@ import pytest
 
 from recall.callbacks import Callback
 from recall.results.store import read
+from recall.settings import ScheduleSettings
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import (
@@ -47,14 +48,14 @@ def test_a_finished_fleet_told_of_as_many_events_as_the_crashes_are_drawn_from(t
     assert 10**9 - counter.count == EVENTS
 
 
-@pytest.mark.parametrize("overlap", [True, False])
-def test_equal_fleets_leave_equal_bytes(tmp_path, uninterrupted, overlap):
+@pytest.mark.parametrize("lag", [0, 2])
+def test_equal_fleets_leave_equal_bytes(tmp_path, uninterrupted, lag):
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
-        run(start(small_spec(overlap=overlap), folder))
+        run(start(small_spec(policy_lag=lag), folder))
     one, two = map(left_by, folders)
     assert one == two
-    assert (one == uninterrupted) == overlap
+    assert (one == uninterrupted) == (lag == ScheduleSettings().policy_lag)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])

@@ -6,6 +6,7 @@ from typing import Any
 from recall.report.tables.alone import single_tables
 from recall.report.tables.appendix import lambda_tables, replay_mode_table, sharing_tables
 from recall.report.tables.by_length import scaling_tables
+from recall.report.tables.by_task import task_tables
 from recall.report.tables.cost import cost_tables
 from recall.report.tables.families import family_tables, long_table
 from recall.report.tables.pairs import pair_tables
@@ -23,6 +24,7 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
     return [
         *family_tables(board),
         *family_differences(board),
+        *task_tables(board),
         *long_table(board),
         *pair_tables(board),
         *lambda_tables(board),

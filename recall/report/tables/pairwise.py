@@ -1,11 +1,12 @@
 """Build the tables that compare every two methods: who improves on whom, and by how much."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from recall.report.tables.cells import cell, difference_cell, main_labels
+from recall.report.tables.cells import cell, difference_cell
 from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.whole_families import ByLabel, whole_families
 from recall.results.bootstrap import probability_of_improvement
-from recall.results.families import TRIPLETS, family_of, family_title
+from recall.results.families import family_title
 from recall.results.measures import METRICS, PERFORMANCE, TITLES
 from recall.results.scores import ScoreBoard, Scores
 
@@ -14,22 +15,15 @@ OF_INTERVALS = "The intervals of differences are Student's t intervals over seed
 
 def family_differences(board: ScoreBoard) -> list[Table]:
     """Return by how much a method is ahead of another over all sequences of CW3 or CW6."""
-    tables = []
-    for family in TRIPLETS:
-        members = [name for name in board.sequences if family_of(name) == family]
-        by_label = {
-            label: found
-            for label in main_labels(board, board.labels)
-            if len(found := board.among([label], members)) == len(members)
-        }
-        if len(members) > 1 and len(by_label) > 1:
-            tables += [_over_family(family, by_label, metric) for metric in METRICS]
-    return [table for table in tables if table is not None]
+    return [
+        table
+        for family, by_label in whole_families(board)
+        for metric in METRICS
+        if (table := _over_family(family, by_label, metric)) is not None
+    ]
 
 
-def _over_family(
-    family: str, by_label: Mapping[str, Sequence[Scores]], metric: str
-) -> Table | None:
+def _over_family(family: str, by_label: ByLabel, metric: str) -> Table | None:
     """Return the table of one metric; None if a single method or none has it."""
     there = {
         label: scores

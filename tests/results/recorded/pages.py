@@ -36,6 +36,12 @@ def shown(section: str, first: str, cells: slice) -> list[str]:
     return [cell.split("[")[0].strip(" *") for cell in row.split("|")[1:-1]][cells]
 
 
+def marked(section: str, first: str, cells: slice) -> list[bool]:
+    """Return whether cells of the table row whose first cell starts with `first` are bold."""
+    (row,) = re.findall(rf"^\| {first}.*", section, re.M)
+    return ["**" in cell for cell in row.split("|")[1:-1]][cells]
+
+
 def intervals(text: str, first: str, cells: slice) -> list[str]:
     """Return what stands in brackets in cells of the row whose first cell starts with `first`."""
     (row,) = re.findall(rf"^\| {first}.*", text, re.M)

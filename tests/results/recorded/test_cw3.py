@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from recall.report.tables.families import family_tables
 from recall.results import metrics, shipped_references
 from recall.results.collection import gather
 from recall.results.differences import mean_difference, paired_difference
@@ -14,6 +15,7 @@ from tests.results.recorded.pages import (
     SEQUENCES,
     interval,
     intervals,
+    marked,
     mean_over_sequences,
     of_method,
     opening,
@@ -154,6 +156,26 @@ def test_the_page_shows_how_far_recall_is_ahead(boards, text, at_the_end):
     leads = [by_seed[seed] - of_clonex[seeds == seed].mean() for seed in range(3)]
     assert "By seed its lead over ClonEx is {}, {} and {}:".format(*rounded(leads)) in text
     assert "whose mean is {}, beside {} and {}.".format(*rounded(by_seed)) in text
+
+
+def test_what_is_bold_in_the_pages_is_bold_in_the_report(boards, text):
+    tables = {table.name: table for table in family_tables(boards["cw3"])}
+
+    def is_bold(metric: str, row: str, label: str) -> bool:
+        table = tables[f"cw3-{metric}"]
+        (found,) = (each for each in table.rows if each.heading == row)
+        return found.cells[table.columns.index(label)].bold
+
+    readme = (ROOT / "README.md").read_text()
+    for page, first in ((opening(text), 1), (readme, 3)):
+        for label in METHODS.values():
+            bold = marked(page, rf"{row_of(label)} \|", slice(first, first + 3))
+            assert bold == [is_bold(metric, "mean", label) for metric in METRICS]
+    table = section(text, "Each sequence")
+    for number in SEQUENCES:
+        bold = marked(table, f"cw3-{number}:", slice(1, 1 + len(METHODS)))
+        expected = [is_bold(METRICS[0], str(number), label) for label in METHODS.values()]
+        assert bold == expected
 
 
 def transfers_by_seed(board: ScoreBoard, label: str, positions: slice) -> dict[int, float]:

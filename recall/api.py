@@ -11,7 +11,7 @@ from typing import Any
 from recall.callbacks import Callback
 from recall.callbacks.defaults import default_callbacks
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, cores
+from recall.collect.pool import Pool, TaskFailedError, cores
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -28,13 +28,14 @@ from recall.results.fleet_folder import (
     check_same,
     hold,
     is_finished,
-    resuming,
     summary,
 )
 from recall.results.policies import read_policies, runs_with_policies
 from recall.results.store import Results, Store, read, read_description
+from recall.results.way_out import resuming
 from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
+from recall.settings.checked import Count, from_plain
 from recall.training.agents import agent_of
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
@@ -218,6 +219,8 @@ def _run(
     except Interrupted as stopped:
         message = f"{stopped}. Continue with `{resuming(folder)}`"
         raise Stopped(message, stop.exit_status) from None
+    except TaskFailedError as error:
+        raise TaskFailedError(f"{str(error).rstrip('.')}. {_repaired(folder)}") from error
     except NotWrittenError as error:
         raise NotWrittenError(f"{error}. {_intact(folder)}") from error
     except OSError as error:
@@ -236,6 +239,10 @@ def _restore(trainer: Trainer, callback: Callback) -> None:
         callback.on_message("no checkpoint was written yet: training starts from the beginning")
     if warning := other_versions(read_description(trainer.folder)):
         callback.on_message(warning)
+
+
+def _repaired(folder: Path) -> str:
+    return f"Repair the environment, then continue with `{resuming(folder)}`"
 
 
 def _intact(folder: Path) -> str:
@@ -269,8 +276,8 @@ def evaluate(
     fleet was started with functions as tasks, `functions` maps their names to them. `workers` is
     the number of worker processes, which does not change the results; None starts one per core.
     """
-    if workers is not None and workers < 1:
-        raise BadValueError(f"{workers} workers: at least one is needed; None starts one per core")
+    episodes = from_plain(Count | None, episodes, "episodes")
+    workers = from_plain(Count | None, workers, "workers")
     folder = Path(folder)
     description = read_description(folder)
     check_unedited(folder, description)
@@ -282,8 +289,6 @@ def evaluate(
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
     tasks = [tasks] if isinstance(tasks, str) else tasks
     _check_tasks(runs, sorted(policies), tasks)
-    if episodes is not None and episodes < 1:
-        raise BadValueError(f"{episodes} episodes: at least one is needed")
     own = counts_of(spec.settings.schedule)
     counts = own if episodes is None else dict.fromkeys(own, episodes)
     pool = Pool(

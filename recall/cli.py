@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tyro
-from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 from tyro.extras import SubcommandApp
 
 import recall
@@ -25,10 +24,10 @@ from recall.commands import (
 )
 from recall.commands.ctrl_c import EXIT_STATUS, ended_by_ctrl_c
 from recall.commands.lost_terminal import outliving_terminal
+from recall.commands.numbers import numbers_as_in_settings
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.nowhere import lead_nowhere
 from recall.plugins import load_plugin
-from recall.settings.checked import Words, from_plain
 
 _BAD_INPUT = 2
 # What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
@@ -129,8 +128,9 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
         about = _HELP[words[-1]] if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
+        numbers = numbers_as_in_settings(command, rest)
         # The command alone, so that options of other commands are not suggested for unknown ones.
-        tyro.cli(command, prog=" ".join(words), args=rest, registry=_numbers_as_in_settings())
+        tyro.cli(command, prog=" ".join(words), args=rest, registry=numbers)
 
 
 def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any]) -> None:
@@ -163,34 +163,6 @@ def _app(commands: Mapping[str, Any]) -> SubcommandApp:
         else:
             app.command(name=name, help=_HELP.get(name))(command)
     return app
-
-
-def _numbers_as_in_settings() -> ConstructorRegistry:
-    """Return rules that read numbers as settings are read: 1e6 is whole, NaN is no number."""
-    registry = ConstructorRegistry()
-
-    @registry.primitive_rule
-    def number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kind: Any = info.type
-        if kind not in (int, float):
-            return None
-        return PrimitiveConstructorSpec(
-            nargs=1,
-            metavar=kind.__name__.upper(),
-            instance_from_str=lambda words: _number(kind, words),
-            is_instance=lambda value: isinstance(value, kind),
-            str_from_instance=lambda value: [str(value)],
-        )
-
-    return registry
-
-
-def _number(kind: Any, words: list[str]) -> Any:
-    try:
-        return from_plain(kind, Words(words), "an option's value")
-    except BadValueError as error:
-        # Unlike a ValueError, which tyro would frame, this is printed in one line.
-        raise RecallError(str(error)) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import recall
 from recall.api import Stopped
 from recall.callbacks import Callback
+from recall.collect.pool import TaskFailedError
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.results.fleet_folder import FolderInUseError
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
@@ -52,6 +54,34 @@ def test_an_interrupted_fleet_is_resumed_not_started_again(tmp_path, uninterrupt
         train(tmp_path / "run")
     recall.resume(tmp_path / "run", callback=Callback())
     assert left_by(tmp_path / "run") == uninterrupted
+
+
+@pytest.mark.parametrize("fault", ["raises", "reports"])
+def test_a_task_that_fails_in_training_tells_how_to_continue(tmp_path, fault):
+    """The call that the message prints continues the fleet once the environment is repaired."""
+    repaired = tmp_path / "repaired"
+
+    class Later(Point):
+        def step(self, action):
+            *answer, info = super().step(action)
+            if self.steps > 120 and not repaired.exists():
+                if fault == "raises":
+                    raise RuntimeError("the robot is on fire")
+                info = {"success": "no"}
+            return *answer, info
+
+    told = {
+        "raises": "RuntimeError in task Later: the robot is on fire. ",
+        "reports": "step of Later returned 'no' as info[\"success\"]: it must be True or False. ",
+    }[fault]
+    with pytest.raises(TaskFailedError, match=f"^{re.escape(told)}Repair the env") as caught:
+        train(
+            tmp_path / "run", sequence=[Later], seeds=(0,), method="fine_tuning", horizon_steps=10
+        )
+    (call,) = re.findall(r"Repair the environment, then continue with `(.*)`$", str(caught.value))
+    assert call == f"recall.resume('{tmp_path / 'run'}', functions={{'Later': Later}})"
+    repaired.touch()
+    assert eval(call, {"recall": recall, "Later": Later}).outcome["finished"]
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
@@ -155,7 +185,7 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
     assert {record["episodes"] for record in more} == {7}
     with pytest.raises(UnknownNameError, match="did you mean 'point-poor'"):
         recall.evaluate(finished, tasks=["point-por"])
-    with pytest.raises(BadValueError, match="0 episodes: at least one"):
+    with pytest.raises(BadValueError, match="episodes is 0; expected a whole number of at"):
         recall.evaluate(finished, episodes=0)
 
 
@@ -165,10 +195,20 @@ def test_importing_leaves_the_logging_of_others_alone():
     assert int(told.stdout) == logging.NOTSET
 
 
-@pytest.mark.parametrize("workers", [0, -3])
-def test_evaluating_needs_a_worker(finished, workers):
-    with pytest.raises(BadValueError, match=f"{workers} workers: at least one .* None starts one"):
-        recall.evaluate(finished, workers=workers)
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"workers": 0}, "workers is 0; expected a whole number of at least 1"),
+        ({"workers": -3}, "workers is -3; expected a whole number of at least 1"),
+        ({"workers": "all"}, "workers is 'all'; expected a whole number"),
+        ({"episodes": "x"}, "episodes is 'x'; expected a whole number"),
+        ({"episodes": 1.5}, "episodes is 1.5; expected a whole number"),
+        ({"episodes": True}, "episodes is True; expected a whole number"),
+    ],
+)
+def test_numbers_that_cannot_be_evaluated_with_are_refused_by_name(finished, arguments, told):
+    with pytest.raises(BadValueError, match=told):
+        recall.evaluate(finished, **arguments)
 
 
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import recall
+from recall.cli import main
 from recall.commands.lost_terminal import outliving_terminal
 from recall.config.names import paths
 from recall.config.presets import PRESETS
@@ -246,6 +247,24 @@ def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):
     shown = run(RECALL, "bench", *words.split())
     assert shown.returncode == 2
     assert shown.stderr == f"recall: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("study cw3 --scale abc --dry-run", "--scale is 'abc'; expected a number"),
+        ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5; expected a whole number"),
+        ("film abc --task abc --size 32 abc", "--size is 'abc'; expected a whole number"),
+        ("archive a b --training_every x", "--training-every is 'x'; expected a whole number"),
+        ("bench worlds --steps-per-task nan", "--steps-per-task is NaN; expected a whole number"),
+    ],
+)
+def test_a_bad_number_is_refused_with_its_option(words, told, capsys):
+    """The same word may follow other options, which take texts or other numbers."""
+    with pytest.raises(SystemExit) as caught:
+        main(words.split())
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == f"recall: {told}\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")

@@ -11,14 +11,20 @@ _MOST_DIGITS = 19
 _MOST_SHOWN = 30
 
 
-def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; raise BadValueError if it cannot be read."""
+def read_json(path: Path, way_out: str = "") -> Any:
+    """Return the content of a JSON file; raise BadValueError if it cannot be read.
+
+    `way_out` says what to do if it is not valid JSON, such as "restore it from a copy".
+    """
     try:
         return parse_json(path.read_bytes())
     except OSError as error:
         raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise BadValueError(f"{path} is not valid JSON: {error}") from error
+        reason = f"{path} is not valid JSON"
+        raise BadValueError(
+            f"{reason} ({error}): {way_out}" if way_out else f"{reason}: {error}"
+        ) from error
 
 
 def parse_json(data: bytes | str) -> Any:

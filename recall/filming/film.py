@@ -17,12 +17,13 @@ from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
+from recall.filming.nothing_to_film import nothing_to_film
 from recall.learn import fleet
-from recall.results.archive_note import is_archive
 from recall.results.evaluations import Mode
 from recall.results.fleet_folder import FILMS
-from recall.results.policies import FINAL, has_policies, read_policy, without_policies
+from recall.results.policies import FINAL, has_policies, read_policy
 from recall.results.store import read_description
+from recall.settings.checked import Count, from_plain
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited
@@ -67,7 +68,7 @@ class _Manner:
 
 def film(
     folder: str | Path,
-    tasks: Sequence[str] | None = None,
+    tasks: Sequence[str] | str | None = None,
     out: str | Path | None = None,
     run: str | None = None,
     seed: int | None = None,
@@ -80,7 +81,7 @@ def film(
     functions: Mapping[str, Task] | None = None,
     sheet: bool = False,
 ) -> Film:
-    """Film the policies of one run of the fleet in `folder`, on all its tasks or some of them.
+    """Film the policies of one run of the fleet in `folder`, on all its tasks or those named.
 
     Each task is played twice, with equal starts, goals and noise: by the policy that had just
     learnt it (before later tasks could make it forget) and by the policy at the end. The episodes
@@ -94,7 +95,9 @@ def film(
     a hundred per episode. `functions` provides the functions that the fleet was started with, if
     any.
     """
-    _check_numbers(episodes, size, fps, 1 if every is None else every)
+    episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
+    every, size = from_plain(Count | None, every, "every"), _checked_size(size)
+    tasks = (tasks,) if isinstance(tasks, str) else tasks
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
     folder = Path(folder)
@@ -123,15 +126,13 @@ def film(
     return Film(path, chosen.name, tuple(takes))
 
 
-def _check_numbers(episodes: int, size: tuple[int, int], fps: int, every: int) -> None:
-    for name, value in (("episodes", episodes), ("frames per second", fps), ("every", every)):
-        if value < 1:
-            raise BadValueError(f"{value} {name}: at least 1 is needed")
-    for side in size:
-        if not _SMALLEST <= side <= _LARGEST:
-            raise BadValueError(
-                f"a picture of {size[0]} x {size[1]}: sides are from {_SMALLEST} to {_LARGEST}"
-            )
+def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    width, height = from_plain(tuple[int, int], size, "size")
+    if not all(_SMALLEST <= side <= _LARGEST for side in (width, height)):
+        raise BadValueError(
+            f"a picture of {width} x {height}: sides are from {_SMALLEST} to {_LARGEST}"
+        )
+    return width, height
 
 
 def _name(run: RunSpec, tasks: Sequence[str] | None, when: When, deterministic: bool) -> str:
@@ -186,26 +187,8 @@ def _takes(
             if vector is not None:
                 takes.append(Take(title, time, position, NumpyPolicy(shape, vector)))
     if not takes:
-        over = [label for k, label in enumerate(labels) if _is_over(folder, run, k)]
-        raise BadValueError(_nothing_to_film(folder, run, over, when))
+        raise BadValueError(nothing_to_film(folder, run.name, labels, when))
     return takes
-
-
-def _is_over(folder: Path, run: RunSpec, position: int) -> bool:
-    return read_policy(folder, run.name, position, f"task-{position}") is not None
-
-
-def _nothing_to_film(folder: Path, run: RunSpec, over: Sequence[str], when: When) -> str:
-    if is_archive(folder):
-        return without_policies(folder, f"{run.name} that this film shows")
-    if not over:
-        return f"{folder} has no policies of {run.name} yet: no task is over"
-    if when == "after":
-        return (
-            f"{folder} has no policies from the end of {run.name}: it is not finished. "
-            f"when=before films the tasks that are over: {', '.join(over)}"
-        )
-    return f"{folder} has policies of {run.name} for {', '.join(over)} alone: the rest comes later"
 
 
 def _pictures(

@@ -26,6 +26,11 @@ def _checked(name: str, method: Any) -> type[Method]:
     """Return the method of a plug-in, if it can be used under this name."""
     if not (isinstance(method, type) and issubclass(method, Method)):
         raise BadValueError(f"method {name!r} is {method!r}, not a class derived from Method")
+    if "name" not in vars(method):  # a base class's name would be taken for this one's
+        raise BadValueError(
+            f"method class {method.__name__} does not define its own name: add one to it, such as "
+            f'name: ClassVar[str] = "my_method"'
+        )
     if method.name != name:
         raise BadValueError(f"method {name!r}: its class {method.__name__} is named {method.name}")
     if "__dataclass_params__" not in vars(method) or not method.__dataclass_params__.frozen:  # type: ignore[attr-defined]

@@ -30,7 +30,11 @@ Array = np.ndarray
 FORMAT, COMPACT_FORMAT = 1, 2
 _DTYPES = {FORMAT: ("float32",), COMPACT_FORMAT: ("float16", "float32")}
 _SHARED = "shared"
-_LONGEST_REASON = 200  # characters of an error's message
+_LONGEST_REASON = 160  # characters of an error's message
+
+
+class DamagedPolicyError(BadValueError):
+    """A file is no policy file, or is damaged."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,9 @@ def read_policy_file(
     except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
         # zipfile quotes as much of the file as it took for a name.
         reason = str(error)[:_LONGEST_REASON]
-        raise BadValueError(f"{path} is no policy file, or is damaged: {reason}") from error
+        raise DamagedPolicyError(
+            f"{path} is no policy file, or is damaged ({reason}): restore it from a copy"
+        ) from error
 
 
 def _positions(stored: Any) -> set[int]:

@@ -133,19 +133,22 @@ def load_policy(
     if at == "final":
         path = where / "final.npz"
         if not path.exists():
-            why = "they were not archived" if _is_archive(folder) else "it is not finished"
             raise BadValueError(
-                f"{folder} has no final policies: {why}. at='learnt' reads those of finished tasks"
+                f"{_without_final(folder)}. at='learnt' reads those of finished tasks"
             )
         return _from_file(path, task)
     learnt = sorted(where.glob("task-*.npz"))
     if not learnt:
         if _is_archive(folder):
             raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
+        if _is_finished(folder):
+            raise BadValueError(_missing(folder, "policies of tasks just learnt"))
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
     position = _position(read_policy_file(learnt[0], ())[0].tasks, task)
     path = where / f"task-{position}.npz"
     if not path.exists():
+        if _is_finished(folder) and not _is_archive(folder):
+            raise BadValueError(_missing(folder, f"policies of task {task!r}"))
         raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
     return _from_file(path, position)
 
@@ -158,6 +161,8 @@ def _chosen_run(folder: Path, run: str | None) -> str:
                 f"{folder} was archived without policies: `recall archive --policies` keeps those "
                 "of chosen runs"
             )
+        if _is_finished(folder):
+            raise BadValueError(_missing(folder, "policies"))
         raise BadValueError(f"{folder} has no policies: it is no fleet, or no task is finished")
     if run is not None:
         if run not in there:
@@ -167,8 +172,29 @@ def _chosen_run(folder: Path, run: str | None) -> str:
     return next((name for name in _run_names(folder) if name in there), min(there))
 
 
+def _without_final(folder: Path) -> str:
+    if _is_archive(folder):
+        return f"{folder} has no final policies: they were not archived"
+    if _is_finished(folder):
+        return _missing(folder, "final policies")
+    return f"{folder} has no final policies: it is not finished"
+
+
+def _missing(folder: Path, what: str) -> str:
+    return f"{folder} is finished, but its {what} are missing: restore them from a copy"
+
+
 def _is_archive(folder: Path) -> bool:
     return (folder / "archive.json").exists()
+
+
+def _is_finished(folder: Path) -> bool:
+    """Return True if outcome.json says that training reached its end; not every run failed."""
+    try:
+        outcome = read_json(folder / "outcome.json")
+    except RecallError:
+        return False
+    return isinstance(outcome, dict) and bool(outcome.get("finished", True))
 
 
 def _run_names(folder: Path) -> list[str]:

@@ -106,6 +106,10 @@ class History:
         """Raise an error if a file that `stamps` covers is lost or damaged."""
         self._log.check(stamps)
 
+    def is_over(self, number: int) -> bool:
+        """Return True if stage `number` is behind the last one, so that nothing is learnt in it."""
+        return number >= self._task_schedule.stages
+
     def _tasks_in_log(self, number: int) -> range:
         """Return the tasks whose transitions the log must have in stage `number`."""
         current = self._task_schedule.current(number)

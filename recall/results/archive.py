@@ -32,6 +32,7 @@ from recall.results.fleet_folder import LOCK, FolderInUseError
 from recall.results.search import EMPTY, FLEET, LOG, folders_below
 from recall.results.store import RECORDS
 from recall.results.times import STUDY
+from recall.settings.checked import Count, from_plain
 
 Folder = str | Path
 _MOST_NAMED = 3
@@ -77,6 +78,7 @@ def archive(
     """
     source, out = Path(source), Path(out)
     patterns = (policies,) if isinstance(policies, str) else tuple(policies)
+    training_every = from_plain(Count | None, training_every, "training_every")
     choice = Choice(patterns, policies_at, training_every, unfinished)
     _check_choice(choice)
     fleets, left_out = _fleets(source)
@@ -98,8 +100,6 @@ def archive(
 def _check_choice(choice: Choice) -> None:
     if choice.policies_at not in get_args(PoliciesAt):
         raise UnknownNameError("time", choice.policies_at, get_args(PoliciesAt))
-    if choice.training_every is not None and choice.training_every < 1:
-        raise BadValueError(f"training records every {choice.training_every} steps: at least 1")
 
 
 def _fleets(source: Path) -> tuple[list[Path], list[str]]:
@@ -205,7 +205,7 @@ def _files_beside(source: Path, fleets: Sequence[Path]) -> list[Path]:
     for folder in sorted(folders):
         for path in sorted(folder.glob("*.json")):
             if path.name not in _OF_FLEETS and _is_kept_beside(path):
-                read_json(path)  # raises an error if it is damaged
+                read_json(path, "restore it from a copy, or move it away")  # raises an error
                 found.append(path)
     return found
 

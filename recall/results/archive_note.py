@@ -68,7 +68,7 @@ def read_note(folder: Path) -> ArchiveNote | None:
     path = folder / FILE
     if not path.exists():
         return None
-    content = read_json(path)
+    content = read_json(path, "restore it from a copy")
     if not (isinstance(content, dict) and _is_whole(content)):
         raise BadValueError(f"{path} does not have the expected content: it was damaged or edited")
     if content["schema"] != SCHEMA:

@@ -11,7 +11,7 @@ A fleet whose files are damaged is not archived: `fault_of` says why.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,15 +25,16 @@ from recall.files.compressed import SUFFIX, write_xz
 from recall.files.reading import parse_json
 from recall.policies.file_format import pack_compactly, read_policy_file
 from recall.results.archive_note import ArchiveNote, read_note, write_note
-from recall.results.curves import read_curves
+from recall.results.completeness import lost_at_end, lost_before_end, recorded_modes
+from recall.results.curves import RunCurves, read_curves
 from recall.results.description import FILE, Description, is_edited, read_description
 from recall.results.json_lines import Record, find_records, open_records
 from recall.results.store import RECORDS, read_outcome
+from recall.results.way_out import OUTCOME, for_lost_records
 from recall.results.wording import counted
 from recall.version import version
 
 PoliciesAt = Literal["both", "final", "learnt"]
-OUTCOME = "outcome.json"
 _PATTERNS = {"both": "*.npz", "final": "final.npz", "learnt": "task-*.npz"}
 # Keys of training records that are few and always kept.
 _RARE = ("head_returns", "health", "dormant_pi")
@@ -68,32 +69,58 @@ def fault_of(folder: Path, choice: Choice) -> str | None:
         description = read_description(folder)
         if is_edited(description):
             return f"{folder / FILE} was edited after the fleet was started"
-        finished = read_outcome(folder) is not None
-        if not finished and not choice.unfinished:
+        outcome = read_outcome(folder)
+        if outcome is None and not choice.unfinished:
             return (
                 f"{folder} is unfinished: finish it with `recall resume {folder}`, or give "
                 "--unfinished to keep what there is"
             )
         read_note(folder)
-        return _fault_of_records(folder, description, finished)
+        return _fault_of_records(folder, description, outcome, choice.unfinished)
     except RecallError as error:
         return str(error)
     except OSError as error:
         return f"{error.filename} cannot be read ({error.strerror})"
 
 
-def _fault_of_records(folder: Path, description: Description, finished: bool) -> str | None:
-    path = find_records(folder, "evaluations")
+def _fault_of_records(
+    folder: Path, description: Description, outcome: Mapping[str, Any] | None, unfinished: bool
+) -> str | None:
+    path, runs = find_records(folder, "evaluations"), description["runs"]
     if not path.exists():
-        return f"{folder} has no evaluations"
-    runs = description["runs"]
-    _, unread = read_curves(path, len(runs), len(runs[0]["tasks"]))
+        if outcome is None or len(outcome["failed"]) == len(runs):
+            return f"{folder} has no evaluations"
+        return f"{folder} is finished, but its evaluations are missing: restore them from a copy"
+    curves, unread = read_curves(path, len(runs), len(runs[0]["tasks"]))
     if unread:
         return f"{path} has {counted(unread, 'line')} that cannot be used"
     for name in RECORDS:
-        for _ in _lines(find_records(folder, name), whole=finished):
+        for _ in _lines(find_records(folder, name), whole=outcome is not None):
             pass
+    if outcome is None or unfinished:
+        return None
+    for run, lost in _lost_by_runs(description, curves, outcome["failed"]):
+        return (
+            f"{run} in {folder} is finished, but {lost}: {for_lost_records(folder, path)}, or "
+            "give --unfinished to keep what there is"
+        )
     return None
+
+
+def _lost_by_runs(
+    description: Description, curves: Sequence[RunCurves], failed: Mapping[str, int]
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of each run that lost evaluations, and which; failed runs end before."""
+    modes = recorded_modes(curves)
+    per_task = int(description["settings"]["schedule"]["steps_per_task"])
+    for run, found in zip(description["runs"], curves, strict=True):
+        if run["name"] in failed:
+            continue
+        total_steps = len(run["tasks"]) * per_task
+        if lost := lost_at_end(found, modes, run["tasks"], total_steps):
+            yield run["name"], lost
+        elif gaps := lost_before_end(found, modes, total_steps):
+            yield run["name"], f"it lacks {counted(gaps, 'evaluation')} before its last step"
 
 
 def write_fleet(source: Path, folder: Path, choice: Choice) -> None:

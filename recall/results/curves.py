@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.evaluations import FIELDS, MODES
+from recall.results.evaluations import FIELDS, MODES, RATES
 from recall.results.json_lines import Record, read_blocks
 
 Array = np.ndarray
@@ -20,14 +20,23 @@ class RunCurves:
 
     steps: Array
     curves: dict[tuple[str, str], Array]
+    recorded: Array
+    """[mode, evaluation, task]: True where there is a record, whatever its values are."""
     blanks: int
     """Number of recorded values that are not finite numbers."""
+    impossible: tuple[float, ...] = ()
+    """The recorded success rates outside [0, 1]; like blanks, they are NaN in the curves."""
 
 
-def read_curves(path: Path, runs: int, tasks: int) -> tuple[list[RunCurves], int]:
-    """Return the curves of every run of a fleet, and the number of lines that were unusable."""
+def read_curves(
+    path: Path, runs: int, tasks: int, finished: bool = False
+) -> tuple[list[RunCurves], int]:
+    """Return the curves of every run of a fleet, and the number of lines that were unusable.
+
+    A last line that is cut short counts as unusable if the fleet is `finished`.
+    """
     blocks, unread = [], 0
-    for records, broken in read_blocks(path):
+    for records, broken in read_blocks(path, finished):
         columns = _columns(records)
         good = _usable(columns, runs, tasks)
         unread += broken + int(np.sum(~good))
@@ -63,12 +72,23 @@ def _usable(columns: Array, runs: int, tasks: int) -> Array:
 def _of_run(table: Array, tasks: int) -> RunCurves:
     steps, row = np.unique(table[1].astype(int), return_inverse=True)
     position, mode = table[2].astype(int), table[-1]
+    fields = table[len(_PLACE) : len(_COLUMNS)]
+    blanks = int(np.sum(~np.isfinite(fields)))
+    impossible = _is_impossible(fields)
+    values = np.where(np.isfinite(fields) & ~impossible, fields, np.nan)
+    recorded = np.zeros((len(MODES), len(steps), tasks), bool)
     curves: dict[tuple[str, str], Array] = {}
     for number, name in enumerate(MODES):
         chosen = mode == number
-        for column, field in enumerate(FIELDS, start=len(_PLACE)):
+        recorded[number, row[chosen], position[chosen]] = True
+        for column, field in enumerate(FIELDS):
             curve = np.full((len(steps), tasks), np.nan)
-            curve[row[chosen], position[chosen]] = table[column, chosen]
-            curves[name, field] = np.where(np.isfinite(curve), curve, np.nan)
-    fields = table[len(_PLACE) : len(_COLUMNS)]
-    return RunCurves(steps, curves, int(np.sum(~np.isfinite(fields))))
+            curve[row[chosen], position[chosen]] = values[column, chosen]
+            curves[name, field] = curve
+    return RunCurves(steps, curves, recorded, blanks, tuple(fields[impossible].tolist()))
+
+
+def _is_impossible(fields: Array) -> Array:
+    """Return [field, record]: True for success rates that are numbers, but outside [0, 1]."""
+    rates = np.array([field in RATES for field in FIELDS])[:, None]
+    return rates & np.isfinite(fields) & ((fields < 0) | (fields > 1))

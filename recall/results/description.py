@@ -37,7 +37,7 @@ def read_description(folder: Path) -> Description:
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
         raise BadValueError(_no_fleet(folder))
-    content = read_json(path)
+    content = read_json(path, "restore it from a copy")
     if not isinstance(content, dict):
         raise BadValueError(f"{path} cannot be read: it must hold named facts about a fleet")
     if content.get("schema") != SCHEMA:
@@ -45,7 +45,9 @@ def read_description(folder: Path) -> Description:
             f"{path} has schema {content.get('schema')!r}; this version reads {SCHEMA}"
         )
     for fault in _faults(content, path):
-        raise BadValueError(f"{path} {fault}: the file was damaged or edited")
+        raise BadValueError(
+            f"{path} {fault}: the file was damaged or edited. Restore it from a copy"
+        )
     return content
 
 

@@ -11,6 +11,8 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 Field = Literal["success", "last_success", "return"]
 """Means over episodes: success at any step, success at the last step, and the return."""
 FIELDS: tuple[Field, ...] = get_args(Field)
+RATES: tuple[Field, ...] = ("success", "last_success")
+"""The fields that are shares of episodes, from 0 to 1."""
 
 # A call, because `return` is a keyword.
 EvaluationRecord = TypedDict(

@@ -4,25 +4,23 @@ import contextlib
 import fcntl
 import json
 import os
-import shlex
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
 from recall.config.older import completed
-from recall.config.spec import functions_argument
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError
 from recall.files.contained import check_contained
 from recall.results.archive_note import check_trainable, is_archive
 from recall.results.description import Description, differences, identity, read_description
 from recall.results.store import read_outcome
+from recall.results.way_out import CHECKPOINTS, OUTCOME, resuming
 
 FILMS = "films"  # subfolder for films without a given path
 
 LOCK = "lock"
-CHECKPOINTS = "checkpoints"
 # Files that a process killed during start-up may have left.
 _OURS = (LOCK, "run.tmp")
 
@@ -80,21 +78,6 @@ def _holder(text: str) -> str | None:
         return None
 
 
-def resuming(folder: Path) -> str:
-    """Return what continues a fleet: a command as a shell takes it, or a call from Python.
-
-    The command names the fleet's plug-ins. Tasks that are functions can be given from Python only.
-    """
-    try:
-        description = read_description(folder)
-    except (RecallError, OSError):
-        description = {}
-    if functions := description.get("functions"):
-        return f"recall.resume({str(folder)!r}, {functions_argument(functions)})"
-    plugins = [word for name in description.get("plugins", ()) for word in ("--plugin", name)]
-    return shlex.join(["recall", "resume", str(folder), *plugins])
-
-
 def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / "run.json").exists():
@@ -104,7 +87,7 @@ def check_ours(folder: Path) -> None:
     try:
         read_description(folder)
     except RecallError as error:
-        raise FolderInUseError(f"{error}. Choose another folder") from error
+        raise FolderInUseError(f"{error}. Choose another folder to train in") from error
 
 
 def _is_other_lock(folder: Path) -> bool:
@@ -207,7 +190,7 @@ def failures(failed: Mapping[str, int]) -> str:
 
 def is_finished(folder: Path) -> bool:
     """Return True if the fleet in a folder has finished training."""
-    return (folder / "outcome.json").exists()
+    return (folder / OUTCOME).exists()
 
 
 def summary(description: Description) -> str:

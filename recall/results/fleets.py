@@ -7,17 +7,19 @@ from typing import Any
 
 from recall.errors import RecallError
 from recall.results.archive_note import read_note
+from recall.results.completeness import lost_at_end, lost_before_end, recorded_modes
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
-from recall.results.fleet_folder import all_failed, resuming
+from recall.results.fleet_folder import all_failed, is_finished
 from recall.results.json_lines import find_records
 from recall.results.run_result import RunResult
 from recall.results.store import read_description, read_outcome
 from recall.results.training_records import read_warnings
+from recall.results.way_out import for_lost_records, resuming
 from recall.results.without_success import silent_tasks
-from recall.results.wording import counted
+from recall.results.wording import counted, few
 
-_NO_NUMBERS = "recorded values are not numbers"
+_MOST_SHOWN = 4
 
 
 def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
@@ -57,17 +59,24 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     settings = settings_of(description)
     _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
-        return [], [_never_evaluated(folder), *_warned(folder, listed)]
-    curves, unread = read_curves(path, len(listed), tasks)
+        return [], [_never_evaluated(folder, path), *_warned(folder, listed)]
     archived = read_note(folder)
     outcome, problems = _outcome(folder)
-    warnings, unreadable = read_warnings(folder)
+    finished = outcome is not None
+    curves, unread = read_curves(path, len(listed), tasks, finished)
+    modes = recorded_modes(curves)
+    warnings, unreadable = read_warnings(folder, finished)
     problems += [unreadable] if unreadable else []
     if unread:
         were = "line cannot be used and was" if unread == 1 else "lines cannot be used and were"
         problems.append(f"{path}: {unread} {were} left out.")
-    runs = []
+    runs, losses = [], []
     for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
+        failed_at = (outcome or {}).get("failed", {}).get(run["name"])
+        lost = None
+        if finished and failed_at is None:
+            lost = lost_at_end(found, modes, run["tasks"], tasks * per_task)
+        losses.append(lost)
         result = RunResult(
             name=run["name"],
             folder=folder,
@@ -81,25 +90,34 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             settings=settings,
             description=description,
             index=index,
-            finished=outcome is not None,
-            failed_at=(outcome or {}).get("failed", {}).get(run["name"]),
+            finished=finished,
+            recorded=lost is None,
+            failed_at=failed_at,
             warnings=warnings.get(index, ()),
             without_success=silent_tasks(description, run["tasks"]),
             archived=archived,
         )
-        problems += _wrong_with(result, found)
+        gaps = lost_before_end(found, modes, tasks * per_task) if finished else 0
+        problems += _wrong_with(result, found, lost, gaps)
         if len(found.steps):
             runs.append(result)
-    return runs, problems + _unfinished(folder, runs, outcome)
+    if any(losses):
+        problems.append(f"To mend {folder}, {for_lost_records(folder, path)}.")
+    return runs, problems + _unfinished(folder, runs)
 
 
-def _never_evaluated(folder: Path) -> str:
+def _never_evaluated(folder: Path, path: Path) -> str:
     try:
         failed = all_failed(folder)
-    except RecallError:
-        return f"{folder / 'outcome.json'} cannot be read, and there are no evaluations: left out."
+    except RecallError as error:
+        return f"{error}. {folder} has no evaluations: left out."
     if failed:
         return f"{folder} has no evaluations, since {failed}: left out."
+    if is_finished(folder):
+        return (
+            f"{folder} is finished, but its evaluations are missing: restore {path.name} from a "
+            "copy. It is left out."
+        )
     return f"{folder} has no evaluations yet: left out."
 
 
@@ -107,12 +125,12 @@ def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
     """Return the content of outcome.json (None before the end) and the problems."""
     try:
         return read_outcome(folder), []
-    except RecallError:
-        path = folder / "outcome.json"
-        return None, [f"{path} cannot be read: its fleet is treated as unfinished."]
+    except RecallError as error:
+        return None, [f"{error}. Until then its fleet is treated as unfinished."]
 
 
-def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
+def _wrong_with(run: RunResult, found: RunCurves, lost: str | None, gaps: int) -> list[str]:
+    """Return what is wrong with a run that `lost` records at its end, or has `gaps` before it."""
     where = f"{run.name} in {run.folder}"
     problems = []
     if run.failed_at is not None:
@@ -122,17 +140,31 @@ def _wrong_with(run: RunResult, found: RunCurves) -> list[str]:
         )
     elif not len(found.steps):
         problems.append(f"{where} has no evaluations: left out.")
-    elif run.finished and found.steps[-1] < run.total_steps:
+    elif lost is not None:
         problems.append(
-            f"{where} is finished, but its evaluations end at step {found.steps[-1]:,} of "
-            f"{run.total_steps:,}: it is left out of the tables."
+            f"{where} is finished, but {lost}: it is in the curves but left out of the tables."
+        )
+    elif gaps:
+        problems.append(
+            f"{where} lacks {counted(gaps, 'evaluation')} of tasks before its last step: its "
+            "curves have gaps there, and its means are over the others."
         )
     if found.blanks:
         problems.append(
-            f"{where}: {counted(found.blanks, 'recorded value is not a number', _NO_NUMBERS)}; "
-            f"{'it is' if found.blanks == 1 else 'they are'} left out of its means."
+            f"{where}: {counted(found.blanks, 'recorded value is', 'recorded values are')} not "
+            f"{'a number' if found.blanks == 1 else 'numbers'}; {_left_out(found.blanks)}"
+        )
+    if count := len(found.impossible):
+        shown = few(dict.fromkeys(f"{value:g}" for value in found.impossible), _MOST_SHOWN)
+        problems.append(
+            f"{where}: {counted(count, 'recorded success rate is', 'recorded success rates are')} "
+            f"outside [0, 1] ({shown}); {_left_out(count)}"
         )
     return problems
+
+
+def _left_out(count: int) -> str:
+    return f"{'it is' if count == 1 else 'they are'} left out of its means."
 
 
 def _warned(folder: Path, listed: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -146,8 +178,8 @@ def _warned(folder: Path, listed: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _unfinished(folder: Path, runs: list[RunResult], outcome: Any) -> list[str]:
-    if outcome is not None or not runs:
+def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
+    if is_finished(folder) or not runs:  # a damaged outcome.json has a sentence of its own
         return []
     step = max(int(run.steps[-1]) for run in runs)
     return [

@@ -27,17 +27,19 @@ def open_records(path: Path) -> BinaryIO:
     return open_xz(path) if path.suffix == SUFFIX else path.open("rb")
 
 
-def read_blocks(path: Path) -> Iterator[tuple[list[Record], int]]:
+def read_blocks(path: Path, finished: bool = False) -> Iterator[tuple[list[Record], int]]:
     """Yield the records of a file in blocks, with the number of unreadable lines in each block.
 
     A last line without a newline was cut short by a crash or is being written; it is skipped and
-    not counted as unreadable.
+    not counted as unreadable. In the file of a `finished` fleet it is damage, and counted.
     """
     with open_records(path) as file:
         while lines := file.readlines(_BLOCK_BYTES):
-            if not lines[-1].endswith(b"\n"):
+            cut = not lines[-1].endswith(b"\n")
+            if cut:
                 lines.pop()
-            yield _parsed(lines)
+            records, broken = _parsed(lines)
+            yield records, broken + int(cut and finished)
 
 
 def read_run(path: Path, run: int) -> tuple[list[Record], int]:
@@ -54,11 +56,17 @@ def read_run(path: Path, run: int) -> tuple[list[Record], int]:
     return [record for record in records if record.get("run") == run], broken
 
 
-def read_marked(path: Path, mark: bytes) -> list[Record]:
-    """Return the records of the lines that contain `mark`; other lines are not parsed."""
+def read_marked(path: Path, mark: bytes) -> tuple[list[Record], bool]:
+    """Return the records of the lines that contain `mark`, and whether the last line is cut short.
+
+    Other lines are not parsed.
+    """
+    lines, line = [], b"\n"
     with open_records(path) as file:
-        lines = [line for line in file if mark in line and line.endswith(b"\n")]
-    return _parsed(lines)[0]
+        for line in file:
+            if mark in line and line.endswith(b"\n"):
+                lines.append(line)
+    return _parsed(lines)[0], not line.endswith(b"\n")
 
 
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:

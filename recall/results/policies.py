@@ -15,9 +15,15 @@ from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
 from recall.files.stamps import DamagedFileError, Stamp
-from recall.policies.file_format import PolicyInfo, pack, read_policy_file
+from recall.policies.file_format import (
+    DamagedPolicyError,
+    PolicyInfo,
+    pack,
+    read_policy_file,
+)
 from recall.results.archive_note import is_archive
-from recall.results.fleet_folder import is_finished
+from recall.results.fleet_folder import all_failed, is_finished
+from recall.results.way_out import ending_again
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -89,12 +95,9 @@ def read_policies(
     where = folder / "policies"
     if all((where / name / f"{FINAL}.npz").exists() for name in names):
         files = dict.fromkeys(range(tasks), FINAL)
-    elif is_archive(folder) and is_finished(folder):
+    elif is_finished(folder) and not all_failed(folder):
         # What was just learnt is no substitute: nothing would seem forgotten.
-        raise BadValueError(
-            f"{folder} was archived without the policies at the end of the sequence: `recall "
-            "archive --policies-at both` keeps them"
-        )
+        raise BadValueError(_without_final(folder, names, tasks))
     else:
         files = {
             task: f"task-{task}"
@@ -102,11 +105,33 @@ def read_policies(
             if all((where / name / f"task-{task}.npz").exists() for name in names)
         }
     if not files:
-        raise BadValueError(f"{folder} has no policies yet: no task is finished")
+        failed = all_failed(folder)
+        why = f": {failed}" if failed else " yet: no task is finished"
+        raise BadValueError(f"{folder} has no policies{why}")
     return {
         task: np.stack([_one(where / name / f"{label}.npz", task, size) for name in names])
         for task, label in files.items()
     }
+
+
+def _without_final(folder: Path, names: Sequence[str], tasks: int) -> str:
+    """Return why a finished fleet lacks policies from the end of the sequence, and a way out.
+
+    Checkpoints need the policies of finished tasks, so resuming helps only if those are there.
+    """
+    if is_archive(folder):
+        return (
+            f"{folder} was archived without the policies at the end of the sequence: `recall "
+            "archive --policies-at both` keeps them"
+        )
+    learnt = [f"{name}/task-{task}.npz" for name in names for task in range(tasks)]
+    if not all((folder / "policies" / file).exists() for file in learnt):
+        return f"{folder} is finished, but its policies are missing: restore them from a copy"
+    again = ending_again(folder)
+    return (
+        f"{folder} is finished, but its final policies are missing: restore them from a copy"
+        f"{f', or {again}' if again else ''}"
+    )
 
 
 def read_policy(
@@ -118,7 +143,13 @@ def read_policy(
 
 
 def _one(path: Path, task: int, size: int | None) -> Array:
-    vector = read_policy_file(path, (task,))[1][task]
+    try:
+        vector = read_policy_file(path, (task,))[1][task]
+    except DamagedPolicyError as error:
+        again = ending_again(path.parents[2]) if path.stem == FINAL else None
+        if again is None:
+            raise
+        raise DamagedPolicyError(f"{error}, or {again}") from error
     if size is not None and vector.size != size:
         raise DamagedFileError(
             f"{path} holds a policy of {vector.size} parameters and not one of this fleet, which "

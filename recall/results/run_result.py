@@ -50,6 +50,8 @@ class RunResult:
     index: int = 0
     """Index of the run in its fleet."""
     finished: bool = True
+    recorded: bool = True
+    """False if it is finished, but its evaluations at its last step are lost."""
     failed_at: int | None = None
     """The step at which its numbers became non-finite, if they did."""
     warnings: tuple[dict[str, Any], ...] = ()
@@ -71,7 +73,7 @@ class RunResult:
     @property
     def complete(self) -> bool:
         """Return True if the run was trained and recorded to its end."""
-        return self.finished and self.failed_at is None
+        return self.finished and self.recorded and self.failed_at is None
 
     @property
     def reports_success(self) -> bool:

@@ -26,6 +26,7 @@ from recall.results.archive_note import ArchiveNote, read_note
 from recall.results.description import FILE, SCHEMA, digest_of, read_description
 from recall.results.evaluations import EvaluationRecord
 from recall.results.json_lines import find_records, open_records
+from recall.results.way_out import OUTCOME, for_outcome
 
 RECORDS = ("evaluations", "training")
 
@@ -69,7 +70,7 @@ class Store:
         """Flush and close the files, then write outcome.json."""
         self.sync()
         self.close()
-        write_json(self.folder / "outcome.json", {"schema": SCHEMA, **outcome})
+        write_json(self.folder / OUTCOME, {"schema": SCHEMA, **outcome})
 
     def close(self) -> None:
         """Close the files."""
@@ -111,12 +112,19 @@ def read(folder: str | Path) -> Results:
 
 def read_outcome(folder: Path) -> dict[str, Any] | None:
     """Read outcome.json of a folder; return None before the end of training."""
-    path = folder / "outcome.json"
+    path = folder / OUTCOME
     if not path.exists():
         return None
-    content = read_json(path)
-    if not (isinstance(content, dict) and isinstance(content.get("failed"), dict)):
-        raise BadValueError(f"{path} does not have the expected content: it was damaged or edited")
+    try:
+        content = read_json(path)
+    except BadValueError:
+        content = read_json(path, for_outcome(folder))  # raises the error again, with a way out
+    failed = content.get("failed") if isinstance(content, dict) else None
+    if not (isinstance(failed, dict) and all(isinstance(step, int) for step in failed.values())):
+        raise BadValueError(
+            f"{path} does not have the expected content, so it was damaged or edited: "
+            f"{for_outcome(folder)}"
+        )
     return content
 
 

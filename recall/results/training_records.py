@@ -52,12 +52,18 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
     return Training(columns, choices, wrong)
 
 
-def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | None]:
-    """Return the health warnings of each run of a fleet, and what is wrong with the file."""
+def read_warnings(
+    folder: Path, finished: bool = False
+) -> tuple[dict[int, tuple[Record, ...]], str | None]:
+    """Return the health warnings of each run of a fleet, and what is wrong with the file.
+
+    The last line of a `finished` fleet must not be cut short. Before the end it may be: it is being
+    written.
+    """
     path = folder / TRAINING
     try:
         path = find_records(folder, "training")
-        records = read_marked(path, b'"health"')
+        records, cut = read_marked(path, b'"health"')
     except FileNotFoundError:
         return {}, None
     except OSError as error:
@@ -65,13 +71,20 @@ def read_warnings(folder: Path) -> tuple[dict[int, tuple[Record, ...]], str | No
     warnings: dict[int, tuple[Record, ...]] = {}
     for record in filter(_is_warning, records):
         warnings[record["run"]] = (*warnings.get(record["run"], ()), record)
-    return warnings, None
+    return warnings, _cut_short(path) if cut and finished else None
 
 
 def _is_warning(record: Record) -> bool:
     """Return True if a record has everything that a report needs of a warning."""
     types = {"run": int, "step": int, "health": str, "message": str}
     return all(isinstance(record.get(name), kind) for name, kind in types.items())
+
+
+def _cut_short(path: Path) -> str:
+    return (
+        f"{path} ends in the middle of a line, though its fleet is finished: it was cut short, and "
+        "figures of training lack what is lost. Restore it from a copy."
+    )
 
 
 def _unreadable(path: Path, error: OSError) -> str:

@@ -15,7 +15,8 @@ from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.launch.resources import Room
 from recall.results.description import differences, identity, read_description
-from recall.results.fleet_folder import is_finished, resuming
+from recall.results.fleet_folder import is_finished
+from recall.results.way_out import resuming
 from recall.studies.selection import Group
 from recall.studies.study import Variant
 from recall.training.sizes import check_fits, gibibytes, run_bytes
@@ -133,6 +134,12 @@ def _check_settings(
 def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
     for path in sorted(folder.glob("*/run.json")):
         yield path.parent.name, spec_from(read_description(path.parent))
+
+
+def fleets_of_others(groups: Sequence[Group], folder: Path) -> list[str]:
+    """Return the names of the fleets in `folder` with a run that none of the groups has."""
+    wanted = {key for group in groups for key in _keys(group.spec)}
+    return [name for name, spec in _begun(folder) if not wanted.issuperset(_keys(spec))]
 
 
 def _keys(spec: FleetSpec) -> list[str]:

@@ -23,6 +23,7 @@ from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
 from recall.studies.study_folder import (
     LOCK,
+    WAY_OUT,
     check_folder,
     check_same_study,
     checked_study,
@@ -160,7 +161,7 @@ def _parsed(data: bytes, where: str) -> Any:
     try:
         return parse_json(data)
     except ValueError as error:
-        raise BadValueError(f"{where} cannot be read: {error}") from error
+        raise BadValueError(f"{where} cannot be read ({error}): {WAY_OUT}") from error
 
 
 def _fetch(storage: str, folder: Path) -> None:

@@ -5,7 +5,8 @@
     logs/         the output of the fleets' processes
 
 The fleets' folders are the record of what has been trained; study.json is written from them at
-every launch.
+every launch. If it is lost or was removed because it is damaged, a launch of the same study writes
+it again; only the times and attempts of earlier launches are lost.
 """
 
 import dataclasses
@@ -19,26 +20,52 @@ from recall.files.atomic import write_json
 from recall.files.reading import read_json
 from recall.launch.jobs import Outcome
 from recall.results.fleet_folder import FolderInUseError, is_finished
-from recall.studies.plan import Fleet
-from recall.studies.selection import Choices
+from recall.results.wording import few
+from recall.studies.plan import Fleet, fleets_of_others
+from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
 
 SCHEMA = 1
 LOCK = "study.lock"
+LOGS = "logs"
+WAY_OUT = (
+    "restore it from a copy, or remove it and repeat the command that launched the study, which "
+    "writes it again; only training times of earlier launches are lost"
+)
 # The selection of runs may change from launch to launch; the settings of a run may not.
 _NARROWING = ("seeds", "tasks", "sequences", "methods")
+_MOST_NAMED = 3
 
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     """Raise an error if a folder holds anything but this study with these settings."""
-    if not (folder / "study.json").exists():
-        ours = {LOCK, "study.tmp"}
-        if any(path.name not in ours and path.suffix != ".json" for path in folder.glob("*")):
-            raise FolderInUseError(
-                f"{folder} is not empty and holds no study: choose another --out"
-            )
-        return
-    check_same_study(folder, read_study(folder), study, choices)
+    if (folder / "study.json").exists():
+        check_same_study(folder, read_study(folder), study, choices)
+    else:
+        _check_unmarked(folder, study, choices)
+
+
+def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
+    """Raise an error unless a folder without study.json is free, or has only this study's fleets.
+
+    Fleets that another selection of runs began are refused too, because nothing says whose they
+    are.
+    """
+    fleets = {path.parent.name for path in folder.glob("*/run.json")}
+    ours = {LOCK, "study.tmp", *fleets} | ({LOGS} if fleets else set())
+    found = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
+    if strangers := [name for name in found if name not in ours]:
+        raise FolderInUseError(
+            f"{folder} is not empty and holds no study, but {few(strangers, _MOST_NAMED)}: choose "
+            "another --out"
+        )
+    if others := fleets_of_others(groups_of(study, choices), folder):
+        raise FolderInUseError(
+            f"{folder} has no study.json, and {few(others, _MOST_NAMED)} in it has runs that are "
+            f"not in the study {study.name} with these choices: repeat the choices that the fleets "
+            f"were begun with, or choose another --out. `recall report {folder}` reads them as "
+            "they are"
+        )
 
 
 def check_same_study(
@@ -68,7 +95,7 @@ def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
 def read_study(folder: Path) -> dict[str, Any]:
     """Read study.json of a folder."""
     path = folder / "study.json"
-    return checked_study(read_json(path), path)
+    return checked_study(read_json(path, WAY_OUT), path)
 
 
 def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
@@ -86,7 +113,7 @@ def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
     if not whole:
         raise BadValueError(
             f"{where} cannot be read: it lacks the study, its choices or its fleets, so it was "
-            "damaged or edited"
+            f"damaged or edited. To go on, {WAY_OUT}"
         )
     return content
 

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
-from recall.results.fleet_folder import CHECKPOINTS
+from recall.results.way_out import CHECKPOINTS
 
 Array = np.ndarray
 Metadata = dict[str, Any]

@@ -1,7 +1,8 @@
 """The files beside a fleet's checkpoints: their stamps, checking them and cutting them back.
 
 A checkpoint needs the records, the transitions and the policies of finished tasks. Its metadata
-hold the stamps of these files, and what the fleet was started as.
+hold the stamps of these files, and what the fleet was started as. The checkpoint behind the last
+stage needs no transitions, so a finished fleet, which has removed them, can write its end again.
 """
 
 from pathlib import Path
@@ -44,7 +45,8 @@ class SavedFiles:
         if changes := differences(self._started_as, metadata["fleet"]):
             raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
         self._store.check(read_stamps(metadata["records"]))
-        self._history.check(read_stamps(metadata["replay"]))
+        if not self._history.is_over(metadata["progress"]["stage"]):
+            self._history.check(read_stamps(metadata["replay"]))
         check_all(self._folder, read_stamps(metadata["policies"]))
 
     def restore(self, metadata: Metadata | None) -> None:
@@ -54,5 +56,7 @@ class SavedFiles:
             self._history.restore(0, {})
             return
         self._store.cut(read_stamps(metadata["records"]))
-        self._history.restore(metadata["progress"]["stage"], read_stamps(metadata["replay"]))
+        stage = metadata["progress"]["stage"]
+        if not self._history.is_over(stage):
+            self._history.restore(stage, read_stamps(metadata["replay"]))
         self._policies = read_stamps(metadata["policies"])

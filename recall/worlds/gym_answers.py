@@ -70,6 +70,25 @@ def step(
     return _observation(observation, what, shape), reward, terminated, truncated, info
 
 
+def success(info: Mapping[str, Any], task: str) -> bool:
+    """Return whether a step's info reports success: False if it does not mention it.
+
+    Success is what results measure, so nothing is taken for it merely because Python holds it to be
+    true, such as the text "no" or a NaN.
+    """
+    value = info.get("success", info.get("is_success", False))
+    if isinstance(value, bool):  # nearly always, and this is called at every step
+        return value
+    if isinstance(value, int | float) or hasattr(value, "__array__"):
+        number = np.asarray(value)
+        if number.size == 1 and number.dtype.kind in "biuf" and np.isfinite(number).all():
+            return bool(number.item())
+    key = "success" if "success" in info else "is_success"
+    raise BadValueError(
+        f'step of {task} returned {value!r} as info["{key}"]: it must be True or False'
+    )
+
+
 def _check_values(answer: Any, what: str, names: tuple[str, ...]) -> None:
     if not isinstance(answer, tuple):
         raise BadValueError(f"{what} returned one {type(answer).__name__}; {_wanted(names)}")

@@ -74,7 +74,7 @@ class GymnasiumSimulator(Simulator):
             reward=reward,
             terminated=np.asarray(terminated, bool),
             truncated=np.asarray(truncated, bool),
-            success=np.asarray([_success(info) for info in infos], bool),
+            success=np.asarray([gym_answers.success(info, self.task) for info in infos], bool),
             diverged=~(np.isfinite(observation).all(axis=1) & np.isfinite(reward)),
         )
 
@@ -157,7 +157,7 @@ def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> Gymnas
 def time_limit(task: Task) -> int:
     """Return the environment's own limit of steps per episode.
 
-    Raises BadValueError if it has none.
+    Raises BadValueError if it declares none, though it may still end its episodes by itself.
     """
     if isinstance(task, str):
         steps = gymnasium.spec(_known_id(task)).max_episode_steps
@@ -167,8 +167,9 @@ def time_limit(task: Task) -> int:
         env.close()
     if steps is None:
         raise BadValueError(
-            f"{task_label(task)} has no time limit; give one, such as horizon=200 to recall.make "
-            "or horizon_steps=200 to recall.train (--horizon-steps 200)"
+            f"{task_label(task)} declares no time limit (spec.max_episode_steps); give the longest "
+            "length of an episode, such as horizon=200 to recall.make or horizon_steps=200 to "
+            "recall.train (--horizon-steps 200)"
         )
     return steps
 
@@ -194,10 +195,6 @@ def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
     return space
 
 
-def _success(info: Mapping[str, Any]) -> bool:
-    return bool(info.get("success", info.get("is_success", False)))
-
-
 def reports_success(task: Task, horizon_steps: int) -> bool:
     """Play an episode with random actions; return True if the environment reports success."""
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
@@ -207,6 +204,7 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
         for _ in range(horizon_steps):
             action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
             _, _, terminated, truncated, info = simulator._act(0, action)
+            gym_answers.success(info, simulator.task)  # refuses what is no success
             if "success" in info or "is_success" in info:
                 return True
             if terminated or truncated:

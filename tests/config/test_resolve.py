@@ -1,13 +1,15 @@
 """Presets, files and arguments become the spec of a fleet, in one place."""
 
+import dataclasses
 import functools
 import json
 
 import numpy as np
 import pytest
 
+from recall.commands.train import TrainOptions
 from recall.config.presets import PRESETS
-from recall.config.resolve import choose, read_config, resolve
+from recall.config.resolve import ARGUMENTS, ONLY_OPTIONS, choose, read_config, resolve
 from recall.config.spec import make_spec
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.methods import METHODS, Recall
@@ -120,6 +122,19 @@ def test_later_choices_win(tmp_path):
     config.rename(tmp_path / "settings.yaml")
     with pytest.raises(BadValueError, match=r"only \.json and \.toml files are supported"):
         read_config(tmp_path / "settings.yaml")
+
+
+@pytest.mark.parametrize(("name", "value"), [("out", '"zzz"'), ("wandb", '"x"'), ("quiet", "true")])
+def test_options_of_the_command_line_are_no_settings_of_a_file(tmp_path, name, value):
+    config = tmp_path / "settings.toml"
+    config.write_text(f"{name} = {value}\n")
+    with pytest.raises(BadValueError, match=f"{name} is no setting, but an option .*: --{name}$"):
+        resolve("ewc", "push", config=config)
+
+
+def test_every_option_of_train_is_a_setting_or_an_argument_or_only_an_option():
+    options = {field.name for field in dataclasses.fields(TrainOptions)}
+    assert options == {*ARGUMENTS, *ONLY_OPTIONS}
 
 
 def test_settings_that_only_go_together_may_come_in_any_order():

@@ -52,7 +52,7 @@ def made(tmp_path_factory):
 def archived(made, tmp_path_factory):
     """An archive of the same fleet and study."""
     kept = tmp_path_factory.mktemp("kept") / "study"
-    return recall.archive(made.parent, kept, "*").folder / "run"
+    return recall.archive(made.parent, kept, "*", unfinished=True).folder / "run"
 
 
 def resume(folder):
@@ -61,7 +61,7 @@ def resume(folder):
 
 
 def evaluate(folder):
-    recall.evaluate(folder, episodes=0)  # refused, but only after everything was read
+    recall.evaluate(folder, tasks="none such")  # refused, but only after everything was read
 
 
 def film(folder):
@@ -85,7 +85,8 @@ def study(folder):
 
 def archive(folder):
     with tempfile.TemporaryDirectory() as place:
-        recall.archive(folder.parent, Path(place) / "kept", "*", training_every=100)
+        kept = Path(place) / "kept"
+        recall.archive(folder.parent, kept, "*", training_every=100, unfinished=True)
 
 
 COMMANDS = (resume, evaluate, film, load_policy, report, read, study, archive)

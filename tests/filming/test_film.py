@@ -1,5 +1,6 @@
 """Films of policies made by hand: what they show is what an evaluation counts."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -197,7 +198,8 @@ def test_an_unfinished_fleet_shows_what_is_over(tmp_path):
     folder = make_fleet(tmp_path, finished=False, over=(0,))
     made = recall.film(folder, out=tmp_path / "film.png", size=SMALL)
     assert [(take.task, take.when) for take in made.takes] == [("point-rich", "before")]
-    with pytest.raises(BadValueError, match=r"not finished.*are over: point-rich"):
+    told = r'not finished\. `--when before` \(in Python, when="before"\).*are over: point-rich'
+    with pytest.raises(BadValueError, match=told):
         recall.film(folder, when="after")
     with pytest.raises(BadValueError, match="for point-rich alone"):
         recall.film(folder, ["point-poor"])
@@ -209,6 +211,28 @@ def test_a_fleet_without_policies_says_so(tmp_path):
         recall.film(folder)
 
 
+def test_a_finished_fleet_whose_policies_were_removed_says_so(tmp_path):
+    folder = make_fleet(tmp_path / "fleet")
+    (folder / "outcome.json").write_text('{"schema": 1, "failed": {}}')
+    run = "fine_tuning-point-rich,point-poor-seed3"
+    (folder / "policies" / run / "final.npz").unlink()
+    told = f"the final policies of {run} are missing in {folder}: restore policies/{run} from a "
+    with pytest.raises(BadValueError, match=rf"{told}copy\. `--when before` .* tasks just learnt"):
+        recall.film(folder, when="after", run=run)
+    shutil.rmtree(folder / "policies")
+    with pytest.raises(BadValueError, match=r"is finished, but its policies .* missing: rest"):
+        recall.film(folder)
+    failed = dict.fromkeys((run, run.replace("seed3", "seed5")), 150)
+    (folder / "outcome.json").write_text(json.dumps({"schema": 1, "failed": failed}))
+    with pytest.raises(BadValueError, match=f"no policies of {run}: every run failed: {run} at"):
+        recall.film(folder)
+
+
+def test_one_task_may_be_given_as_a_text(fleet_folder, tmp_path):
+    made = recall.film(fleet_folder, "point-poor", tmp_path / "film.png", size=SMALL)
+    assert {take.task for take in made.takes} == {"point-poor"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -216,7 +240,12 @@ def test_a_fleet_without_policies_says_so(tmp_path):
         ({"run": "nobody"}, "unknown run of this fleet 'nobody'"),
         ({"seed": 4}, "no run has seed 4; there are 3 5"),
         ({"when": "later"}, "unknown time 'later'"),
-        ({"episodes": 0}, "0 episodes: at least 1"),
+        ({"episodes": 0}, "episodes is 0; expected a whole number of at least 1"),
+        ({"episodes": 1.5}, "episodes is 1.5; expected a whole number"),
+        ({"fps": "a"}, "fps is 'a'; expected a whole number"),
+        ({"every": "a"}, "every is 'a'; expected a whole number"),
+        ({"size": (64, "a")}, "size is 'a'; expected a whole number"),
+        ({"size": 64}, "size is 64; expected a list"),
         ({"size": (8, 4)}, "8 x 4: sides are from 32"),
         ({"out": "film.avi"}, "film.avi: a film ends in .mp4 or .gif"),
     ],

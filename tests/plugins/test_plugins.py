@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,11 @@ def test_what_does_not_fit_is_refused():
         register_method(METHODS["ewc"])
     with pytest.raises(BadValueError, match="not a class derived from Method"):
         register_method(dict)
+    with pytest.raises(BadValueError, match=r'Nameless does not define its own n.*"my_method"'):
+        register_method(dataclass(frozen=True)(type("Nameless", (Method,), {})))
+    assert "method" not in METHODS
+    with pytest.raises(BadValueError, match="Heir does not define its own name"):
+        register_method(dataclass(frozen=True)(type("Heir", (METHODS["ewc"],), {})))
     with pytest.raises(BadValueError, match="TASKS"):
         register_world("empty", "json")
     with pytest.raises(BadValueError, match="has a task"):

@@ -115,9 +115,11 @@ def test_missing_policies_are_named(finished, tmp_path):
     final = recall.archive(finished, tmp_path / "final", "*", "final").folder
     with pytest.raises(RecallError, match="archived without policies of tasks just learnt"):
         recall.load_policy(final, "point-rich", at="learnt")
-    with pytest.raises(RecallError, match="archived without policies of"):
+    with pytest.raises(RecallError, match=f"only the final policies of {FIRST} .*`--when after` "):
         recall.film(final, when="before")
     learnt = recall.archive(finished, tmp_path / "learnt", "*", "learnt").folder
+    with pytest.raises(RecallError, match=r"only the policies of tasks .*`--when before` "):
+        recall.film(learnt, when="after")
     with pytest.raises(RecallError, match="no final policies: they were not archived"):
         recall.load_policy(learnt, "point-rich")
 

@@ -118,6 +118,44 @@ def test_nothing_is_wider_than_the_screen(browser, report, size, scheme):
         assert broken == []
 
 
+@pytest.mark.parametrize(("width", "word"), [(390, "RECALL"), (1100, "RECALL"), (390, "R" * 90)])
+def test_long_labels_wrap_and_keep_their_dots(browser, tmp_path, width, word):
+    """In summaries and in tables, where the values stay in sight beside them."""
+    settings = ", ".join(["update after 50, random steps 100, learning rate 0.0005"] * 3)
+    made = made_collection(["recall", "ewc"], ["cw3-1"], 2, singles=False, variant=settings)
+    runs = [dataclasses.replace(run, label=run.label.replace("RECALL", word)) for run in made.runs]
+    board = ScoreBoard(Collection(tuple(runs)))
+    path = write_page(tmp_path, board, all_tables(board), Gallery(()))
+    with opened(browser, path) as tab:
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("document.documentElement.scrollWidth") == width
+        boxes = {
+            part: tab.eval_on_selector_all(
+                part, "all => all.map(each => each.getBoundingClientRect().toJSON())"
+            )
+            for part in (".card .named", "tbody .named", ".first")
+        }
+        assert all(box["height"] > 40 for box in boxes[".card .named"]), "on several lines"
+        assert all(box["width"] <= 0.45 * width + 1 for box in boxes["tbody .named"])
+        if word == "RECALL":
+            assert all(box["height"] < 30 for box in boxes[".first"]), "on one line with the dot"
+        assert all(boxes.values())
+
+
+def test_bold_marks_the_best_values_in_the_row_of_means_too(browser, tmp_path, board):
+    cells = (Cell(Estimate(1.0), bold=True), Cell(Estimate(0.5)))
+    table = Table("made", "Made by hand", "method", ("a", "b"), (Row("mean", cells),))
+    path = write_page(tmp_path, board, [table], Gallery(()))
+    with opened(browser, path) as tab:
+        best, other = (
+            tab.locator(f".pinned td {tag}").evaluate("each => getComputedStyle(each).fontWeight")
+            for tag in ("b", "span")
+        )
+        assert (best, other) == ("700", "400")
+        rule = tab.locator(".pinned td").first.evaluate("each => getComputedStyle(each).borderTop")
+        assert rule.startswith("2px solid")
+
+
 def test_tables_sort_by_value_and_undo_it(browser, report):
     with opened(browser, report) as tab:
         assert shown(tab) == [*VALUES, "mean"]

@@ -2,22 +2,29 @@
 
 import json
 import lzma
+import re
+import shlex
 import shutil
 
+import numpy as np
 import pytest
 
 import recall
 from recall.callbacks import Callback
 from recall.cli import main
+from recall.config.spec import spec_from
 from recall.errors import BadValueError, RecallError
+from recall.learn import fleet
 from recall.report.compare import compare
 from recall.results import archived_fleet
 from recall.results.archive import archive
 from recall.results.archived_fleet import portable
 from recall.results.collection import gather
 from recall.results.fleet_folder import FolderInUseError
-from recall.results.store import read
+from recall.results.policies import FINAL, write_policies
+from recall.results.store import read, read_description
 from recall.results.tidy import evaluation_columns
+from recall.training.agents import agent_of
 from tests.factories.folders import append_training, write_fleet, write_log
 from tests.factories.studies import launch
 
@@ -334,3 +341,27 @@ def test_the_command_tells_when_it_keeps_no_policies(finished, fleets, tmp_path,
     assert "--policies" in told(tmp_path / "study", tmp_path / "b")
     assert told(finished, tmp_path / "c", "--policies", "*-seed0") == ""
     assert told(fleets, tmp_path / "d") == "", "these have no policies"
+
+
+def test_the_advice_to_keep_policies_works_as_printed(tmp_path, capsys):
+    folder = tmp_path / "study" / "second"
+    write_fleet(tmp_path / "study" / "first", "recall", "push,hammer")  # without policies
+    write_fleet(folder, "ewc", "point-rich,point-poor", seeds=(3, 4))
+    spec = spec_from(read_description(folder))
+    shape = fleet.policy_shape(agent_of(spec)[0])
+    flat = np.zeros((2, shape.size), np.float32)
+    write_policies(folder, spec, shape, FINAL, {0: flat, 1: flat})
+    main(["archive", str(tmp_path / "study"), str(tmp_path / "a")])
+    (advice,) = re.findall(r"name their runs: (.*), or", capsys.readouterr().err)
+    assert advice == "--policies 'ewc-*-seed3'"
+    main(["archive", str(tmp_path / "study"), str(tmp_path / "b"), *shlex.split(advice)])
+    assert "1 policy file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("every", ["x", 1.5, 0])
+def test_intervals_that_are_no_whole_number_are_refused(fleets, tmp_path, every):
+    with pytest.raises(
+        BadValueError, match=f"training_every is {every!r}; expected a whole number"
+    ):
+        recall.archive(fleets, tmp_path / "kept", training_every=every)
+    assert not (tmp_path / "kept").exists()

@@ -80,6 +80,45 @@ def test_answers_of_another_form_are_refused(tmp_path, task, reason):
     assert not (tmp_path / "run").exists()
 
 
+def reporting(value, key="success"):
+    class Reporting(Point):
+        def step(self, action):
+            return *super().step(action)[:-1], {key: value}
+
+    return Reporting
+
+
+@pytest.mark.parametrize("key", ["success", "is_success"])
+@pytest.mark.parametrize(
+    "value",
+    ["no", "False", float("nan"), np.inf, [False], {"a": 1}, None, 10**400, np.array([0, 1]),
+     np.array([]), np.array(["yes"]), np.array([None]), 1j],
+    ids=repr,
+)  # fmt: skip
+def test_only_a_truth_value_or_a_number_is_success(tmp_path, value, key):
+    task = reporting(value, key)
+    told = re.escape(
+        f'step of Reporting returned {value!r} as info["{key}"]: it must be True or False'
+    )
+    with pytest.raises(BadValueError, match=told):
+        play(recall.make(task, horizon=10))
+    with pytest.raises(BadValueError, match=told):
+        recall.train("fine_tuning", [Point, task], out=tmp_path / "run", horizon_steps=10)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "success"),
+    [(True, True), (False, False), (np.True_, True), (np.False_, False), (1, True), (0, False),
+     (0.5, True), (-0.0, False), (np.float32(1), True), (np.int64(0), False),
+     (np.array(True), True), (np.array([0.0]), False), (np.array([[1]], np.uint8), True)],
+)  # fmt: skip
+def test_success_may_be_a_number(value, success):
+    env = recall.make(reporting(value), horizon=10)
+    env.reset(seed=0)
+    assert env.step(env.action_space.sample())[-1]["success"] is success
+
+
 def test_a_type_error_of_the_task_itself_is_left_as_it_is():
     class Confused(Point):
         def reset(self, *, seed=None, options=None):

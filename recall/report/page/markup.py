@@ -26,7 +26,9 @@ def named(label: str, colours: Mapping[str, str]) -> str:
         return text(label)
     light = colours[label]
     dot = f"<span class='dot' style='--light:{text(light)};--dark:{in_the_dark(light)}'></span>"
-    return f"<span class='named'>{dot}{text(label)}</span>"
+    first, space, rest = label.partition(" ")
+    with_dot = f"<span class='first'>{dot}{text(first)}</span>"
+    return f"<span class='named'>{with_dot}{space}{text(rest)}</span>"
 
 
 def data_uri(path: Path, kind: str) -> str:

@@ -104,6 +104,8 @@ def _reached(run: RunResult) -> str:
 def _state(run: RunResult) -> str:
     if run.failed_at is not None:
         return f"failed at {run.failed_at:,}"
+    if not run.recorded:
+        return "evaluations lost"
     return "finished" if run.finished else "unfinished"
 
 

@@ -1,0 +1,58 @@
+"""Why there is no policy that a film could show, and what to do about it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from recall.results.archive_note import is_archive
+from recall.results.fleet_folder import all_failed, is_finished
+from recall.results.policies import FINAL, without_policies
+
+_KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
+_OTHER = {"before": "after", "after": "before"}
+
+
+def nothing_to_film(folder: Path, run: str, tasks: Sequence[str], when: str) -> str:
+    """Return why a run has none of the policies that were asked for with `when`.
+
+    `tasks` are the names of all tasks of the run, in the order of its sequence.
+    """
+    where = folder / "policies" / run
+    over = [task for k, task in enumerate(tasks) if (where / f"task-{k}.npz").exists()]
+    there = {"before": bool(over), "after": (where / f"{FINAL}.npz").exists()}
+    if not any(there.values()):
+        return _no_policies(folder, run)
+    if when in _OTHER and not there[when]:
+        return _no_policies_at(folder, run, over, when)
+    if is_finished(folder):
+        return f"{folder} is finished, but some policies of {run} are missing: {_restore(run)}"
+    return f"{folder} has policies of {run} for {', '.join(over)} alone: the rest comes later"
+
+
+def _no_policies(folder: Path, run: str) -> str:
+    if is_archive(folder):
+        return without_policies(folder, f"{run} that this film shows")
+    if not is_finished(folder):
+        return f"{folder} has no policies of {run} yet: no task is over"
+    if failed := all_failed(folder):
+        return f"{folder} has no policies of {run}: {failed}"
+    return f"{folder} is finished, but its policies of {run} are missing: {_restore(run)}"
+
+
+def _no_policies_at(folder: Path, run: str, over: Sequence[str], when: str) -> str:
+    other = _OTHER[when]
+    hint = f'`--when {other}` (in Python, when="{other}")'
+    if when == "after" and not is_finished(folder):
+        return (
+            f"{folder} has no policies from the end of {run}: it is not finished. {hint} films the "
+            f"tasks that are over: {', '.join(over)}"
+        )
+    if is_archive(folder):
+        return f"only the {_KINDS[other]} of {run} were kept in {folder}: {hint} films them"
+    return (
+        f"the {_KINDS[when]} of {run} are missing in {folder}: {_restore(run)}. {hint} films the "
+        f"{_KINDS[other]}"
+    )
+
+
+def _restore(run: str) -> str:
+    return f"restore policies/{run} from a copy"

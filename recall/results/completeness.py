@@ -1,0 +1,43 @@
+"""The evaluations that a finished run must have: of every task in every mode at its last step.
+
+Without this check, metrics would silently take an earlier evaluation of a task whose last one was
+lost, because a run may also be read while it trains.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recall.results.curves import RunCurves
+from recall.results.evaluations import MODES
+from recall.results.wording import few
+
+Array = np.ndarray
+_MOST_NAMED = 4
+
+
+def recorded_modes(runs: Sequence[RunCurves]) -> Array:
+    """Return [mode]: True for the modes that a fleet was evaluated in. Schedules may leave one out.
+
+    A mode counts if any run has a record of it, since a single run may have lost all of its own.
+    """
+    return np.array([any(run.recorded[mode].any() for run in runs) for mode in range(len(MODES))])
+
+
+def lost_at_end(run: RunCurves, modes: Array, tasks: Sequence[str], total_steps: int) -> str | None:
+    """Return what a run lacks at its last step, `total_steps`, or None if nothing is lost."""
+    if not len(run.steps):
+        return "it has no evaluations"
+    if run.steps[-1] < total_steps:
+        return f"its evaluations end at step {run.steps[-1]:,} of {total_steps:,}"
+    there = run.recorded[:, run.steps == total_steps].any(axis=1)  # [mode, task]
+    lost = np.argwhere(modes[:, None] & ~there)
+    if not len(lost):
+        return None
+    names = (f"{tasks[position]} ({MODES[mode]})" for mode, position in lost)
+    return f"its last step, {total_steps:,}, lacks evaluations of {few(names, _MOST_NAMED)}"
+
+
+def lost_before_end(run: RunCurves, modes: Array, total_steps: int) -> int:
+    """Return how many records a run lacks at the earlier steps that it was evaluated at."""
+    return int(np.sum(~run.recorded[modes][:, run.steps < total_steps]))

@@ -121,11 +121,14 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
     workers = trainer.pool.process_ids()
     start, before = time.perf_counter(), processor_seconds(workers)
-    trainer.pool.order_chunk(requests)
-    for _ in range(chunks - 1):  # as in training, the next order is there before it is needed
+    ahead = min(chunks, 1 + schedule.policy_lag)  # as in training, orders come before their time
+    for _ in range(ahead):
         trainer.pool.order_chunk(requests)
+    for _ in range(chunks - ahead):
         trainer.pool.wait_chunk()
-    trainer.pool.wait_chunk()
+        trainer.pool.order_chunk(requests)
+    for _ in range(ahead):
+        trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
     after = processor_seconds(workers)
     steps = chunks * schedule.chunk_steps

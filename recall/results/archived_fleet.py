@@ -25,7 +25,12 @@ from recall.files.compressed import SUFFIX, write_xz
 from recall.files.reading import parse_json
 from recall.policies.file_format import pack_compactly, read_policy_file
 from recall.results.archive_note import ArchiveNote, read_note, write_note
-from recall.results.completeness import lost_at_end, lost_before_end, recorded_modes
+from recall.results.completeness import (
+    due_steps,
+    lost_at_end,
+    lost_before_end,
+    recorded_modes,
+)
 from recall.results.curves import RunCurves, read_curves
 from recall.results.description import FILE, Description, is_edited, read_description
 from recall.results.json_lines import Record, find_records, open_records
@@ -111,7 +116,7 @@ def _lost_by_runs(
     description: Description, curves: Sequence[RunCurves], failed: Mapping[str, int]
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each run that lost evaluations, and which; failed runs end before."""
-    modes = recorded_modes(curves)
+    modes, due = recorded_modes(curves), due_steps(curves)
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     for run, found in zip(description["runs"], curves, strict=True):
         if run["name"] in failed:
@@ -119,7 +124,7 @@ def _lost_by_runs(
         total_steps = len(run["tasks"]) * per_task
         if lost := lost_at_end(found, modes, run["tasks"], total_steps):
             yield run["name"], lost
-        elif gaps := lost_before_end(found, modes, total_steps):
+        elif gaps := lost_before_end(found, modes, due):
             yield run["name"], f"it lacks {counted(gaps, 'evaluation')} before its last step"
 
 

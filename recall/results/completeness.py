@@ -38,6 +38,14 @@ def lost_at_end(run: RunCurves, modes: Array, tasks: Sequence[str], total_steps:
     return f"its last step, {total_steps:,}, lacks evaluations of {few(names, _MOST_NAMED)}"
 
 
-def lost_before_end(run: RunCurves, modes: Array, total_steps: int) -> int:
-    """Return how many records a run lacks at the earlier steps that it was evaluated at."""
-    return int(np.sum(~run.recorded[modes][:, run.steps < total_steps]))
+def due_steps(runs: Sequence[RunCurves]) -> Array:
+    """Return the steps at which the runs of a fleet were evaluated, as far as any record tells."""
+    return np.unique(np.concatenate([run.steps for run in runs]))
+
+
+def lost_before_end(run: RunCurves, modes: Array, due: Array) -> int:
+    """Return how many records a run lacks at the steps that were `due` before the last one."""
+    there = np.isin(due[:-1], run.steps)
+    of_modes = run.recorded[modes]  # [mode, step, task]
+    lost = np.sum(~of_modes[:, np.isin(run.steps, due[:-1])])
+    return int(lost + np.sum(~there) * of_modes.shape[0] * of_modes.shape[2])

@@ -7,7 +7,12 @@ from typing import Any
 
 from recall.errors import RecallError
 from recall.results.archive_note import read_note
-from recall.results.completeness import lost_at_end, lost_before_end, recorded_modes
+from recall.results.completeness import (
+    due_steps,
+    lost_at_end,
+    lost_before_end,
+    recorded_modes,
+)
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
 from recall.results.fleet_folder import all_failed, is_finished
@@ -64,7 +69,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     outcome, problems = _outcome(folder)
     finished = outcome is not None
     curves, unread = read_curves(path, len(listed), tasks, finished)
-    modes = recorded_modes(curves)
+    modes, due = recorded_modes(curves), due_steps(curves)
     warnings, unreadable = read_warnings(folder, finished)
     problems += [unreadable] if unreadable else []
     if unread:
@@ -97,7 +102,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             without_success=silent_tasks(description, run["tasks"]),
             archived=archived,
         )
-        gaps = lost_before_end(found, modes, tasks * per_task) if finished else 0
+        gaps = lost_before_end(found, modes, due) if finished else 0
         problems += _wrong_with(result, found, lost, gaps)
         if len(found.steps):
             runs.append(result)

@@ -61,10 +61,10 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
         )
     if others := fleets_of_others(groups_of(study, choices), folder):
         raise FolderInUseError(
-            f"{folder} has no study.json, and {few(others, _MOST_NAMED)} in it has runs that are "
-            f"not in the study {study.name} with these choices: repeat the choices that the fleets "
-            f"were begun with, or choose another --out. `recall report {folder}` reads them as "
-            "they are"
+            f"{folder} has no study.json, and {few(others, _MOST_NAMED)} in it "
+            f"{'has' if len(others) == 1 else 'have'} runs that are not in the study {study.name} "
+            "with these choices and settings: repeat those that the fleets were begun with, or "
+            f"choose another --out. `recall report {folder}` reads them as they are"
         )
 
 

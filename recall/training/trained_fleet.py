@@ -20,6 +20,7 @@ from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, default_workers, never
 from recall.config.spec import FleetSpec
+from recall.errors import RecallError
 from recall.files.stamps import Stamp
 from recall.learn import fleet
 from recall.learn.plasticity import Plasticity
@@ -166,11 +167,11 @@ class TrainedFleet:
         """Write a checkpoint that includes everything noted and the chunks being collected."""
         self.finish_notes()
         self.chunks.wait()
-        arrays, ended = self.chunks.saved()
+        arrays, waiting = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()
         metadata = {
             "progress": dataclasses.asdict(self.progress),
-            "ended": ended,
+            "waiting": waiting,
             "evaluation": pending,
             **self.files.sync(self.progress.stage),
         }
@@ -196,7 +197,7 @@ class TrainedFleet:
         self._stage_saved = self.progress.stage
         self.state = LearnerState(*shard(arrays["learner"]))
         self.files.restore(metadata)
-        self.chunks.restore(arrays["chunks"], metadata["ended"])
+        self.chunks.restore(arrays["chunks"], metadata["waiting"])
         self.evaluation.restore(arrays, metadata.get("evaluation"))
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
@@ -204,6 +205,10 @@ class TrainedFleet:
 
     def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return arrays shaped like those of the checkpoint with this metadata."""
+        if "waiting" not in metadata:
+            raise RecallError(
+                "it was written by an earlier version of recall, which can finish its fleet"
+            )
         chunks, _ = self.chunks.saved()
         snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
         return {"learner": self.state, "chunks": chunks} | snapshot

@@ -67,10 +67,11 @@ def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_two_chunks_may_be_ordered_at_a_time(killed):
+@pytest.mark.parametrize("ahead", [2, 3])
+def test_several_chunks_may_be_ordered_at_a_time(killed, ahead):
     def rolled(ahead, kill=False):
         """Rows of six chunks, and the states after each, with up to `ahead` chunks ordered."""
-        pool, policies = small_pool("point-rich")
+        pool, policies = small_pool("point-rich", most_ordered=ahead)
         # Another policy in every chunk, so that one in the wrong slot is noticed.
         requests = [
             ChunkRequest(0, 10 * number, policies + 0.1 * number if number else None)
@@ -89,17 +90,17 @@ def test_two_chunks_may_be_ordered_at_a_time(killed):
                         os.kill(worker, signal.SIGKILL)
                 rows, ended = pool.wait_chunk()
                 # What is collected meanwhile must not touch the states after this chunk.
-                time.sleep(0.1 if ahead == 2 and not kill else 0.0)
+                time.sleep(0.1 if ahead > 1 and not kill else 0.0)
                 found.append((rows, ended, pool.states()))
             assert (pool.restarts > 0) == kill
             return found
         finally:
             pool.close()
 
-    for one, two in zip(rolled(1), rolled(2, killed), strict=True):
-        assert (one[0] == two[0]).all()
-        assert one[1] == two[1]
-        assert (one[2] == two[2]).all()
+    for one, other in zip(rolled(1), rolled(ahead, killed), strict=True):
+        assert (one[0] == other[0]).all()
+        assert one[1] == other[1]
+        assert (one[2] == other[2]).all()
 
 
 def test_closing_a_pool_ends_its_workers():

@@ -40,8 +40,16 @@ def test_transfer_is_shown_for_first_and_for_later_tasks(tmp_path):
     assert cell_of(table, "EWC", "later tasks").ours.value == pytest.approx(0.5)
 
 
-def test_a_method_that_lacks_a_sequence_is_not_averaged(tmp_path):
-    for number in (1, 2):
+def test_means_are_over_the_sequences_that_methods_share(tmp_path):
+    for number in (1, 2, 3):
         write_fleet(tmp_path / f"ewc{number}", "ewc", f"cw3-{number}", (0,), forgetful, **CHANGES)
-    write_fleet(tmp_path / "recall", "recall", "cw3-1", (0,), forgetful, **CHANGES)
-    assert tables_of(tmp_path)["cw3-tasks-end"].columns == ("EWC",)
+    for number in (1, 2):
+        write_fleet(tmp_path / f"recall{number}", "recall", f"cw3-{number}", (0,), forgetful,
+                    **CHANGES)  # fmt: skip
+    write_fleet(tmp_path / "l2", "l2", "cw3-3", (0,), forgetful, **CHANGES)
+    tables = tables_of(tmp_path)
+    for name in ("cw3-tasks-end", "cw3-average_performance-differences"):
+        assert tables[name].columns == ("EWC", "RECALL")
+        assert "Over cw3-1, cw3-2." in tables[name].notes
+        assert "Left out: L2, with too few of these." in tables[name].notes
+    assert [row.heading for row in tables["cw3-tasks-end"].rows][-1] == "all (6)"

@@ -13,7 +13,7 @@ from recall.report.figures.style import Look
 from recall.report.tables import all_tables
 from recall.results.arrange import arranged, names_from
 from recall.results.collection import gather
-from recall.results.differences import paired_difference
+from recall.results.differences import mean_difference, paired_difference
 from recall.results.measures import FORGETTING, PERFORMANCE
 from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
@@ -112,6 +112,14 @@ def test_differences_have_the_t_interval_of_the_seeds_means_over_sequences(tmp_p
     assert found.ours.interval == pytest.approx((0.3 - side, 0.3 + side), abs=1e-5)
     assert found.runs == 3
     assert cell_of(table, "EWC", "RECALL").ours.value == pytest.approx(-0.3)
+
+
+def test_the_interval_is_that_of_the_seeds_that_all_sequences_have():
+    few = mean_difference([{0: 0.1, 1: 0.2, 2: 0.9}, {0: 0.3, 1: 0.4}])
+    # Means by seed 0.2 and 0.3: a standard error of 0.05, and t is 6.3138 at 95 %.
+    assert few.value == pytest.approx((0.4 + 0.35) / 2)
+    assert few.interval[1] - few.value == pytest.approx(6.3138 * 0.05, abs=1e-4)
+    assert mean_difference([{0: 0.1, 1: 0.2}, {1: 0.3, 2: 0.4}]).interval is None
 
 
 def test_a_single_seed_has_a_difference_without_an_interval(tmp_path):

@@ -99,6 +99,12 @@ def test_lost_lines_before_the_end_are_counted(fleet):
     assert scored(fleet) == [0, 1]
 
 
+def test_a_step_that_only_one_run_lost_is_counted(fleet):
+    lost = drop(fleet, lambda record: record["run"] == 1 and record["step"] == EVERY)
+    assert lost > 1
+    assert told(fleet, SEED1, f"lacks {lost} evaluations of tasks before its last step")
+
+
 def test_a_failed_run_has_lost_nothing(tmp_path):
     folder = write_fleet(tmp_path / "a", failed={SEED1: STEPS + EVERY})
     assert not told(folder, "lacks")

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from recall.report.tables.cells import budget_notes, cell, with_best_bold, with_best_of_columns
+from recall.report.tables.family_scores import FamilyScores, families
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts
-from recall.report.tables.whole_families import ByLabel, whole_families
 from recall.results.bootstrap import Sampled, mean_of
 from recall.results.families import family_title
 from recall.results.scores import ScoreBoard, Scores
@@ -17,26 +17,18 @@ _Place = tuple[Scores, int]
 def task_tables(board: ScoreBoard) -> list[Table]:
     """Return success by task when just learnt and at the end, and transfer by place."""
     tables = []
-    for family, by_label in whole_families(board):
-        tables.append(_by_task(family, by_label, "learnt", "when just learnt", Scores.when_learnt))
-        tables.append(_by_task(family, by_label, "end", "at the end", Scores.at_end))
-        having = {
-            label: scores
-            for label, scores in by_label.items()
-            if all(each.forward_transfer is not None for each in scores)
-        }
-        if having:
-            tables.append(_by_place(family, having))
+    for found in families(board):
+        tables.append(_by_task(found, "learnt", "when just learnt", Scores.when_learnt))
+        tables.append(_by_task(found, "end", "at the end", Scores.at_end))
+        if table := _by_place(found):
+            tables.append(table)
     return tables
 
 
 def _by_task(
-    family: str,
-    by_label: ByLabel,
-    name: str,
-    when: str,
-    measure: Callable[[Scores, int], Sampled],
+    found: FamilyScores, name: str, when: str, measure: Callable[[Scores, int], Sampled]
 ) -> Table:
+    by_label = found.by_label
     scores = [each for group in by_label.values() for each in group]
     tasks = sorted({task for each in scores for task in each.tasks})
     rows = []
@@ -48,13 +40,17 @@ def _by_task(
         count = len(list(_places(next(iter(by_label.values())), task)))
         rows.append(Row(f"{task} ({count})", with_best_bold(cells)))
     return Table(
-        name=f"{family}-tasks-{name}",
-        title=f"{family_title(family)}: success on each task {when}",
+        name=f"{found.family}-tasks-{name}",
+        title=f"{family_title(found.family)}: success on each task {when}",
         corner="task (places)",
         columns=tuple(by_label),
         rows=tuple(rows),
-        notes=("Means over the places of a task in the sequences.", *budget_notes(scores)),
-        group=family,
+        notes=(
+            "Means over the places of a task in the sequences.",
+            *found.notes,
+            *budget_notes(scores),
+        ),
+        group=found.family,
         detail=True,
     )
 
@@ -67,7 +63,15 @@ def _places(group: list[Scores], task: str) -> Iterator[_Place]:
                 yield scores, position
 
 
-def _by_place(family: str, by_label: ByLabel) -> Table:
+def _by_place(found: FamilyScores) -> Table | None:
+    """Return forward transfer by place; None if no label has it on every sequence."""
+    by_label = {
+        label: group
+        for label, group in found.by_label.items()
+        if all(each.forward_transfer is not None for each in group)
+    }
+    if not by_label:
+        return None
     rows = []
     for label, group in by_label.items():
         first = [each.transfer_of(0) for each in group]
@@ -75,16 +79,17 @@ def _by_place(family: str, by_label: ByLabel) -> Table:
         rows.append(Row(label, (_mean(first, group), _mean(later, group))))
     scores = [each for group in by_label.values() for each in group]
     return Table(
-        name=f"{family}-transfer-by-place",
-        title=f"{family_title(family)}: forward transfer on first and on later tasks",
+        name=f"{found.family}-transfer-by-place",
+        title=f"{family_title(found.family)}: forward transfer on first and on later tasks",
         corner="method",
         columns=("first tasks", "later tasks"),
         rows=with_best_of_columns(rows, [False, False]),
         notes=(
             "First tasks have nothing to profit from: their transfer is that of the learner.",
+            *found.notes,
             *transfer_facts(scores),
         ),
-        group=family,
+        group=found.family,
         detail=True,
     )
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from recall.report.tables.cells import cell, difference_cell
+from recall.report.tables.family_scores import FamilyScores, families
 from recall.report.tables.table import Cell, Row, Table
-from recall.report.tables.whole_families import ByLabel, whole_families
 from recall.results.bootstrap import probability_of_improvement
 from recall.results.families import family_title
 from recall.results.measures import METRICS, PERFORMANCE, TITLES
@@ -14,20 +14,20 @@ OF_INTERVALS = "The intervals of differences are Student's t intervals over seed
 
 
 def family_differences(board: ScoreBoard) -> list[Table]:
-    """Return by how much a method is ahead of another over all sequences of CW3 or CW6."""
+    """Return by how much a method is ahead of another over the sequences of CW3 or CW6."""
     return [
         table
-        for family, by_label in whole_families(board)
+        for scores in families(board)
         for metric in METRICS
-        if (table := _over_family(family, by_label, metric)) is not None
+        if (table := _over_family(scores, metric)) is not None
     ]
 
 
-def _over_family(family: str, by_label: ByLabel, metric: str) -> Table | None:
+def _over_family(found: FamilyScores, metric: str) -> Table | None:
     """Return the table of one metric; None if a single method or none has it."""
     there = {
         label: scores
-        for label, scores in by_label.items()
+        for label, scores in found.by_label.items()
         if all(each.metric(metric) is not None for each in scores)
     }
     if len(there) < 2:
@@ -43,13 +43,16 @@ def _over_family(family: str, by_label: ByLabel, metric: str) -> Table | None:
         ]
         rows.append(Row(mine, tuple(cells)))
     return Table(
-        name=f"{family}-{metric}-differences",
-        title=f"{family_title(family)}: {TITLES[metric]} of the row minus that of the column",
+        name=f"{found.family}-{metric}-differences",
+        title=f"{family_title(found.family)}: {TITLES[metric]} of the row minus that of the column",
         corner="method",
         columns=tuple(there),
         rows=tuple(rows),
-        notes=(f"Means over {count} sequences and the seeds that both have. {OF_INTERVALS}",),
-        group=family,
+        notes=(
+            f"Means over {count} sequences and the seeds that both have. {OF_INTERVALS}",
+            *found.notes,
+        ),
+        group=found.family,
         detail=metric != PERFORMANCE,
     )
 

@@ -1,12 +1,14 @@
 """The folder `results` and the records shipped with the package: whole, small and usable."""
 
 import json
+import tomllib
 
 import numpy as np
 import pytest
 
 import recall
 from recall.results import shipped_references
+from recall.results.departures import departures
 from tests.results.recorded.pages import ROOT, SEQUENCES, value
 from tests.results.recorded.test_cw3 import METHODS
 
@@ -49,6 +51,19 @@ def test_runs_that_begin_with_the_same_tasks_are_equal_in_them(
     np.testing.assert_array_equal(
         one_curve.success[same, :tasks], other_curve.success[same, :tasks]
     )
+
+
+def test_the_settings_file_holds_what_the_runs_have_beside_their_preset(boards):
+    """A study scales intervals and PackNet's retraining; the others stand as they are."""
+    file = tomllib.loads((ROOT / "results" / "settings.toml").read_text())
+    scaled = {"steps_per_task", "evaluate_every", "record_every", "retraining_updates"}
+    for run in boards["cw3"].collection.runs:
+        if run.seed == 0 and run.sequence == "cw3-1":
+            apart = departures(run.method, run.settings, run.preset)
+            found = {name.split(".")[-1]: value for name, value in apart.items()}
+            for name in set(found) - scaled:
+                assert file[name] == found[name]
+            assert found["policy_lag"] == 1
 
 
 def test_the_readme_of_the_shipped_runs_names_their_commit():

@@ -66,7 +66,6 @@ PRESETS = {
             "evaluate_every": 500,
             "record_every": 500,
             "scoring_episodes": 5,
-            "policy_lag": 1,
         },
         every_method={"batch_size": 64, "old_batch_size": 64},
         methods={
@@ -83,7 +82,6 @@ PRESETS = {
             "steps_per_task": 60_000,
             "random_steps": 4_000,
             "evaluate_every": 10_000,
-            "policy_lag": 1,
         },
         every_method={"batch_size": 64, "old_batch_size": 64},
         methods={

@@ -152,7 +152,7 @@ class ScheduleSettings(Checked):
     """Number of steps between two training records."""
     replay_capacity: Count = 1_000_000
     """Number of transitions of the current task that replay holds."""
-    policy_lag: Annotated[int, Range(least=0, most=10)] = 2
+    policy_lag: Annotated[int, Range(least=0, most=10)] = 1
     """Number of bursts by which the policies that collect lie behind the learner. With 1 or more,
     workers and learner work at the same time, and with more, neither waits for the other's slower
     moments; 0 makes them alternate."""

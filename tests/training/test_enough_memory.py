@@ -44,8 +44,8 @@ def test_on_a_cpu_the_processes_count_too():
     spec = small_spec()
     # Two workers that collect, two that evaluate, and the policies that these play.
     workers = 4 * (64 << 20)
-    # Those of two tasks, and those of three chunks that are ordered.
-    policies = 4 * len(spec.runs) * (2 + 3) * fleet.policy_shape(agent_of(spec)[0]).size
+    # Those of two tasks, and those of two chunks that are ordered.
+    policies = 4 * len(spec.runs) * (2 + 2) * fleet.policy_shape(agent_of(spec)[0]).size
     needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + workers + policies
     check_memory(spec, Memory(needed))
     with pytest.raises(TooLargeError, match=r"processes 768 MiB\), but 769 MiB are available"):

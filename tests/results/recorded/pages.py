@@ -16,6 +16,20 @@ Measured = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
 SEQUENCES = range(1, 9)
 METRICS = ("average_performance", "forgetting", "forward_transfer")
+METHODS = {
+    "fine_tuning": "Fine-tuning",
+    "ewc": "EWC",
+    "packnet": "PackNet",
+    "clonex": "ClonEx",
+    "perfect_memory": "PM",
+    "recall": "RECALL",
+}
+"""The methods in `results/cw3`, in the order of the page's columns, and their labels."""
+
+
+def row_of(label: str) -> str:
+    """The start of the row of a method, whose name the pages write as in a sentence."""
+    return {"Fine-tuning": "fine-tuning", "PM": "perfect memory"}.get(label, label)
 
 
 def section(page: str, title: str) -> str:

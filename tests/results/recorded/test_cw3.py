@@ -6,10 +6,11 @@ import pytest
 from recall.report.tables.families import family_tables
 from recall.results import metrics, shipped_references
 from recall.results.collection import gather
-from recall.results.differences import mean_difference, paired_difference
+from recall.results.differences import paired_difference
 from recall.results.scores import ScoreBoard
 from recall.worlds.continual_world import TASKS
 from tests.results.recorded.pages import (
+    METHODS,
     METRICS,
     ROOT,
     SEQUENCES,
@@ -20,6 +21,7 @@ from tests.results.recorded.pages import (
     of_method,
     opening,
     rounded,
+    row_of,
     section,
     shown,
     successes,
@@ -27,52 +29,10 @@ from tests.results.recorded.pages import (
     with_interval,
 )
 
-METHODS = {
-    "fine_tuning": "Fine-tuning",
-    "ewc": "EWC",
-    "packnet": "PackNet",
-    "clonex": "ClonEx",
-    "perfect_memory": "PM",
-    "recall": "RECALL",
-}
-"""The methods in `results/cw3`, in the order of the page's columns, and their labels."""
-
-
-def row_of(label: str) -> str:
-    """The start of the row of a method, whose name the pages write as in a sentence."""
-    return {"Fine-tuning": "fine-tuning", "PM": "perfect memory"}.get(label, label)
-
 
 @pytest.fixture(scope="module")
 def text(page) -> str:
     return section(page, "CW3 at 300,000")
-
-
-@pytest.fixture(scope="module")
-def just_learnt(boards) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Tasks and their successes when their training ended, both [run, position], by method."""
-    return {
-        method: successes(boards["cw3"], method, metrics.trained_successes) for method in METHODS
-    }
-
-
-@pytest.fixture(scope="module")
-def at_the_end(boards) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    return {method: successes(boards["cw3"], method, metrics.final_successes) for method in METHODS}
-
-
-@pytest.fixture(scope="module")
-def transfers(boards) -> dict[str, np.ndarray]:
-    """Forward transfer [sequence, position] by method."""
-    return {
-        method: np.array(
-            [
-                [each.value for each in boards["cw3"].get(label, name).forward_transfer_by_task]
-                for name in (f"cw3-{number}" for number in SEQUENCES)
-            ]
-        )
-        for method, label in METHODS.items()
-    }
 
 
 @pytest.mark.parametrize("label", METHODS.values())
@@ -110,19 +70,6 @@ def test_the_page_shows_every_task(text, just_learnt, at_the_end, task):
     assert row[1:] == [
         f"{mean(*just_learnt[method])} → {mean(*at_the_end[method])}" for method in METHODS
     ]
-
-
-def test_the_page_shows_forward_transfer_on_first_and_later_tasks(text, transfers, at_the_end):
-    with_room = {task for task, area in areas_alone().items() if area < 0.6}
-    assert with_room == {"push", "hammer", "push-wall", "push-back", "shelf-place", "stick-pull"}
-    tasks, _ = at_the_end["recall"]
-    of_sequence = tasks[:: len(tasks) // len(SEQUENCES)]
-    room = np.isin(of_sequence[:, 1:], list(with_room))
-    for method, label in METHODS.items():
-        first, later = transfers[method][:, 0], transfers[method][:, 1:]
-        found = [first.mean(), np.nanmean(later), later[room].mean()]
-        row = shown(section(text, "Forward transfer"), rf"{row_of(label)} \|", slice(1, 4))
-        assert row == rounded(found)
 
 
 def test_the_page_shows_how_far_recall_is_ahead(boards, text, at_the_end):
@@ -176,76 +123,6 @@ def test_what_is_bold_in_the_pages_is_bold_in_the_report(boards, text):
         bold = marked(table, f"cw3-{number}:", slice(1, 1 + len(METHODS)))
         expected = [is_bold(METRICS[0], str(number), label) for label in METHODS.values()]
         assert bold == expected
-
-
-def transfers_by_seed(board: ScoreBoard, label: str, positions: slice) -> dict[int, float]:
-    """Mean forward transfer over sequences and these positions, where there is room, by seed."""
-    alone = areas_alone()
-    found: dict[int, list[float]] = {}
-    for number in SEQUENCES:
-        scores = board.get(label, f"cw3-{number}")
-        reference = np.array([alone[task] for task in scores.tasks[positions]])
-        room = reference < 1.0
-        for run, areas in zip(scores.runs, scores.areas[:, positions], strict=True):
-            found.setdefault(run.seed, []).extend(
-                (areas[room] - reference[room]) / (1.0 - reference[room])
-            )
-    return {seed: float(np.mean(each)) for seed, each in found.items()}
-
-
-def areas_alone() -> dict[str, float]:
-    """Mean area under the curve of plain SAC on each task alone."""
-    found: dict[str, list[float]] = {}
-    for run in shipped_references.shipped_references():
-        found.setdefault(run.tasks[0], []).append(metrics.areas(run.curve())[0])
-    return {task: float(np.mean(areas)) for task, areas in found.items()}
-
-
-def test_the_page_shows_the_lead_in_transfer_on_later_tasks(boards, text):
-    def ahead(method: str, other: str, positions: slice) -> str:
-        ours, theirs = (
-            transfers_by_seed(boards["cw3"], label, positions) for label in (method, other)
-        )
-        return with_interval(mean_difference([{seed: ours[seed] - theirs[seed] for seed in ours}]))
-
-    later = [ahead("RECALL", other, slice(1, None)) for other in ("ClonEx", "Fine-tuning")]
-    assert "it is {} ahead of ClonEx and {} ahead of fine-tuning.".format(*later) in text
-    chance = ahead("Fine-tuning", "EWC", slice(1))
-    assert f"so is its lead in forward transfer, {chance}:" in text
-
-
-def test_the_page_shows_how_far_apart_equal_methods_are(boards, text, just_learnt):
-    runs = of_method(boards["cw3"], "ewc")
-    seeds = np.array([run.seed for run in runs])
-    plain, ewc = (just_learnt[method][1][:, 0] for method in ("fine_tuning", "ewc"))
-    apart = {seed: (plain - ewc)[seeds == seed].mean() for seed in range(3)}
-    chance = with_interval(mean_difference([apart]))
-    assert f"Fine-tuning's lead over EWC there, {chance}, is chance" in text
-
-
-def test_the_page_shows_what_later_tasks_owe_to_earlier_ones(boards, text):
-    part, alone = section(text, "Own first tasks"), areas_alone()
-    scores = {number: boards["cw3"].get("RECALL", f"cw3-{number}") for number in SEQUENCES}
-    first: dict[str, float] = {}
-    for each in scores.values():  # sequences that begin alike have the same runs of it
-        first.setdefault(each.tasks[0], each.areas[:, 0].mean())
-    transfer = []
-    for number, each in scores.items():
-        for position in (1, 2):
-            if (task := each.tasks[position]) not in first:
-                continue
-            area = each.areas[:, position].mean()
-            row = shown(part, f"{task}, {number}", slice(1, 4))
-            assert row == rounded([area, first[task], alone[task]])
-            transfer.append([(area - base) / (1 - base) for base in (alone[task], first[task])])
-    assert len(transfer) == 6
-    plain, own = np.mean(transfer, axis=0)
-    assert f"is {plain:.2f} against plain SAC and {own:.2f} against RECALL's own" in part
-    assert own / plain == pytest.approx(0.75, abs=0.05)
-    assert (
-        "About three quarters of it is owed to earlier tasks"
-        in (ROOT / "docs" / "results.md").read_text()
-    )
 
 
 def test_the_page_says_which_tasks_make_the_lead(text, at_the_end):
@@ -394,19 +271,6 @@ def test_the_page_shows_what_plain_sac_does_on_first_tasks(text, just_learnt):
     means = [found[:, 0].mean(), just_learnt["ewc"][1][:, 0].mean()]
     means.append(np.mean([np.mean(alone[task]) for task in tasks[:, 0]]))
     assert "they end at {}, {} and {}.".format(*rounded(means)) in text
-
-
-def test_the_page_shows_the_transfer_to_the_peg(text, transfers):
-    ewc, packnet, recall = (
-        "{} and {}".format(*rounded(transfers[method][6:, 2]))
-        for method in ("ewc", "packnet", "recall")
-    )
-    (memory,) = rounded([transfers["perfect_memory"][6, 2]])
-    assert (
-        f"EWC ({ewc}) and PackNet ({packnet}), and in sequence 7 with perfect memory ({memory}). "
-        f"With RECALL it is {recall}"
-    ) in text
-    assert np.isnan(transfers["recall"][6, 1])  # plain SAC leaves nothing to gain
 
 
 def test_the_reference_with_white_noise_fits_the_runs_with_white_noise():

@@ -30,6 +30,7 @@ from recall.worlds.registry import horizon_steps
 # The last task of every sequence is the same, so that rows can be compared.
 LAST = "handle-press-side"
 CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
+POLICY_LAG = ScheduleSettings().policy_lag
 _WARM_CHUNKS = 4
 _MOST_TASKS = 2 * len(TASKS)
 
@@ -40,7 +41,9 @@ def sequence_of(tasks: int) -> str:
     return ",".join((names * 2)[-tasks:])
 
 
-def spec_of(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> FleetSpec:
+def spec_of(
+    runs: int, method: str, precision: Any, chunks: int, tasks: int, policy_lag: int
+) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
     Over fewer chunks than lie between two evaluations by default, one evaluation with fewer
@@ -57,6 +60,7 @@ def spec_of(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
         deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,
+        policy_lag=policy_lag,
     )
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
@@ -64,13 +68,15 @@ def spec_of(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> 
     return make_spec(method, sequence_of(tasks), range(runs), settings)
 
 
-def measure(runs: int, method: str, precision: Any, chunks: int, tasks: int) -> dict[str, Any]:
+def measure(
+    runs: int, method: str, precision: Any, chunks: int, tasks: int, policy_lag: int
+) -> dict[str, Any]:
     """Measure one fleet at the last of `tasks` tasks, with old tasks in its replay.
 
     Measures `chunks` chunks with everything together, evaluations included, then the learner
     alone, then the workers alone, then a step of one worker by part.
     """
-    spec = spec_of(runs, method, precision, chunks, tasks)
+    spec = spec_of(runs, method, precision, chunks, tasks, policy_lag)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
         trainer = Trainer(spec, Path(folder), store, Callback())
@@ -189,6 +195,7 @@ def bench_fleet(
     precision: Any = "default",
     chunks: int = CHUNKS,
     tasks: Sequence[int] = (3, 20),
+    policy_lag: int = POLICY_LAG,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Measure fleets of these sizes on the last of so many Continual World tasks."""
@@ -201,8 +208,13 @@ def bench_fleet(
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            rows.append(measure(count, method, precision, chunks, length))
-    return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
+            rows.append(measure(count, method, precision, chunks, length, policy_lag))
+    return {
+        "device": jax.devices()[0].device_kind,
+        "precision": precision,
+        "policy_lag": policy_lag,
+        "rows": rows,
+    }
 
 
 _COLUMNS = {

@@ -77,6 +77,13 @@ def bench_fleet(
             help="Lengths of sequences, of which the last task is measured.",
         ),
     ] = ("3", "20"),
+    policy_lag: Annotated[
+        int | None,
+        arg(
+            help="Bursts of updates that the policies which collect may lie behind; see the "
+            "settings. None: their default."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure whole fleets with their evaluations, and the learner and the workers alone."""
@@ -88,6 +95,7 @@ def bench_fleet(
         precision,
         fleet.CHUNKS if chunks is None else chunks,
         _numbers(tasks, "tasks"),
+        fleet.POLICY_LAG if policy_lag is None else policy_lag,
         progress=_tell,
     )
     (print_json if as_json else fleet.print_table)(result)

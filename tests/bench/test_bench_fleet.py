@@ -33,7 +33,8 @@ def test_every_fleet_ends_with_the_same_task(tasks):
 
 @pytest.mark.parametrize(("chunks", "episodes"), [(CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)])
 def test_evaluations_have_their_default_share(chunks, episodes):
-    schedule = spec_of(2, "recall", "default", chunks, 3).settings.schedule
+    schedule = spec_of(2, "recall", "default", chunks, 3, policy_lag=2).settings.schedule
+    assert schedule.policy_lag == 2
     assert CHUNKS * schedule.chunk_steps == 20_000
     assert schedule.evaluation_episodes == episodes
     assert schedule.steps_per_task > chunks * schedule.chunk_steps
@@ -55,6 +56,8 @@ def test_impossible_fleets_are_refused():
         bench_fleet((1,), tasks=(3, 21))
     with pytest.raises(BadValueError, match="must all be at least 1"):
         bench_fleet((0,))
+    with pytest.raises(BadValueError, match="policy_lag is 11; expected"):
+        bench_fleet((1,), policy_lag=11)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")

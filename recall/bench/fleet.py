@@ -42,7 +42,13 @@ def sequence_of(tasks: int) -> str:
 
 
 def spec_of(
-    runs: int, method: str, precision: Any, chunks: int, tasks: int, policy_lag: int
+    runs: int,
+    method: str,
+    precision: Any,
+    chunks: int,
+    tasks: int,
+    policy_lag: int,
+    environments: int,
 ) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
@@ -61,6 +67,7 @@ def spec_of(
         deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,
         policy_lag=policy_lag,
+        environments=environments,
     )
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
@@ -69,14 +76,20 @@ def spec_of(
 
 
 def measure(
-    runs: int, method: str, precision: Any, chunks: int, tasks: int, policy_lag: int
+    runs: int,
+    method: str,
+    precision: Any,
+    chunks: int,
+    tasks: int,
+    policy_lag: int,
+    environments: int,
 ) -> dict[str, Any]:
     """Measure one fleet at the last of `tasks` tasks, with old tasks in its replay.
 
     Measures `chunks` chunks with everything together, evaluations included, then the learner
     alone, then the workers alone, then a step of one worker by part.
     """
-    spec = spec_of(runs, method, precision, chunks, tasks, policy_lag)
+    spec = spec_of(runs, method, precision, chunks, tasks, policy_lag, environments)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
         trainer = Trainer(spec, Path(folder), store, Callback())
@@ -196,6 +209,7 @@ def bench_fleet(
     chunks: int = CHUNKS,
     tasks: Sequence[int] = (3, 20),
     policy_lag: int = POLICY_LAG,
+    environments: int = 1,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Measure fleets of these sizes on the last of so many Continual World tasks."""
@@ -208,11 +222,12 @@ def bench_fleet(
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            rows.append(measure(count, method, precision, chunks, length, policy_lag))
+            rows.append(measure(count, method, precision, chunks, length, policy_lag, environments))
     return {
         "device": jax.devices()[0].device_kind,
         "precision": precision,
         "policy_lag": policy_lag,
+        "environments": environments,
         "rows": rows,
     }
 

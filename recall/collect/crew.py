@@ -46,11 +46,11 @@ class Crew:
         self,
         setup: Setup,
         shapes: Mapping[str, tuple[tuple[int, ...], str]],
-        runs: Sequence[tuple[int, ...]],
+        environments: Sequence[tuple[int, ...]],
         niceness: int = 0,
         put_back: Callable[[WorkerProcess], Any] = nothing,
     ):
-        """Allocate the shared arrays and start one worker for each element of `runs`.
+        """Allocate the shared arrays and start one worker for each element of `environments`.
 
         `put_back` returns the order that brings a restarted worker to the state at the start of
         its oldest unanswered order, or None. `niceness` lowers the priority of the workers.
@@ -64,7 +64,7 @@ class Crew:
         self.shared = map_arrays(mmap.mmap(self._memory_file, total), offsets)
         self._put_back = put_back
         self.restarts = 0
-        self.processes = [WorkerProcess(part, niceness) for part in runs]
+        self.processes = [WorkerProcess(part, niceness) for part in environments]
         for process in self.processes:
             process.launch(self._setup, self._memory_file)
 

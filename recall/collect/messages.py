@@ -7,7 +7,8 @@ from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
 
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
-# the worker, so results do not depend on the number of workers.
+# the worker, so results do not depend on the number of workers. The streams of a run's further
+# environments end with the number of the environment.
 ACTIONS, TRAINING, EVALUATION, SCORING = range(4)
 
 
@@ -20,21 +21,34 @@ class RunTasks(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker, which describes the fleet and the shared memory."""
+    """First message to a worker, which describes the fleet and the shared memory.
+
+    Environments are numbered through the fleet: those of run r follow those of run r - 1.
+    """
 
     runs: tuple[RunTasks, ...]  # of the whole fleet
+    environments: int  # of each run
     world: WorldSettings
     policy: PolicyShape
-    chunk_steps: int
+    chunk_steps: int  # of each environment
     state_size: int  # largest simulator state of any task
     noise_colour: float  # of the noise with which runs explore
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     worlds: dict[str, str]  # of plug-ins: name and module
 
+    def run_of(self, environment: int) -> RunTasks:
+        """Return the run that an environment belongs to."""
+        return self.runs[environment // self.environments]
+
+    def stream(self, environment: int, *domain: int) -> tuple[int, ...]:
+        """Return the name of a random stream of an environment: its run's seed, then `domain`."""
+        number = environment % self.environments
+        return (self.run_of(environment).seed, *domain, *([number] if number else []))
+
 
 @dataclass(frozen=True)
 class Begin:
-    """Order to build the environments of the tasks at `positions` in `runs`, and close all others.
+    """Order to build `environments` of the tasks at `positions`, and close all others.
 
     The tasks in `fresh` start a new episode; the others continue from the shared states. The index
     of a task in `positions` is its index in the shared states, and `slot` the slot of the chunk
@@ -43,7 +57,7 @@ class Begin:
 
     positions: tuple[int, ...]
     fresh: tuple[int, ...]
-    runs: tuple[int, ...]
+    environments: tuple[int, ...]
     slot: int
 
 
@@ -51,13 +65,13 @@ class Part(NamedTuple):
     """Part of a chunk that belongs to one task."""
 
     position: int
-    first_step: int  # number of earlier steps of the run on this task
+    first_step: int  # number of earlier steps of each environment of this task
     uniform: bool
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Order to roll out these parts in all runs of the worker: part i with policy i into rows i.
+    """Order to roll out these parts in all environments: part i with policy i into rows i.
 
     Several chunks may be ordered at a time. They use the slots of the shared arrays in turns.
     """

@@ -6,7 +6,8 @@ and the hand travels. Eberhard et al. (2023, "Pink Noise Is All You Need") found
 colour 1, a good default for off-policy learning. Single numbers are distributed alike in every
 colour.
 
-Of a run only its seed, its task and the step matter, so that a resumed run draws the same numbers.
+Of a run only its seed, its task, the environment and the step matter, so that a resumed run draws
+the same numbers.
 White noise is seeded per chunk. Coloured noise is drawn in independent stretches of an episode's
 length, or of 1,000 steps where episodes are longer; where they end early, a stretch goes on in the
 next one.
@@ -24,11 +25,12 @@ _erf = np.vectorize(math.erf, otypes=[float])
 
 
 def draw(
-    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
+    stream: tuple[int, ...], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
 ) -> Array:
     """Return standard normal numbers [step, act] for the steps from `first` on.
 
-    The `stream` is the run's seed and the position of its task.
+    The `stream` is the run's seed, the position of its task and, if it is not the first one of the
+    run, the number of the environment.
     """
     if not colour:
         return _generator(stream, first).standard_normal(shape)
@@ -41,7 +43,7 @@ def draw(
 
 
 def draw_uniform(
-    stream: tuple[int, int], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
+    stream: tuple[int, ...], first: int, shape: tuple[int, int], colour: float, horizon_steps: int
 ) -> Array:
     """Return numbers [step, act], uniform in (-1, 1), for the steps from `first` on."""
     if not colour:
@@ -67,6 +69,6 @@ def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) ->
     return noise
 
 
-def _generator(stream: tuple[int, int], number: int) -> np.random.Generator:
-    seed, position = stream
-    return np.random.default_rng([seed, ACTIONS, position, number])
+def _generator(stream: tuple[int, ...], number: int) -> np.random.Generator:
+    seed, *rest = stream
+    return np.random.default_rng([seed, ACTIONS, *rest, number])

@@ -32,6 +32,7 @@ class Players:
         """Start the workers, with memory for `places` policies of every run."""
         setup = Setup(
             runs=tuple(runs),
+            environments=1,
             world=world,
             policy=policy,
             chunk_steps=0,

@@ -55,27 +55,32 @@ class Pool:
         most_played: int = 1,
         noise_colour: float = 0.0,
         most_ordered: int = _LEAST_SLOTS,
+        environments: int = 1,
     ):
         """Allocate the shared memory and start the workers.
 
         A chunk contains at most `most_at_once` tasks, and environments of at most `most_played`
-        tasks exist at a time. At most `most_ordered` chunks are ordered at a time. `should_stop` is
+        tasks exist at a time. At most `most_ordered` chunks are ordered at a time. Every run has so
+        many `environments` of a task, which share the steps of its chunks equally. `should_stop` is
         polled while episodes are played; if it returns True, they are abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
-        count = len(runs)
+        assert chunk_steps % environments == 0, "the environments of a run share its chunks equally"
+        self._environments, count = environments, len(runs) * environments
+        steps = chunk_steps // environments
         slots = self._slots = max(_LEAST_SLOTS, most_ordered)
         shapes = {
             "policy": ((slots, count, most_at_once, policy.size), "float32"),
-            "eval_policy": ((1, count, policy.size), "float32"),
-            "rows": ((slots, count, most_at_once, chunk_steps, self.columns.width), "float32"),
+            "eval_policy": ((1, len(runs), policy.size), "float32"),
+            "rows": ((slots, count, most_at_once, steps, self.columns.width), "float32"),
             "state": ((slots, count, most_played, state_size), "float64"),
         }
         setup = Setup(
             runs=tuple(runs),
+            environments=environments,
             world=world,
             policy=policy,
-            chunk_steps=chunk_steps,
+            chunk_steps=steps,
             state_size=state_size,
             noise_colour=noise_colour,
             offsets={},
@@ -84,7 +89,7 @@ class Pool:
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self._ordered = self._taken = 0  # chunks so far
-        parts = runs_of_workers(count, max(workers, 1))
+        parts = environments_of_workers(count, max(workers, 1))
         self._crew = Crew(setup, shapes, parts, put_back=self._put_back)
         self.shared = self._crew.shared
         # The policies of 40 runs are 32 MB, which one thread takes several milliseconds to copy.
@@ -99,15 +104,15 @@ class Pool:
         self._positions = ()
         # A state may be smaller than its place; what lies behind it is then equal in all slots.
         self.shared["state"][:] = self.states()
-        for process in self._with_runs():
-            process.send(Begin(tuple(positions), tuple(fresh), process.runs, self._slot))
-        Answers(self._crew, self._with_runs()).wait()
+        for process in self._collecting():
+            process.send(Begin(tuple(positions), tuple(fresh), process.environments, self._slot))
+        Answers(self._crew, self._collecting()).wait()
         self._positions = tuple(positions)
 
     def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
         """Start a chunk of every requested task in every run, once its policies have arrived.
 
-        A worker starts as soon as the policies of its own runs are in the shared memory and the
+        A worker starts as soon as the policies of its environments are in the shared memory and the
         chunk before is finished.
         """
         assert self._ordered - self._taken < self._slots, "too many chunks are ordered"
@@ -116,17 +121,18 @@ class Pool:
             None if each.policies is None else np.asarray(each.policies) for each in requests
         ]
         parts = tuple(
-            Part(each.position, each.first_step, each.policies is None) for each in requests
+            Part(each.position, each.first_step // self._environments, each.policies is None)
+            for each in requests
         )
 
         def start(process: WorkerProcess) -> None:
-            runs = slice(process.runs[0], process.runs[-1] + 1)
             for number, flat in enumerate(policies):
                 if flat is not None:
-                    self.shared["policy"][slot, runs, number] = flat[runs]
+                    for each in process.environments:
+                        self.shared["policy"][slot, each, number] = flat[each // self._environments]
             process.send(Chunk(parts, slot))
 
-        list(self._starters.map(start, self._with_runs()))
+        list(self._starters.map(start, self._collecting()))
         self._ordered += 1
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
@@ -134,12 +140,19 @@ class Pool:
 
         Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
         """
-        answers = Answers(self._crew, self._with_runs()).wait()
-        rows = self.shared["rows"][self._slot].copy()
+        answers = Answers(self._crew, self._collecting()).wait()
+        rows = self._by_run(self.shared["rows"][self._slot])
         self._taken += 1
         ended = [item for answer in answers for item in answer]
         ended.sort(key=lambda item: item[:2])
-        return rows, ended
+        return rows, [(each // self._environments, *rest) for each, *rest in ended]
+
+    def _by_run(self, rows: Array) -> Array:
+        """Return a copy [run, part, chunk, columns] of rows [environment, part, step, columns]."""
+        _, parts, _, width = rows.shape
+        apart = rows.reshape(-1, self._environments, *rows.shape[1:]).swapaxes(1, 2)
+        together: Array = apart.reshape(len(apart), parts, -1, width)
+        return together.copy() if np.shares_memory(together, rows) else together
 
     @property
     def _slot(self) -> int:
@@ -148,10 +161,10 @@ class Pool:
 
     def no_rows(self) -> Array:
         """Return zeros in the shape of a chunk's rows."""
-        return np.zeros_like(self.shared["rows"][0])
+        return np.zeros_like(self._by_run(self.shared["rows"][0]))
 
     def states(self) -> Array:
-        """Return the environment states [run, place, state] after the last chunk waited for."""
+        """Return the states [environment, place, state] after the last chunk waited for."""
         states: Array = self.shared["state"][self._slot].copy()
         return states
 
@@ -181,34 +194,34 @@ class Pool:
         self._starters.shutdown()
         self._crew.close()
 
-    def _with_runs(self) -> list[WorkerProcess]:
-        return [process for process in self._crew.processes if process.runs]
+    def _collecting(self) -> list[WorkerProcess]:
+        return [process for process in self._crew.processes if process.environments]
 
     def _put_back(self, process: WorkerProcess) -> Begin | None:
-        if not (process.runs and self._positions):
+        if not (process.environments and self._positions):
             return None
         oldest = process.orders[0]
         slot = oldest.slot if isinstance(oldest, Chunk) else self._slot
-        return Begin(self._positions, (), process.runs, slot)
+        return Begin(self._positions, (), process.environments, slot)
 
 
-def default_workers(runs: int) -> int:
-    """Return the default number of workers: one per run, but from one to three per core.
+def default_workers(environments: int) -> int:
+    """Return the default number of workers: one per environment, but from one to three per core.
 
-    Workers of one run are the easiest to share out: 40 runs on 16 cores were 20 workers of two
-    runs, and everybody waited for the cores that had two of them.
+    Workers of one environment are the easiest to share out: those of 40 runs on 16 cores were 20
+    workers of two, and everybody waited for the cores that had two of these.
     """
-    return max(cores(), min(runs, 3 * cores()))
+    return max(cores(), min(environments, 3 * cores()))
 
 
-def runs_of_workers(runs: int, workers: int) -> list[tuple[int, ...]]:
-    """Return the consecutive runs of each worker.
+def environments_of_workers(environments: int, workers: int) -> list[tuple[int, ...]]:
+    """Return the consecutive environments of each worker.
 
-    Only as many workers get runs as are needed to minimise the runs of the busiest worker. The
-    others have none, but still play episodes.
+    Only as many workers get any as are needed to minimise those of the busiest worker. The others
+    have none, but still play episodes.
     """
-    busy = -(-runs // -(-runs // workers))
-    parts = [tuple(part.tolist()) for part in np.array_split(np.arange(runs), busy)]
+    busy = -(-environments // -(-environments // workers))
+    parts = [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]
     return parts + [()] * (workers - busy)
 
 

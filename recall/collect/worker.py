@@ -1,4 +1,4 @@
-"""Worker process, which owns the environments of some runs and rolls out whole chunks by itself.
+"""Worker process, which owns some environments and rolls out whole chunks by itself.
 
 It is started as `python -m recall.collect.worker SOCKET MEMORY NICENESS` with two inherited file
 descriptors: a socket to the pool and the shared memory. It exits when the socket closes, so it
@@ -9,7 +9,7 @@ import mmap
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -25,7 +25,6 @@ from recall.collect.messages import (
     EpisodeResult,
     Part,
     Play,
-    RunTasks,
     Setup,
 )
 from recall.collect.policy import NumpyPolicy
@@ -47,11 +46,12 @@ def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]
     }
 
 
-def by_task(runs: tuple[RunTasks, ...], position: int, chosen: list[int]) -> dict[Any, list[int]]:
-    """Group the chosen run indices by the task that each run has at `position`."""
+def by_task(setup: Setup, position: int, chosen: Sequence[int]) -> dict[Any, list[int]]:
+    """Group the chosen environments by the task that their runs have at `position`."""
     groups: dict[Any, list[int]] = {}
-    for index in chosen:
-        groups.setdefault(runs[index].tasks[position], []).append(index)
+    for environment in chosen:
+        task = setup.run_of(environment).tasks[position]
+        groups.setdefault(task, []).append(environment)
     return groups
 
 
@@ -67,9 +67,9 @@ class Worker:
         self.policies = [
             [[NumpyPolicy(setup.policy, row) for row in rows] for rows in slot]
             for slot in self.shared.get("policy", ())  # workers that only play episodes have none
-        ]  # [slot][run][part]
+        ]  # [slot][environment][part]
         self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
-        # By position: its index in the shared states, and groups of runs that share a simulator.
+        # By position: its index in the shared states, and environments that share a simulator.
         self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
         self._arenas: dict[Any, Any] = {}  # simulators for evaluation, by task
         self.task = "unknown"  # the one that is being made or played, for error messages
@@ -101,13 +101,11 @@ class Worker:
     def _groups(self, position: int, place: int, order: Begin) -> list[tuple[list[int], Episodes]]:
         states = self.shared["state"][order.slot]
         found = []
-        for task, chosen in by_task(self.setup.runs, position, list(order.runs)).items():
-            streams: list[tuple[int, ...]] = [
-                (self.setup.runs[run].seed, TRAINING, position) for run in chosen
-            ]
+        for task, chosen in by_task(self.setup, position, order.environments).items():
+            streams = [self.setup.stream(each, TRAINING, position) for each in chosen]
             episodes = self._episodes(task, streams)
-            for slot, run in enumerate(chosen):
-                state = states[run, place][: episodes.state_size]
+            for slot, environment in enumerate(chosen):
+                state = states[environment, place][: episodes.state_size]
                 if position in order.fresh:
                     episodes.start(slot)
                     state[:] = episodes.get_state(slot)
@@ -117,16 +115,16 @@ class Worker:
         return found
 
     def roll(self, order: Chunk) -> list[tuple[int, int, Outcome]]:
-        """Roll out one chunk in every run.
+        """Roll out one chunk in every environment.
 
-        Returns the episodes that ended, as (run, position, outcome).
+        Returns the episodes that ended, as (environment, position, outcome).
         """
         ended: list[tuple[int, int, Outcome]] = []
         for number, part in enumerate(order.parts):
             _, groups = self.played[part.position]
-            for runs, episodes in groups:
-                outcomes = self._roll_group(number, part, order.slot, runs, episodes)
-                ended += [(runs[outcome.slot], part.position, outcome) for outcome in outcomes]
+            for chosen, episodes in groups:
+                outcomes = self._roll_group(number, part, order.slot, chosen, episodes)
+                ended += [(chosen[outcome.slot], part.position, outcome) for outcome in outcomes]
         self._publish((order.slot + 1) % len(self.shared["state"]))
         return ended
 
@@ -134,9 +132,9 @@ class Worker:
         """Leave the states from which the next chunk starts, also those of tasks not rolled out."""
         states = self.shared["state"][slot]
         for place, groups in self.played.values():
-            for runs, episodes in groups:
-                for index, run in enumerate(runs):
-                    states[run, place][: episodes.state_size] = episodes.get_state(index)
+            for chosen, episodes in groups:
+                for index, environment in enumerate(chosen):
+                    states[environment, place][: episodes.state_size] = episodes.get_state(index)
 
     def expect_next(self) -> None:
         """Let the simulators prepare the next episodes."""
@@ -145,22 +143,22 @@ class Worker:
                 episodes.expect_next()
 
     def _roll_group(
-        self, number: int, part: Part, slot: int, runs: list[int], episodes: Episodes
+        self, number: int, part: Part, slot: int, chosen: list[int], episodes: Episodes
     ) -> list[Outcome]:
-        """Roll out part `number` of a chunk in runs that share a simulator."""
+        """Roll out part `number` of a chunk in environments that share a simulator."""
         self.task = episodes.simulator.task
-        # [run, chunk, act]
-        draws = np.stack([self._draws(run, part, episodes.horizon_steps) for run in runs])
-        policies = None if part.uniform else [self.policies[slot][run][number] for run in runs]
-        rows = np.empty((len(runs), self.setup.chunk_steps, self.columns.width), np.float32)
+        # [environment, chunk, act]
+        draws = np.stack([self._draws(each, part, episodes.horizon_steps) for each in chosen])
+        policies = None if part.uniform else [self.policies[slot][each][number] for each in chosen]
+        rows = np.empty((len(chosen), self.setup.chunk_steps, self.columns.width), np.float32)
         outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
-        for index, run in enumerate(runs):
-            self.shared["rows"][slot, run, number] = rows[index]
+        for index, environment in enumerate(chosen):
+            self.shared["rows"][slot, environment, number] = rows[index]
         return outcomes
 
-    def _draws(self, run: int, part: Part, horizon_steps: int) -> Array:
-        """Return the random numbers [chunk, act] of a run's actions."""
-        stream = (self.setup.runs[run].seed, part.position)
+    def _draws(self, environment: int, part: Part, horizon_steps: int) -> Array:
+        """Return the random numbers [chunk, act] of the actions in an environment."""
+        stream = self.setup.stream(environment, part.position)
         shape = (self.setup.chunk_steps, self.setup.policy.action_size)
         draw = noise.draw_uniform if part.uniform else noise.draw
         return draw(stream, part.first_step, shape, self.setup.noise_colour, horizon_steps)

@@ -32,10 +32,10 @@ class TaskFailedError(RecallError):
 
 
 class WorkerProcess:
-    """Worker process with its socket, its runs and the orders that it has not answered."""
+    """Worker process with its socket, its environments and the orders that it has not answered."""
 
-    def __init__(self, runs: tuple[int, ...], niceness: int = 0):
-        self.runs = runs
+    def __init__(self, environments: tuple[int, ...], niceness: int = 0):
+        self.environments = environments
         self._niceness = niceness
         self.orders: deque[Any] = deque()
         self._answers_to_skip = 0

@@ -84,6 +84,9 @@ def bench_fleet(
             "settings. None: their default."
         ),
     ] = None,
+    environments: Annotated[
+        int, arg(help="Environments in which each run collects at the same time.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Measure whole fleets with their evaluations, and the learner and the workers alone."""
@@ -96,6 +99,7 @@ def bench_fleet(
         fleet.CHUNKS if chunks is None else chunks,
         _numbers(tasks, "tasks"),
         fleet.POLICY_LAG if policy_lag is None else policy_lag,
+        environments,
         progress=_tell,
     )
     (print_json if as_json else fleet.print_table)(result)

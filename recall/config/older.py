@@ -17,4 +17,7 @@ def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     # Policies were one burst behind the learner, or none.
     if "overlap" in schedule:
         schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
+    # Every run had one environment.
+    if "chunk_steps" in schedule:
+        schedule.setdefault("environments", 1)
     return {**settings, "schedule": schedule}

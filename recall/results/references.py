@@ -4,11 +4,11 @@ Forward transfer says how much the sequence helped. So a reference run may diffe
 it is compared with in the sequence and the method alone: the task, the world, the steps, the
 networks, the batches and the optimiser must be the same.
 
-Three settings may differ (TOLERATED) if no reference has the same ones: the interval between
+Four settings may differ (TOLERATED) if no reference has the same ones: the interval between
 evaluations, because a curve can be read at other steps (recall.results.metrics.area_at), the
-precision of matrix products, and by how many bursts the collecting policies are behind. Runs that
-were found come before those that are shipped with the package (recall.results.shipped_references).
-Reports say which were used, and what differs.
+precision of matrix products, by how many bursts the collecting policies are behind, and in how many
+environments a run collects. Runs that were found come before those that are shipped with the
+package (recall.results.shipped_references). Reports say which were used, and what differs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,8 @@ REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
 STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
 POLICY_LAG = "schedule.policy_lag"
-TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG)
+ENVIRONMENTS = "schedule.environments"
+TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS)
 # Settings that plain SAC on a single task does not use.
 _UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
 # Settings of Continual World's code that concern SAC itself.

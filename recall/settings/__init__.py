@@ -156,9 +156,12 @@ class ScheduleSettings(Checked):
     """Number of bursts by which the policies that collect lie behind the learner. With 1 or more,
     workers and learner work at the same time, and with more, neither waits for the other's slower
     moments; 0 makes them alternate."""
+    environments: Count = 1
+    """Number of environments of the current task in which a run collects at the same time. They
+    share the steps of a chunk equally, so with more, a run collects on more cores."""
     workers: Count | None = None
-    """Number of collecting processes; None: one for each run, but at least one and at most three
-    for each core."""
+    """Number of collecting processes; None: one for each environment, but at least one and at most
+    three for each core."""
     checkpoint_minutes: Positive = 10.0
     """Minutes between two checkpoints."""
 
@@ -174,6 +177,11 @@ class ScheduleSettings(Checked):
                     f"{name} is {value}; expected a multiple of chunk_steps, which is {chunk}; "
                     f"{nearest} is the nearest"
                 )
+        if chunk % self.environments:
+            raise BadValueError(
+                f"environments is {self.environments}; expected a divisor of chunk_steps, which is "
+                f"{chunk}"
+            )
 
 
 @dataclass(frozen=True)

@@ -107,16 +107,19 @@ def _fewer(workers: int) -> str:
 
 def _process_bytes(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, its workers and the policies that both share."""
-    chosen, evaluated = spec.settings.schedule.workers, len(spec.runs) * spec.tasks
-    workers = (chosen or default_workers(len(spec.runs))) + min(chosen or cores(), evaluated)
+    schedule = spec.settings.schedule
+    chosen, evaluated = schedule.workers, len(spec.runs) * spec.tasks
+    collecting = chosen or default_workers(len(spec.runs) * schedule.environments)
+    workers = collecting + min(chosen or cores(), evaluated)
     return _without_workers(spec) + _WORKER_BYTES * workers
 
 
 def _without_workers(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, the snapshot and the policies of chunks that are ordered."""
     agent, _ = agent_of(spec)
-    ordered = (1 + spec.settings.schedule.policy_lag) * spec.task_schedule.most_at_once
-    policies = len(spec.runs) * (spec.tasks + ordered)
+    schedule = spec.settings.schedule
+    ordered = (1 + schedule.policy_lag) * spec.task_schedule.most_at_once
+    policies = len(spec.runs) * (spec.tasks + schedule.environments * ordered)
     return _TRAINER_BYTES + 4 * policies * fleet.policy_shape(agent).size
 
 

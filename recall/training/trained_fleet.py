@@ -85,12 +85,13 @@ class TrainedFleet:
             fleet.policy_shape(self.agent),
             self.schedule.chunk_steps,
             state_size,
-            self.schedule.workers or default_workers(len(spec.runs)),
+            self.schedule.workers or default_workers(len(spec.runs) * self.schedule.environments),
             should_stop=lambda: self.should_stop(),
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,
             noise_colour=self.schedule.noise_colour,
             most_ordered=1 + self.schedule.policy_lag,
+            environments=self.schedule.environments,
         )
         self.chunks = Chunks(self.pool, max(1, self.schedule.policy_lag))
         self.evaluation = BackgroundEvaluation(

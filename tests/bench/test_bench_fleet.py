@@ -33,8 +33,10 @@ def test_every_fleet_ends_with_the_same_task(tasks):
 
 @pytest.mark.parametrize(("chunks", "episodes"), [(CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)])
 def test_evaluations_have_their_default_share(chunks, episodes):
-    schedule = spec_of(2, "recall", "default", chunks, 3, policy_lag=2).settings.schedule
-    assert schedule.policy_lag == 2
+    schedule = spec_of(
+        2, "recall", "default", chunks, 3, policy_lag=2, environments=5
+    ).settings.schedule
+    assert (schedule.policy_lag, schedule.environments) == (2, 5)
     assert CHUNKS * schedule.chunk_steps == 20_000
     assert schedule.evaluation_episodes == episodes
     assert schedule.steps_per_task > chunks * schedule.chunk_steps

@@ -1,4 +1,4 @@
-"""The pool of workers: how runs are shared out, and what it does with orders, deaths and errors."""
+"""The pool: how it shares environments out, and what it does with orders, deaths and errors."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from recall.collect.pool import (
     TaskFailedError,
     WorkerDiedError,
     default_workers,
-    runs_of_workers,
+    environments_of_workers,
 )
 from recall.learn import fleet
 from recall.settings import WorldSettings
@@ -30,21 +30,23 @@ from tests.factories.processes import is_alive
 
 
 @pytest.mark.parametrize(
-    ("runs", "workers", "shares"),
+    ("environments", "workers", "shares"),
     [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
 )
-def test_cores_are_left_over_where_that_delays_nobody(runs, workers, shares):
-    parts = runs_of_workers(runs, workers)
+def test_cores_are_left_over_where_that_delays_nobody(environments, workers, shares):
+    parts = environments_of_workers(environments, workers)
     assert [len(part) for part in parts] == shares
-    assert sum(parts, ()) == tuple(range(runs))
+    assert sum(parts, ()) == tuple(range(environments))
 
 
 @pytest.mark.parametrize(
-    ("runs", "cores", "expected"), [(1, 2, 2), (5, 2, 5), (40, 16, 40), (50, 16, 48)]
+    ("environments", "cores", "expected"), [(1, 2, 2), (5, 2, 5), (40, 16, 40), (50, 16, 48)]
 )
-def test_every_run_has_a_worker_up_to_three_per_core(monkeypatch, runs, cores, expected):
+def test_every_environment_has_a_worker_up_to_three_per_core(
+    monkeypatch, environments, cores, expected
+):
     monkeypatch.setattr(pool_module, "cores", lambda: cores)
-    assert default_workers(runs) == expected
+    assert default_workers(environments) == expected
 
 
 def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):

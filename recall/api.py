@@ -10,8 +10,9 @@ from typing import Any
 
 from recall.callbacks import Callback
 from recall.callbacks.defaults import default_callbacks
+from recall.collect.cores import cores
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, TaskFailedError, cores
+from recall.collect.pool import Pool, TaskFailedError
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -297,7 +298,7 @@ def evaluate(
         shape,
         spec.settings.schedule.chunk_steps,
         state_size,
-        min(workers or cores(), max(cores(), len(runs))),  # more would have nothing to play
+        min(workers or cores(), len(runs) * sum(counts.values())),  # more have nothing to play
     )
     try:
         step = (max(policies) + 1) * spec.steps_per_task

@@ -60,7 +60,10 @@ class LocalLauncher:
         end = None
         assert process.stdout is not None
         for line in process.stdout:
-            event = Event.from_line(line)
+            try:
+                event = Event.from_line(line)
+            except ValueError:  # cut short when the process was killed
+                continue
             if event.kind in ENDS:
                 end = event
             else:
@@ -78,7 +81,10 @@ class LocalLauncher:
 
     def _last_line(self, name: str) -> str:
         log = self._logs / f"{name}.log"
-        lines = log.read_text(errors="replace").strip().splitlines()
+        try:
+            lines = log.read_text(errors="replace").strip().splitlines()
+        except OSError:  # somebody removed it
+            return ""
         return f" ({lines[-1].strip()}; full log: {log})" if lines else ""
 
     def events(self, seconds: float) -> Iterable[Event]:

@@ -14,11 +14,12 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError
+from recall.files.atomic import StampedFile, replacing
 from recall.files.names import checked_path
 from recall.files.reading import parse_json
 from recall.files.stamps import DamagedFileError
@@ -78,16 +79,16 @@ class RemoteFolder:
             if only in (None, name):
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as out:
+                with replacing(path) as out:
                     for part, size in files[name]["parts"]:
                         self._copy(part, size, out)
                 self._stored[name] = {"parts": files[name]["parts"], "stamp": _stamp(path)}
 
-    def _copy(self, part: str, size: int, out: BinaryIO) -> None:
-        start = out.tell()
+    def _copy(self, part: str, size: int, out: StampedFile) -> None:
+        start = out.stamp.length
         with self._files.open(self._at(f"parts/{part}"), "rb") as source:
             shutil.copyfileobj(source, out, _BLOCK_BYTES)
-        if (found := out.tell() - start) != size:
+        if (found := out.stamp.length - start) != size:
             raise DamagedFileError(
                 f"{self._at(f'parts/{part}')} has {found} of {size} bytes: it is damaged"
             )
@@ -117,6 +118,7 @@ class RemoteFolder:
                 now[name] = self._store(name, path)
         self._stored = now
         kept = {name: {"parts": file["parts"]} for name, file in now.items()}
+        self._check(self._manifest())  # storing took time, in which a later attempt may have begun
         self._replace(_MANIFEST, json.dumps({"attempt": self._attempt, "files": kept}))
         stale = _parts(before["files"]) - _parts(kept)
         for part in stale:
@@ -147,7 +149,7 @@ class RemoteFolder:
 
     def _replace(self, name: str, text: str) -> None:
         """Write a file atomically: readers see either the complete old or the complete new one."""
-        temporary = self._at(f"{name}.tmp")
+        temporary = self._at(f"{name}.{self._attempt}.tmp")
         self._files.pipe_file(temporary, text.encode())
         self._files.mv(temporary, self._at(name))
 

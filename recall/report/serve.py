@@ -8,6 +8,7 @@ asks for the number of the report that it shows and loads itself again when ther
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,7 +59,7 @@ class LivePage:
         except (RecallError, OSError) as error:  # no runs yet, or a file that was being replaced
             if self.number:
                 return False
-            self.html = _WAITING.format(why=f"There is nothing to report yet: {error}")
+            self.html = _WAITING.format(why=f"There is nothing to report yet: {escape(str(error))}")
             return False
         self._seen = state
         self.number += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from recall.results.evaluations import FIELDS, MODES, RATES
-from recall.results.json_lines import Record, read_blocks
+from recall.results.json_lines import Record, as_number, read_blocks
 
 Array = np.ndarray
 _PLACE = ("run", "step", "position")
@@ -52,12 +52,8 @@ def _columns(records: list[Record]) -> Array:
     rows.append([mode.get(record.get("mode", "")) for record in records])
     try:
         return np.array(rows, float)
-    except (TypeError, ValueError):  # some value is a text or a list
-        return np.array([[_number(value) for value in row] for row in rows], float)
-
-
-def _number(value: Any) -> float:
-    return value if isinstance(value, int | float) else np.nan
+    except (TypeError, ValueError, OverflowError):  # some value is a text, a list or too large
+        return np.array([[as_number(value) for value in row] for row in rows], float)
 
 
 def _usable(columns: Array, runs: int, tasks: int) -> Array:

@@ -43,12 +43,16 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     with _opened(folder, lock) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             file.seek(0)
             holder = _holder(file.read()) or "another process"
             raise FolderHeldError(
                 f"{folder} is in use by {holder}: two processes cannot train there"
             ) from None
+        except OSError as error:
+            raise NotWritableError(
+                f"{folder} cannot be locked ({error.strerror}): choose a folder on another disk"
+            ) from error
         file.truncate(0)
         file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}))
         file.flush()

@@ -4,6 +4,7 @@ Blocks of lines are parsed at once, which takes half as long as line by line.
 """
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -67,6 +68,14 @@ def read_marked(path: Path, mark: bytes) -> tuple[list[Record], bool]:
             if mark in line and line.endswith(b"\n"):
                 lines.append(line)
     return _parsed(lines)[0], not line.endswith(b"\n")
+
+
+def as_number(value: Any) -> float:
+    """Return a value of a record as a number, NaN if it is none or too large for one."""
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:

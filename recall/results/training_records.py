@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.results.json_lines import Record, find_records, read_marked, read_run
+from recall.results.json_lines import Record, as_number, find_records, read_marked, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
@@ -101,10 +101,6 @@ def _array(column: list[Any], tasks: int) -> Array:
         column = [value + blank[len(value) :] for value in lists]
     try:
         return np.array(column, float)
-    except (TypeError, ValueError):  # some value is a text, an object or a deeper list
-        flat = [_number(value) for row in column for value in (row if width else [row])]
+    except (TypeError, ValueError, OverflowError):  # a text, an object, a deeper list or too large
+        flat = [as_number(value) for row in column for value in (row if width else [row])]
         return np.array(flat, float).reshape((len(column), width) if width else -1)
-
-
-def _number(value: Any) -> float:
-    return value if isinstance(value, int | float) else np.nan

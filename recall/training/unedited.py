@@ -31,7 +31,8 @@ def check_unedited(folder: Path, description: Description) -> None:
 
 def _started_as(folder: Path) -> Description | None:
     """Return what the newest readable checkpoint says that the fleet was started as."""
-    for path in sorted(folder.glob("checkpoints/*/metadata/metadata"), reverse=True):
+    found = folder.glob("checkpoints/[0-9]*/metadata/metadata")
+    for path in sorted(found, key=_number, reverse=True):
         try:
             content = read_json(path)
         except RecallError:
@@ -39,6 +40,12 @@ def _started_as(folder: Path) -> Description | None:
         if isinstance(content, dict) and isinstance(content.get("fleet"), dict):
             return content["fleet"]
     return None
+
+
+def _number(metadata: Path) -> int:
+    """Return the number of the checkpoint whose metadata these are; 0 if it has none."""
+    name = metadata.parts[-3]
+    return int(name) if name.isdecimal() else 0
 
 
 def other_versions(description: Description) -> str | None:

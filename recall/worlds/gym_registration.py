@@ -6,7 +6,7 @@ points when it makes an environment.
 
 import gymnasium
 
-from recall.worlds.registry import Task, tasks_of, world_horizon_steps, world_names, world_of
+from recall.worlds.registry import Task, tasks_of, world_horizon_steps, world_of
 
 # Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
@@ -19,12 +19,15 @@ def environment_id(task: Task) -> str | None:
 
 
 def register_all() -> None:
-    """Register every task with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`."""
-    for world in world_names():
+    """Register our tasks with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`.
+
+    Plug-ins are not asked for theirs: that would import all of them.
+    """
+    for world in _NAMESPACES:
         horizon = world_horizon_steps(world)
         for task in tasks_of(world):
-            name = environment_id(task)
-            if name is not None and name not in gymnasium.registry:
+            name = f"{_NAMESPACES[world]}/{task}"
+            if name not in gymnasium.registry:
                 gymnasium.register(
                     name,
                     entry_point="recall.worlds.env:registered_env",

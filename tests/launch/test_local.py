@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -173,3 +175,16 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     }
     described = json.loads((folder / FLEETS[0] / "run.json").read_text())
     assert described["command"][1:3] == ["study", STUDY.name]
+
+
+def test_the_end_of_a_process_is_told_whatever_it_leaves(tmp_path):
+    """It was killed in the middle of a line, and its log is gone."""
+    launcher = LocalLauncher(tmp_path)
+    program = 'import os; os.write(1, b\'{"job": "a\'); os.kill(os.getpid(), 9)'
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    launcher._listen("a", process)
+    (event,) = launcher.events(1.0)
+    assert (event.job, event.kind) == ("a", "failed")
+    assert "SIGKILL" in event.text

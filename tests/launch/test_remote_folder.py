@@ -8,6 +8,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 
 from recall.errors import BadValueError
+from recall.files.stamps import DamagedFileError
 from recall.launch.remote_folder import OvertakenError, RemoteFolder, filesystem
 
 
@@ -133,3 +134,35 @@ def test_going_on_elsewhere_from_a_checkpoint_that_cuts_files(tmp_path):
 def test_an_unknown_kind_of_storage_is_told():
     with pytest.raises(BadValueError, match=r"storage nosuch://bucket/study cannot be used"):
         filesystem("nosuch://bucket/study")
+
+
+def test_an_attempt_that_is_overtaken_while_it_stores_leaves_the_manifest_alone(
+    tmp_path, monkeypatch
+):
+    work, url = tmp_path / "work", str(tmp_path / "store")
+    move_on(work, random.Random(6))
+    one, two = RemoteFolder(url, attempt=1), RemoteFolder(url, attempt=2)
+    one.claim()
+    store = one._store
+
+    def claimed_meanwhile(name, path):
+        two.claim()
+        return store(name, path)
+
+    monkeypatch.setattr(one, "_store", claimed_meanwhile)
+    with pytest.raises(OvertakenError):
+        one.push(work)
+    assert two.last_attempt == 2
+
+
+def test_a_file_whose_parts_are_cut_short_is_not_left_behind_when_pulled(tmp_path):
+    work, url = tmp_path / "work", str(tmp_path / "store")
+    move_on(work, random.Random(7))
+    remote_folder = RemoteFolder(url)
+    remote_folder.claim()
+    remote_folder.push(work)
+    (part,) = (tmp_path / "store" / "parts").glob("run.json-*")
+    part.write_bytes(part.read_bytes()[:3])
+    with pytest.raises(DamagedFileError, match="has 3 of 8 bytes"):
+        remote_folder.pull(tmp_path / "elsewhere")
+    assert not list((tmp_path / "elsewhere").glob("run.*"))

@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 
+from recall.errors import BadValueError
 from recall.report.serve import ADDRESS, LivePage, served
 from tests.factories.folders import write_fleet
 
@@ -103,3 +104,15 @@ def test_the_page_follows_a_fleet_that_is_training(browser, tmp_path):
                 process.kill()
                 process.wait()
         serve.stdout.close()
+
+
+def test_what_cannot_be_reported_is_shown_as_text(tmp_path):
+    write_fleet(tmp_path / "runs" / "a", finished=False, until=500)
+
+    def make():
+        raise BadValueError("schema is <img src=x onerror=alert(1)>")
+
+    page = LivePage([tmp_path / "runs"], make)
+    page.refresh()
+    assert "&lt;img src=x" in page.html
+    assert "<img" not in page.html

@@ -1,6 +1,7 @@
 """Runs gathered from folders: the good ones whole, the bad ones told of."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -239,3 +240,16 @@ def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_pat
     (problem,) = gather(tmp_path).problems
     assert problem.startswith("hammer,push, push,hammer: there are runs with ")
     assert problem.endswith(f"steps per task; figures show those with {STEPS:,}.")
+
+
+def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
+    folder = write_fleet(tmp_path / "a")
+    for name, key in (("evaluations", "return"), ("training", "loss_q")):
+        path = folder / f"{name}.jsonl"
+        text, changed = re.subn(
+            rf'"{key}": [^,}}]+', f'"{key}": {"9" * 400}', path.read_text(), count=1
+        )
+        assert changed
+        path.write_text(text)
+    (run, *_) = gather(tmp_path).runs
+    assert np.isnan(run.training["loss_q"]).tolist() == [True] + [False] * 7

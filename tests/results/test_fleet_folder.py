@@ -1,14 +1,18 @@
 """What the messages about a fleet's folder tell the user to do."""
 
+import errno
+import fcntl
 import json
+import os
 import shlex
 
 import pytest
 
 from recall.errors import BadValueError
+from recall.files.atomic import NotWritableError
 from recall.plugins import loaded
 from recall.results.collection import gather
-from recall.results.fleet_folder import FolderInUseError, all_failed, check_free, resuming
+from recall.results.fleet_folder import FolderInUseError, all_failed, check_free, hold, resuming
 from recall.results.store import read_description
 from tests.factories.folders import EVERY, write_fleet
 
@@ -64,3 +68,13 @@ def test_a_folder_of_fleets_names_them(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadValueError, match=r"empty holds no results: there is no run\.json"):
         read_description(tmp_path / "empty")
+
+
+def test_a_disk_without_locks_is_told_as_what_it_is(tmp_path, monkeypatch):
+    def flock(file, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    refused = pytest.raises(NotWritableError, match=r"cannot be locked \(No locks available\)")
+    with refused, hold(tmp_path):
+        pass

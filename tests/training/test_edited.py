@@ -6,7 +6,8 @@ import pytest
 
 import recall
 from recall.callbacks import Callback
-from recall.results.description import EditedFleetError
+from recall.results.description import EditedFleetError, identity, read_description
+from recall.training.unedited import check_unedited
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 
 
@@ -69,3 +70,16 @@ def test_settings_that_do_not_matter_may_be_edited_and_other_versions_are_named(
     assert "python 3.0.0 (now 3." in warning
     assert "source code ffffffffffff (now " in warning
     assert warning.endswith("from those of a fleet that was never interrupted")
+
+
+def test_the_newest_checkpoint_says_what_the_fleet_was_started_as(stopped):
+    """Checkpoint 10 is newer than checkpoint 9, although its name sorts before it."""
+    for number, steps in ((9, 111), (10, 222)):
+        path = stopped / "checkpoints" / str(number) / "metadata" / "metadata"
+        path.parent.mkdir(parents=True)
+        fleet = identity(read_description(stopped))
+        fleet["settings"]["schedule"]["steps_per_task"] = steps
+        path.write_text(json.dumps({"fleet": fleet}))
+    edit(stopped, lambda d: d["settings"]["schedule"].update(steps_per_task=600))
+    with pytest.raises(EditedFleetError, match="is 600, but was 222"):
+        check_unedited(stopped, read_description(stopped))

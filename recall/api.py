@@ -38,6 +38,7 @@ from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
 from recall.settings.checked import Count, from_plain
 from recall.training.agents import agent_of
+from recall.training.behaviour import only_random
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
@@ -144,8 +145,9 @@ def _start(
     if silent:
         described[WITHOUT_SUCCESS] = list(silent)
     callback = default_callbacks() if callback is None else callback
-    if silent:
-        callback.on_message(warning(silent))
+    for told in (warning(silent) if silent else None, only_random(spec)):
+        if told is not None:
+            callback.on_message(told)
     # run.json is written once signals are handled: from then on there is something to resume.
     store = partial(Store.create, folder, described)
     return _run(spec, folder, store, callback, resumed=False)

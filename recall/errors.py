@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 _FEW, _SHORT_LIST = 5, 15
+_LIKENESS = 0.6  # of a name that is suggested; that of equal names is 1
 _LISTED_BY = {
     "task": "recall list tasks",
     "sequence": "recall list sequences",
@@ -32,7 +33,13 @@ class UnknownNameError(RecallError, ValueError):
     def __init__(self, kind: str, name: object, valid: Iterable[str], hint: str = ""):
         self.name, self.valid = name, list(valid)
         names = self.valid
-        near = difflib.get_close_matches(str(name), names, n=_FEW, cutoff=0.5)
+        by_lower = {each.lower(): each for each in names}
+        near = [
+            by_lower[each]
+            for each in difflib.get_close_matches(
+                str(name).lower(), by_lower, n=_FEW, cutoff=_LIKENESS
+            )
+        ]
         message = f"unknown {kind} {name!r}"
         message += f"; did you mean {near[0]!r}?" if near else "."
         if len(names) <= _SHORT_LIST:

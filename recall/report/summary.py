@@ -1,12 +1,14 @@
 """Summarise the results in sentences: which method performs best and which forgets least."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recall.report.tables.cells import main_labels, window_note, with_best_bold
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, estimate_text
-from recall.results.bootstrap import Sampled, mean_of
+from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.differences import paired_difference
 from recall.results.families import by_family, family_of, family_title
 from recall.results.measures import (
     FORGETTING,
@@ -65,7 +67,8 @@ def measured(board: ScoreBoard) -> str:
 
 def few_seeds(board: ScoreBoard) -> str:
     """Return a warning if intervals are of fewer than five runs, or an empty string."""
-    counts = [len(scores.runs) for scores in board.scores.values()]
+    complete = [run for run in board.collection.runs if run.complete]
+    counts = list(Counter((run.label, run.sequence) for run in complete).values())
     if not counts or min(counts) >= ENOUGH_RUNS:
         return ""
     if max(counts) == 1:
@@ -143,14 +146,46 @@ def _sentence(
     best, *others = order
     if not others:
         return f"{TITLES[metric].capitalize()} of {best}: {_text(cells[best])}."
-    as_good = [label for label in others if cells[label].bold]
+    ahead = {label: _ahead(board, best, label, members, metric) for label in others}
+    as_good = [
+        label
+        for label in others
+        if (cells[label].bold if (lead := ahead[label]) is None else _contains_zero(lead))
+    ]
     if as_good:
-        named = ", ".join(f"{label} with {_text(cells[label])}" for label in as_good[:_FEW])
+        named = ", ".join(
+            f"{label} with {_text(cells[label])}{_by(ahead[label])}" for label in as_good[:_FEW]
+        )
         more = f" and {len(as_good) - _FEW} more" if len(as_good) > _FEW else ""
         end = f"{named}{more} cannot be told from it"
     else:
-        end = f"next is {others[0]} with {_text(cells[others[0]])}"
+        end = f"next is {others[0]} with {_text(cells[others[0]])}{_by(ahead[others[0]])}"
     return f"{best} {_VERBS[metric]}: {TITLES[metric]} {_text(cells[best])}; {end}."
+
+
+def _ahead(
+    board: ScoreBoard, best: str, other: str, members: Sequence[str], metric: str
+) -> Estimate | None:
+    """Return by how much one method is ahead of another, seed by seed; None without an interval.
+
+    Where two methods share seeds this decides, and not whether their own intervals meet.
+    """
+    pairs = [
+        (first, second)
+        for member in members
+        if (first := board.get(best, member)) and (second := board.get(other, member))
+    ]
+    difference = paired_difference(pairs, metric)
+    return difference if difference is not None and difference.interval else None
+
+
+def _contains_zero(difference: Estimate) -> bool:
+    low, high = difference.interval or (difference.value, difference.value)
+    return low <= 0.0 <= high
+
+
+def _by(difference: Estimate | None) -> str:
+    return "" if difference is None else f" (a difference of {estimate_text(difference)})"
 
 
 def _over(board: ScoreBoard, label: str, members: Sequence[str], metric: str) -> Sampled | None:

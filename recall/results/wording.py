@@ -22,7 +22,8 @@ def spanned(values: Iterable[int]) -> str:
 
 
 def few(names: Iterable[str], most: int) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and how many more there are; a single one more is named too."""
     everything = list(names)
+    most += len(everything) == most + 1
     more = f" and {len(everything) - most} more" if len(everything) > most else ""
     return ", ".join(everything[:most]) + more

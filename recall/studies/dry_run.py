@@ -92,6 +92,8 @@ class DryRun:
     def summary(self) -> list[str]:
         """Return lines that summarise the study."""
         left = [fleet for fleet, _ in self.left()]
+        if not left:
+            return [self.study.question, "everything is finished: nothing is left to run"]
         runs = sum(len(fleet.spec.runs) for fleet in left)
         lines = [
             self.study.question,

@@ -14,6 +14,18 @@ from recall.training.progress import Progress
 Policies = dict[int, jax.Array | None]
 
 
+def only_random(spec: FleetSpec) -> str | None:
+    """Return a warning if the policies of a fleet never act in its first task, or None."""
+    schedule = spec.settings.schedule
+    if schedule.random_steps < schedule.steps_per_task:
+        return None
+    return (
+        f"warning: random_steps is {schedule.random_steps:,}, so all {schedule.steps_per_task:,} "
+        "steps of a task are random and its policies never act: choose fewer, such as "
+        f"random_steps {schedule.steps_per_task // 10}"
+    )
+
+
 class Behaviour:
     """Chooses policies, or uniformly random actions, for the tasks of a chunk."""
 

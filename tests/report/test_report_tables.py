@@ -319,6 +319,9 @@ def test_benches_beside_the_runs_are_shown(tmp_path):
         ([(0.1, (0.05, 0.2)), (-0.1, (-0.2, 0.0))], True, [0, 1]),
         ([(0.5, None), (0.5, None), (0.4, None)], False, [1, 1, 0]),
         ([(0.5, None)], False, [0]),
+        # Of equal values the one that is known best decides, whichever comes first.
+        ([(1.0, (0.88, 1.0)), (1.0, (1.0, 1.0)), (0.5, (0.2, 0.9))], False, [1, 1, 0]),
+        ([(1.0, (1.0, 1.0)), (1.0, (0.88, 1.0)), (0.5, (0.2, 0.9))], False, [1, 1, 0]),
     ],
 )
 def test_the_best_within_the_interval_is_bold(values, lower, bold):

@@ -2,9 +2,10 @@
 
 import pytest
 
-from recall.report.summary import scope, verdicts
-from recall.results.collection import Collection
+from recall.report.summary import few_seeds, scope, verdicts
+from recall.results.collection import Collection, gather
 from recall.results.scores import ScoreBoard
+from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection, made_run
 
 
@@ -48,6 +49,27 @@ def test_variants_count_where_the_plain_method_was_not_run(board):
     (verdict,) = (each for each in found if each.title == "push, hammer")
     assert "RECALL, no distillation" in verdict.sentences[0]
     assert "RECALL, memory per task 100" in verdict.sentences[0]
+
+
+def test_seeds_decide_whether_two_methods_can_be_told_apart(tmp_path):
+    """The lead is 0.6, 0.1 and 0.2, though no run of the one is as good as one of the other."""
+    for method, values in (("recall", (0.9, 0.7, 0.8)), ("ewc", (0.3, 0.6, 0.6))):
+        write_fleet(
+            tmp_path / method, method, "push,hammer", seeds=(0, 1, 2),
+            success=lambda seed, task, step, values=values: values[seed],
+        )  # fmt: skip
+    (verdict,) = verdicts(ScoreBoard(gather(tmp_path)))
+    assert verdict.sentences[0].startswith("RECALL performs best: average performance 0.80 [")
+    assert verdict.sentences[0].endswith(
+        "] (a difference of 0.30 [-0.15, 0.75]) cannot be told from it."
+    )
+
+
+def test_single_tasks_and_returns_count_among_the_runs_of_a_method():
+    alone = [made_run("recall", "push", seed) for seed in range(3)]
+    assert "There are only 3 runs" in few_seeds(ScoreBoard(Collection(tuple(alone))))
+    enough = [made_run("recall", "push", seed) for seed in range(5)]
+    assert few_seeds(ScoreBoard(Collection(tuple(enough)))) == ""
 
 
 def test_methods_on_different_sequences_are_told_to_be_apart(board):

@@ -67,3 +67,13 @@ def test_files_hold_the_same(folder, tmp_path):
     assert [float(row["success"]) for row in rows] == frame["success"].tolist()
     runs = pandas.read_csv(tmp_path / "data" / "runs.csv")
     assert runs["forward_transfer"].isna().all()
+
+
+def test_success_that_is_not_known_is_missing(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *_: 0.0)
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"without_success": ["hammer"]}))
+    frame = recall.results.frame(folder)
+    assert frame.query("task == 'hammer'")["success"].isna().all()
+    assert (frame.query("task == 'push'")["success"] == 0.0).all()
+    assert frame["return"].notna().all()

@@ -5,7 +5,7 @@ import pytest
 
 from recall.learn import fleet
 from recall.training.agents import agent_of
-from recall.training.behaviour import Behaviour
+from recall.training.behaviour import Behaviour, only_random
 from recall.training.progress import Progress
 from tests.factories.fleets import small_spec
 
@@ -30,3 +30,10 @@ def test_the_first_actions_of_each_stage(changes, random_steps):
             assert (policies is None) == (steps < expected), (stage, steps)
         (ahead,) = behaviour.policies(state, Progress(stage, 50), ahead=50).values()
         assert ahead is not None
+
+
+def test_a_fleet_whose_policies_would_never_act_is_warned_of():
+    assert only_random(small_spec()) is None
+    told = only_random(small_spec(random_steps=300))
+    assert "random_steps is 300, so all 300 steps of a task are random" in told
+    assert "such as random_steps 30" in told

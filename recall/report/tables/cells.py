@@ -48,14 +48,15 @@ def metric_cell(
 def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ...]:
     """Mark our best cell in bold, and every cell whose interval meets the best one's.
 
-    Intervals that only touch meet too: an interval of one point, such as [0, 0], often ends where
-    another one does. Nothing is bold if there is only one cell to choose from.
+    Of equal values, the one with the narrowest interval towards the others is the best. Intervals
+    that only touch meet too: an interval of one point, such as [0, 0], often ends where another one
+    does. Nothing is bold if there is only one cell to choose from.
     """
     there = [each.ours for each in cells if each.ours and not math.isnan(each.ours.value)]
     if len(there) < 2:
         return tuple(cells)
     sign = -1.0 if lower else 1.0
-    best = max(there, key=lambda estimate: sign * estimate.value)
+    best = max(there, key=lambda estimate: (sign * estimate.value, _floor(estimate, sign)))
     return tuple(
         dataclasses.replace(each, bold=True)
         if each.ours is not None and _as_good(each.ours, best, sign)
@@ -68,8 +69,12 @@ def _as_good(estimate: Estimate, best: Estimate, sign: float) -> bool:
     if estimate.value == best.value:
         return True
     reach = max(sign * bound for bound in estimate.interval or (estimate.value,))
-    floor = min(sign * bound for bound in best.interval or (best.value,))
-    return reach >= floor
+    return reach >= _floor(best, sign)
+
+
+def _floor(estimate: Estimate, sign: float) -> float:
+    """Return the worst value of the interval; `sign` is negative where less is better."""
+    return min(sign * bound for bound in estimate.interval or (estimate.value,))
 
 
 def with_best_of_columns(
@@ -149,4 +154,4 @@ def _departures(scores: Sequence[Scores]) -> list[str]:
         }
         if silent and run.source == "recall":
             found.setdefault(in_words(silent), {})[each.label] = None
-    return [f"Not the preset's: {words} in {', '.join(labels)}." for words, labels in found.items()]
+    return [f"Not the preset's: {words} in {'; '.join(labels)}." for words, labels in found.items()]

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.tables.cells import main_labels, window_note, with_best_bold
+from recall.report.tables.cells import main_labels_of, window_note, with_best_bold
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, estimate_text
-from recall.results.bootstrap import Sampled, mean_of
+from recall.results.bootstrap import Sampled
 from recall.results.families import by_family, family_of, family_title
 from recall.results.measures import (
     FORGETTING,
@@ -16,6 +16,7 @@ from recall.results.measures import (
     TITLES,
     TRANSFER,
 )
+from recall.results.over_sequences import mean_over
 from recall.results.scores import ScoreBoard
 from recall.results.wording import counted, spanned
 
@@ -84,7 +85,7 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
             label for label in board.labels if all(board.get(label, member) for member in members)
         ]
         # A method's variants count where its plain form was not run, even if it was elsewhere.
-        labels = main_labels(board, ran_all)
+        labels = main_labels_of(board, ran_all)
         sentences = [
             sentence
             for metric in METRICS
@@ -134,7 +135,9 @@ def _nobody(members: Sequence[str]) -> str:
 def _sentence(
     board: ScoreBoard, labels: Sequence[str], members: Sequence[str], metric: str
 ) -> str | None:
-    there = {label: found for label in labels if (found := _over(board, label, members, metric))}
+    # Every label has scores on all members.
+    groups = {label: board.among([label], members) for label in labels}
+    there = {label: mean for label in labels if (mean := mean_over(groups[label], metric))}
     if not there:
         return None
     cells = dict(zip(there, _marked(list(there.values()), metric), strict=True))
@@ -151,16 +154,6 @@ def _sentence(
     else:
         end = f"next is {others[0]} with {_text(cells[others[0]])}"
     return f"{best} {_VERBS[metric]}: {TITLES[metric]} {_text(cells[best])}; {end}."
-
-
-def _over(board: ScoreBoard, label: str, members: Sequence[str], metric: str) -> Sampled | None:
-    """Return the mean over sequences, or None unless every sequence has a number."""
-    parts = [
-        part
-        for member in members
-        if (scores := board.get(label, member)) and (part := scores.metric(metric)) is not None
-    ]
-    return mean_of(parts) if len(parts) == len(members) else None
 
 
 def _marked(found: Sequence[Sampled], metric: str) -> tuple[Cell, ...]:

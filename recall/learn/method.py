@@ -124,6 +124,17 @@ class Method(Checked):
         """Return True if old tasks' critics learn stored values, not bootstrapped targets."""
         return False
 
+    def added_losses(self) -> list[str]:
+        """Return the terms that these settings add to the losses of SAC, in words for reports."""
+        return []
+
+    def other_work(self) -> list[str]:
+        """Return what the method computes besides losses, in words for reports.
+
+        Reports describe what the settings of this base class cause themselves.
+        """
+        return []
+
     def stores_old_data(self) -> bool:
         """Return True if transitions of old tasks are kept."""
         return self.memory_per_task is None or self.memory_per_task > 0

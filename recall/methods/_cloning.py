@@ -17,6 +17,7 @@ from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling
 from recall.learn.state import Forward
+from recall.methods._wording import in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -58,6 +59,10 @@ class Cloning(Method):
                 f"critic_weight is {self.critic_weight} and normalise_targets is True, but stored "
                 "values cannot be cloned once PopArt has changed their scale; use critic_weight=0"
             )
+
+    def added_losses(self) -> list[str]:
+        """Return the cloning losses with their weights."""
+        return in_words("behavioural cloning", self.weight, self.critic_weight)
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
         """Return the KL divergence [batch] of policies [batch, act]."""

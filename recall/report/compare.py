@@ -11,10 +11,9 @@ from rich.console import Console
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.report.build import Report, write_report
-from recall.report.tables.cells import budget_notes, cell, difference_cell
+from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
 from recall.report.tables.pairwise import OF_INTERVALS
 from recall.report.tables.table import MISSING, Cell, Row, Table
-from recall.results import bootstrap
 from recall.results.collection import Collection, gather
 from recall.results.differences import shared_seeds
 from recall.results.measures import METRICS, TITLES, Measure, check_success
@@ -186,7 +185,7 @@ def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
     rows = [
         Row(
             TITLES[metric],
-            (*(_mean(side, metric) for side in sides), difference_cell(backwards, metric)),
+            (*(mean_cell(side, metric) for side in sides), difference_cell(backwards, metric)),
         )
         for metric in metrics
     ]
@@ -208,8 +207,3 @@ def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
         ),
         group=kind,
     )
-
-
-def _mean(side: Sequence[Scores], metric: str) -> Cell:
-    parts = [part for each in side if (part := each.metric(metric)) is not None]
-    return cell(bootstrap.mean_of(parts), runs=sum(len(each.runs) for each in side))

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.tables.cells import main_labels, window_note, with_best_bold
+from recall.report.tables.cells import main_labels_of, window_note, with_best_bold
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, estimate_text
-from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.bootstrap import Estimate, Sampled
 from recall.results.differences import paired_difference
 from recall.results.families import by_family, family_of, family_title
 from recall.results.measures import (
@@ -18,6 +18,7 @@ from recall.results.measures import (
     TITLES,
     TRANSFER,
 )
+from recall.results.over_sequences import mean_over
 from recall.results.scores import ScoreBoard
 from recall.results.wording import counted, spanned
 
@@ -87,7 +88,7 @@ def verdicts(board: ScoreBoard) -> list[Verdict]:
             label for label in board.labels if all(board.get(label, member) for member in members)
         ]
         # A method's variants count where its plain form was not run, even if it was elsewhere.
-        labels = main_labels(board, ran_all)
+        labels = main_labels_of(board, ran_all)
         sentences = [
             sentence
             for metric in METRICS
@@ -137,7 +138,9 @@ def _nobody(members: Sequence[str]) -> str:
 def _sentence(
     board: ScoreBoard, labels: Sequence[str], members: Sequence[str], metric: str
 ) -> str | None:
-    there = {label: found for label in labels if (found := _over(board, label, members, metric))}
+    # Every label has scores on all members.
+    groups = {label: board.among([label], members) for label in labels}
+    there = {label: mean for label in labels if (mean := mean_over(groups[label], metric))}
     if not there:
         return None
     cells = dict(zip(there, _marked(list(there.values()), metric), strict=True))
@@ -186,16 +189,6 @@ def _contains_zero(difference: Estimate) -> bool:
 
 def _by(difference: Estimate | None) -> str:
     return "" if difference is None else f" (a difference of {estimate_text(difference)})"
-
-
-def _over(board: ScoreBoard, label: str, members: Sequence[str], metric: str) -> Sampled | None:
-    """Return the mean over sequences, or None unless every sequence has a number."""
-    parts = [
-        part
-        for member in members
-        if (scores := board.get(label, member)) and (part := scores.metric(metric)) is not None
-    ]
-    return mean_of(parts) if len(parts) == len(members) else None
 
 
 def _marked(found: Sequence[Sampled], metric: str) -> tuple[Cell, ...]:

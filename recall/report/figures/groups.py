@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from recall.results.collection import Collection
 from recall.results.families import family_of
+from recall.results.main_labels import main_labels
 from recall.results.run_result import RunResult
 from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
@@ -98,26 +99,20 @@ def _group(sequence: str, part: Collection) -> Group:
     return Group(sequence, tasks, steps, agree.by_label())
 
 
-def main_labels(collection: Collection) -> list[str]:
-    """Return one label per method: the plain one, or all variants if there is no plain one.
+def shown_labels(collection: Collection) -> list[str]:
+    """Return the labels to draw: the main ones, or all if there is only one method.
 
-    If there is only one method, all its variants are returned, since they are what is compared.
+    The variants of an only method are what its figures compare. Tables have one for variants.
     """
-    variants: dict[str, dict[str, RunResult]] = {}
-    for run in collection.sequential.runs:
-        variants.setdefault(run.method, {}).setdefault(run.label, run)
-    if len(variants) == 1:
-        return [label for runs in variants.values() for label in runs]
-    chosen = []
-    for runs in variants.values():
-        plain = [label for label, run in runs.items() if not run.variant or run.source != "recall"]
-        chosen += plain or list(runs)
-    return chosen
+    runs = collection.sequential.runs
+    if len({run.method for run in runs}) == 1:
+        return list(dict.fromkeys(run.label for run in runs))
+    return main_labels(runs)
 
 
 def shown_families(collection: Collection, staged: bool = False) -> list[Family]:
     """Return the families with their main labels; `staged` leaves out methods without stages."""
-    shown = main_labels(collection)
+    shown = shown_labels(collection)
     if staged:
         together = {run.label for run in collection.runs if learnt_together(run.method)}
         shown = [label for label in shown if label not in together]

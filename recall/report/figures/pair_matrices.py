@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
-from recall.report.figures.groups import main_labels, pair_of, slug
+from recall.report.figures.groups import pair_of, shown_labels, slug
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.tables.table import number_text
 from recall.results.scores import learnt_together
@@ -37,7 +37,7 @@ class _Matrix:
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per label with enough pairs."""
-    found = {label: matrices(scene, label) for label in main_labels(scene.collection)}
+    found = {label: matrices(scene, label) for label in shown_labels(scene.collection)}
     run = np.any([np.isfinite(first) for first, _, _ in found.values()], axis=0)
     tasks = np.flatnonzero(run.any(axis=0) | run.any(axis=1)).tolist() if found else []
     drawn = False

@@ -8,18 +8,18 @@ from recall.report.figures import layout
 from recall.report.figures.bands import Band
 from recall.report.figures.curve_panels import draw_bands
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
-from recall.report.figures.groups import main_labels
+from recall.report.figures.groups import shown_labels
 from recall.report.figures.style import TEXT
 from recall.report.tables.by_length import (
     LEAST,
     ByLength,
     lengths_apart,
-    metric_of,
     milliseconds_of_step,
     scores_by_length,
 )
 from recall.results.bootstrap import Estimate
 from recall.results.measures import FORGETTING, PERFORMANCE, TITLES
+from recall.results.over_sequences import mean_over
 from recall.results.scores import Scores
 
 KIND = "scaling"
@@ -33,7 +33,7 @@ _SHOWN = {
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure, if there are sequences of several lengths."""
-    groups = scores_by_length(scene.board, main_labels(scene.collection))
+    groups = scores_by_length(scene.board, shown_labels(scene.collection))
     if not groups:
         yield Skipped(KIND, f"no method was trained to the end on sequences of {LEAST} lengths")
         return
@@ -100,7 +100,7 @@ def _estimate(group: Sequence[Scores], what: str) -> Estimate | None:
     if what == TIME:
         time = milliseconds_of_step(group)
         return None if time is None else Estimate(time)
-    sampled = metric_of(group, what)
+    sampled = mean_over(group, what)
     return None if sampled is None else sampled.estimate
 
 

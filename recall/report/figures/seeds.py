@@ -10,8 +10,9 @@ from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import Family, shown_families, slug
 from recall.report.figures.style import TEXT, LineStyle
-from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.bootstrap import Estimate
 from recall.results.measures import METRICS, PERFORMANCE, TITLES
+from recall.results.over_sequences import mean_over
 
 Array = np.ndarray
 KIND = "seeds"
@@ -42,12 +43,11 @@ def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
     for label in family.labels:
         scored = [scene.board.get(label, group.sequence) for group in family.groups]
         scores = [one for one in scored if one is not None]
-        sampled = [one.metric(metric) for one in scores]
-        parts: list[Sampled] = [one for one in sampled if one is not None]
-        if parts and len(parts) == len(scores):
+        mean = mean_over(scores, metric)
+        if mean is not None:
             every = [one.by_run(metric) for one in scores]
             values = np.concatenate([one for one in every if one is not None])
-            found.append(_Row(label, values, mean_of(parts).estimate))
+            found.append(_Row(label, values, mean.estimate))
     return found
 
 

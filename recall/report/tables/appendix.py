@@ -17,7 +17,8 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.departures import DEFAULT
 from recall.results.families import is_pair, numbers_of_pair
-from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.measures import LOWER_IS_BETTER, TITLES
+from recall.results.over_sequences import metrics_of
 from recall.results.scores import ScoreBoard, Scores
 
 WEIGHT = "method.distillation_weight"
@@ -44,15 +45,6 @@ def _varied(board: ScoreBoard, method: str, names: set[str]) -> dict[str, list[S
 
 def _setting(scores: Scores, name: str) -> Any:
     return scores.runs[0].settings.get(name)
-
-
-def metrics_of(scores: Sequence[Scores]) -> list[str]:
-    """Return the metrics to show; forward transfer only if a score has it."""
-    return [
-        metric
-        for metric in METRICS
-        if metric != TRANSFER or any(each.forward_transfer for each in scores)
-    ]
 
 
 def lower_of(metrics: Sequence[str]) -> list[bool]:

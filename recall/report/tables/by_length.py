@@ -7,13 +7,14 @@ import numpy as np
 from recall.report.tables.cells import (
     budget_notes,
     cell,
-    main_labels,
+    main_labels_of,
     shared_sequences,
     with_best_of_columns,
 )
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.bootstrap import Estimate, Sampled, mean_of
+from recall.results.bootstrap import Estimate
 from recall.results.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
+from recall.results.over_sequences import mean_over
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import few
 
@@ -66,12 +67,6 @@ def lengths_apart(found: ByLength) -> list[int]:
     ]
 
 
-def metric_of(group: Sequence[Scores], metric: str) -> Sampled | None:
-    """Return the mean of a metric over the sequences of one length."""
-    parts = [part for scores in group if (part := scores.metric(metric)) is not None]
-    return mean_of(parts) if parts else None
-
-
 def seconds_of_run(group: Sequence[Scores]) -> float | None:
     """Return the training time of a run in seconds, or None if it was not recorded."""
     found = [run.seconds for scores in group for run in scores.runs if run.seconds is not None]
@@ -91,7 +86,7 @@ def milliseconds_of_step(group: Sequence[Scores]) -> float | None:
 
 def scaling_tables(board: ScoreBoard) -> list[Table]:
     """Return tables of performance, forgetting and time, if there are enough lengths."""
-    found = scores_by_length(board, main_labels(board, board.labels))
+    found = scores_by_length(board, main_labels_of(board, board.labels))
     if not found:
         return []
     lengths = lengths_of(found)
@@ -112,7 +107,7 @@ def _metric_table(found: ByLength, lengths: Sequence[int], metric: str) -> Table
         for length in lengths:
             group = groups.get(length, [])
             runs = sum(len(scores.runs) for scores in group)
-            cells.append(cell(metric_of(group, metric), runs=runs))
+            cells.append(cell(mean_over(group, metric), runs=runs))
         rows.append(Row(label, tuple(cells)))
     everything = [
         scores for groups in found.values() for group in groups.values() for scores in group

@@ -10,7 +10,8 @@ from recall.results.bootstrap import Estimate, Sampled
 from recall.results.departures import departures
 from recall.results.differences import paired_difference, shared_seeds
 from recall.results.labels import in_words
-from recall.results.naming import IMPORTED
+from recall.results.main_labels import main_labels
+from recall.results.over_sequences import mean_over
 from recall.results.references import STEPS
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import spanned
@@ -43,6 +44,12 @@ def metric_cell(
         return Cell(paper=paper)
     same = has_papers_settings(scores, varied)
     return cell(scores.metric(metric), paper, len(scores.runs), same)
+
+
+def mean_cell(scores: Sequence[Scores], metric: str) -> Cell:
+    """Return the cell for a label's mean of one metric over sequences, empty if one lacks it."""
+    mean = mean_over(scores, metric)
+    return Cell() if mean is None else cell(mean, runs=sum(len(each.runs) for each in scores))
 
 
 def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ...]:
@@ -96,15 +103,10 @@ def with_best_of_columns(
     )
 
 
-def main_labels(board: ScoreBoard, labels: Collection[str]) -> list[str]:
-    """Return one label per method, without variants; all variants if a method has no plain runs."""
-    about = {run.label: run for run in board.collection.runs if run.label in set(labels)}
-    plain = {run.method for run in about.values() if not run.variant}
-    return [
-        label
-        for label in labels
-        if about[label].variant in ("", IMPORTED) or about[label].method not in plain
-    ]
+def main_labels_of(board: ScoreBoard, labels: Collection[str]) -> list[str]:
+    """Return those of the labels that stand for their methods, without variants."""
+    wanted = set(labels)
+    return main_labels(run for run in board.collection.runs if run.label in wanted)
 
 
 def shared_sequences(groups: Iterable[Iterable[Scores]]) -> set[str]:

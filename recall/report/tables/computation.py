@@ -1,50 +1,58 @@
-"""Say in words what a run computes beside plain SAC, from its settings."""
+"""Say in words what a run computes beside plain SAC: its method says it, from its settings."""
 
-from typing import Any
-
+from recall.errors import RecallError
+from recall.learn.method import Method
+from recall.methods import METHODS
+from recall.results.departures import METHOD
 from recall.results.run_result import RunResult
+from recall.settings.checked import from_plain
 
-_ANCHORED = {"ewc": "weight consolidation", "l2": "L2 penalty", "mas": "synapse penalty"}
-_MEASURED = ("ewc", "mas")  # methods that measure how important a weight is
-_CLONED = {"clonex": "behavioural cloning", "clear": "behavioural cloning"}
+UNKNOWN = "not known"
+UNNAMED = "terms that the method does not name"
+_LOSSES = ("actor_loss", "critic_loss", "q_loss")
+# Every method has these settings, so run.json tells of them even if the method is not known.
+_WORK = {
+    "normalise_targets": "PopArt updates",
+    "best_return": "scoring of old heads",
+    "average_actor": "average of the actor",
+}
 
 
-def _setting(run: RunResult, name: str) -> Any:
-    return run.settings.get(f"method.{name}")
+def method_of(run: RunResult) -> Method | None:
+    """Return the method of a run, or None if this process cannot build it from its settings."""
+    if run.method not in METHODS:
+        return None
+    settings = {
+        name.removeprefix(METHOD): value
+        for name, value in run.settings.items()
+        if name.startswith(METHOD)
+    }
+    try:
+        method: Method = from_plain(METHODS[run.method], settings)
+    except RecallError:  # another version of the method wrote them
+        return None
+    return method
 
 
 def added_losses(run: RunResult) -> list[str]:
     """Return the terms that a run adds to the losses of SAC, with their weights."""
-    found = []
-    weight, critics = _setting(run, "weight"), _setting(run, "critic_weight")
-    term = (_ANCHORED | _CLONED | {"vcl": "KL to the last posterior"}).get(run.method)
-    if term and weight:
-        found.append(f"{term} (λ {weight:g})")
-    if term and critics:
-        found.append(f"the same of the critics (λ {critics:g})")
-    # As in recall.methods.recall: batches of new rows alone hold no stored policy, and critics are
-    # distilled on the old half of a balanced batch only.
-    distils, sampling = _setting(run, "distil"), _setting(run, "sampling")
-    if distils and _setting(run, "distillation_weight") and sampling != "new":
-        found.append(f"policy distillation (λ {_setting(run, 'distillation_weight'):g})")
-    if distils and _setting(run, "distil_critics") and sampling == "balanced":
-        found.append("old critics' values as targets")
-    return found
+    method = method_of(run)
+    if method is None:
+        return [UNKNOWN]
+    return method.added_losses() if _names_its_losses(type(method)) else [UNNAMED]
 
 
 def other_work(run: RunResult) -> list[str]:
     """Return what a run computes besides losses."""
-    found = []
-    if _setting(run, "normalise_targets"):
-        found.append("PopArt updates")
-    if _setting(run, "best_return"):
-        found.append("scoring of old heads")
-    if _setting(run, "average_actor"):
-        found.append("average of the actor")
-    if run.method in _MEASURED:
-        found.append("importance of every weight after each task")
-    if run.method == "agem":
-        found.append("projection of gradients")
-    if updates := _setting(run, "retraining_updates"):
+    found = [words for name, words in _WORK.items() if run.settings.get(f"{METHOD}{name}")]
+    method = method_of(run)
+    found += [UNKNOWN] if method is None else method.other_work()
+    if updates := run.settings.get(f"{METHOD}retraining_updates"):
         found.append(f"{updates:,} updates of retraining after each task but the last")
     return found
+
+
+def _names_its_losses(kind: type[Method]) -> bool:
+    """Return False if a class changes a loss and inherits the claim that nothing is added."""
+    changes = any(getattr(kind, name) is not getattr(Method, name) for name in _LOSSES)
+    return not changes or kind.added_losses is not Method.added_losses

@@ -5,7 +5,7 @@ from typing import Any
 
 from recall.replay.capacity import rows_held
 from recall.report import paper
-from recall.report.tables.computation import added_losses, other_work
+from recall.report.tables.computation import UNKNOWN, added_losses, method_of, other_work
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
@@ -52,10 +52,21 @@ def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
         corner="method",
         columns=("added to the losses", "other computation", "rows in an update"),
         rows=tuple(rows),
-        notes=("As the settings of the runs say.",),
+        notes=("As the settings of the runs say.", *_unknown(runs)),
         advice=() if benches else (_NO_TIMES,),
         group="computation",
     )
+
+
+def _unknown(runs: Sequence[RunResult]) -> list[str]:
+    """Return a note on the methods that cannot be asked what they compute."""
+    names = dict.fromkeys(run.method for run in runs if method_of(run) is None)
+    if not names:
+        return []
+    return [
+        f"{UNKNOWN.capitalize()}: no method {' or '.join(names)} with the settings of these runs "
+        "is registered. If a plug-in has it, `recall report --plugin` says what it computes."
+    ]
 
 
 def _batch(run: RunResult) -> str:

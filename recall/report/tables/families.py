@@ -6,7 +6,8 @@ from recall.methods import METHODS
 from recall.report import paper
 from recall.report.tables.cells import (
     budget_notes,
-    main_labels,
+    cell,
+    main_labels_of,
     method_of,
     metric_cell,
     with_best_bold,
@@ -20,9 +21,10 @@ from recall.report.tables.paper_rows import (
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.bootstrap import Estimate, mean_of
+from recall.results.bootstrap import Estimate
 from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
 from recall.results.measures import FORGETTING, LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.over_sequences import mean_over, metrics_of
 from recall.results.scores import ScoreBoard
 
 
@@ -72,7 +74,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
 def _headings(board: ScoreBoard, sequences: Sequence[str]) -> list[tuple[str, str]]:
     """Return the labels and their methods: ours on any of the sequences, and all of the paper's."""
     there = dict.fromkeys(scores.label for scores in board.among(board.labels, sequences))
-    ours = {label: method_of(board, label) for label in main_labels(board, there)}
+    ours = {label: method_of(board, label) for label in main_labels_of(board, there)}
     missing = {
         label: method
         for method in paper.METHODS
@@ -105,12 +107,12 @@ def _mean(
 ) -> Cell:
     theirs = _if_plain(board, label, method, paper.over_family(family, metric, method))
     scores = board.among([label], members)
-    parts = [part for each in scores if (part := each.metric(metric)) is not None]
-    if len(parts) < len(members):
+    mean = mean_over(scores, metric)
+    if mean is None or len(scores) < len(members):
         return Cell(paper=theirs)
     same = all(has_papers_settings(each) for each in scores)
     runs = sum(len(each.runs) for each in scores)
-    return Cell(mean_of(parts).estimate, theirs, runs=runs, same_settings=same)
+    return cell(mean, theirs, runs, same)
 
 
 def long_table(board: ScoreBoard) -> list[Table]:
@@ -120,12 +122,7 @@ def long_table(board: ScoreBoard) -> list[Table]:
         return []
     headings = _headings(board, there)
     scores = board.among([label for label, _ in headings], there)
-    places = [
-        (name, metric)
-        for name in there
-        for metric in METRICS
-        if metric != TRANSFER or any(each.forward_transfer for each in scores)
-    ]
+    places = [(name, metric) for name in there for metric in metrics_of(scores)]
     rows = [
         Row(label, tuple(_member(board, name, metric, label, method) for name, metric in places))
         for label, method in headings

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from recall.report.tables.cells import main_labels, shared_sequences
+from recall.report.tables.cells import main_labels_of, shared_sequences
 from recall.results.families import TRIPLETS, family_of
 from recall.results.scores import ScoreBoard, Scores
 
@@ -26,7 +26,7 @@ def families(board: ScoreBoard) -> Iterator[FamilyScores]:
         members = [name for name in board.sequences if family_of(name) == family]
         by_label = {
             label: scores
-            for label in main_labels(board, board.labels)
+            for label in main_labels_of(board, board.labels)
             if (scores := list(board.among([label], members)))
         }
         left_out = []

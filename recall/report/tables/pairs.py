@@ -8,7 +8,7 @@ from recall.report import paper
 from recall.report.tables.cells import (
     budget_notes,
     cell,
-    main_labels,
+    main_labels_of,
     shared_sequences,
     with_best_of_columns,
 )
@@ -37,7 +37,7 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
     groups = {label: group for label, group in groups.items() if len(group) >= _LEAST}
     if not groups:
         return []
-    shared = shared_sequences(groups[label] for label in main_labels(board, groups))
+    shared = shared_sequences(groups[label] for label in main_labels_of(board, groups))
     compared = {
         label: [each for each in group if each.sequence in shared]
         for label, group in groups.items()

@@ -12,7 +12,8 @@ from recall.report.tables.pairwise import pairwise_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.families import has_own_table, is_pair
-from recall.results.measures import LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.results.measures import LOWER_IS_BETTER, TITLES
+from recall.results.over_sequences import metrics_of
 from recall.results.scores import ScoreBoard, Scores
 
 # Up to this many pairs are shown one by one; more are shown as means.
@@ -44,11 +45,7 @@ def display_name(sequence: str, tasks: Sequence[str]) -> str:
 
 
 def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
-    metrics = [
-        metric
-        for metric in METRICS
-        if metric != TRANSFER or any(each.forward_transfer for each in scores)
-    ]
+    metrics = metrics_of(scores)
     rows = [
         Row(
             each.label,

@@ -2,18 +2,14 @@
 
 from collections.abc import Sequence
 
-from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of, metrics_of
-from recall.report.tables.cells import (
-    budget_notes,
-    cell,
-    with_best_of_columns,
-)
-from recall.report.tables.table import Cell, Row, Table
+from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of
+from recall.report.tables.cells import budget_notes, mean_cell, with_best_of_columns
+from recall.report.tables.table import Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.bootstrap import mean_of
 from recall.results.labels import in_words, label_of
 from recall.results.measures import TITLES
-from recall.results.scores import ScoreBoard, Scores
+from recall.results.over_sequences import metrics_of
+from recall.results.scores import ScoreBoard
 
 
 def variant_tables(board: ScoreBoard) -> list[Table]:
@@ -56,7 +52,7 @@ def _variants(
     for label in chosen:
         group = board.among([label], sequences)
         heading = in_words(group[0].runs[0].changes) or label
-        rows.append(Row(heading, tuple(_over(group, metric) for metric in metrics)))
+        rows.append(Row(heading, tuple(mean_cell(group, metric) for metric in metrics)))
     where = sequences[0] if len(sequences) == 1 else f"{sequences[0]} to {sequences[-1]}"
     return Table(
         name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}",
@@ -69,10 +65,3 @@ def _variants(
         lower=tuple(lower_of(metrics)),
         group="variants",
     )
-
-
-def _over(group: Sequence[Scores], metric: str) -> Cell:
-    parts = [part for each in group if (part := each.metric(metric)) is not None]
-    if len(parts) < len(group):
-        return Cell()
-    return cell(mean_of(parts), runs=sum(len(each.runs) for each in group))

@@ -15,7 +15,9 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-PROGRAMS = "programs"
+from recall.files.atomic import replacement
+from recall.files.fleet_layout import PROGRAMS
+
 _SIGNATURE = ".signature"  # JAX loads only files whose names end in -cache
 _KEY_BYTES = 32
 _signed_at: dict[Path, int] = {}  # modification times of folders whose programs are all signed
@@ -102,8 +104,8 @@ def _is_signed(key: bytes | None, path: Path) -> bool:
 
 def _write_signature(key: bytes, path: Path) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_SIGNATURE}")
-    temporary.write_bytes(_signature(key, path))
-    temporary.replace(_signature_file(path))
+    with replacement(_signature_file(path), temporary):
+        temporary.write_bytes(_signature(key, path))
 
 
 def _signature(key: bytes, path: Path) -> bytes:

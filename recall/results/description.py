@@ -21,10 +21,8 @@ _NO_MATTER = ("workers", "checkpoint_minutes")
 _LARGEST_SEED = 2**31 - 1
 _MOST_SHOWN = 80
 _MOST_NAMED = 8
-_BELOW = (
-    f"*/{DESCRIPTION}",
-    f"*/*/{DESCRIPTION}",
-)  # where studies and folders of studies have their fleets
+# Where studies and folders of studies have their fleets.
+_BELOW = (f"*/{DESCRIPTION}", f"*/*/{DESCRIPTION}")
 
 Description = dict[str, Any]
 

@@ -103,6 +103,7 @@ def _is_signed(key: bytes | None, path: Path) -> bool:
 
 
 def _write_signature(key: bytes, path: Path) -> None:
+    # Named after the process, because others may sign the same program at the same time.
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_SIGNATURE}")
     with replacement(_signature_file(path), temporary):
         temporary.write_bytes(_signature(key, path))
@@ -120,6 +121,7 @@ def _key() -> bytes | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
+            # Not an atomic replacement: a key that another process has just stored must stay.
             new = path.with_name(f"key.{os.getpid()}")
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:

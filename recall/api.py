@@ -16,6 +16,7 @@ from recall.collect.pool import Pool, TaskFailedError
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import DESCRIPTION
 from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
@@ -120,7 +121,7 @@ def run_fleet(
     folder = Path(folder)
     check_ours(folder)
     with hold(folder):
-        if not (folder / "run.json").exists():
+        if not (folder / DESCRIPTION).exists():
             check_processes(spec, measure())
             return _start(spec, folder, callback, tasks_without_success(spec), command)
         check_same(folder, spec.describe())

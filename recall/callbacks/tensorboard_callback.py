@@ -10,6 +10,7 @@ from typing import Any
 
 from recall.callbacks.callback import Callback, Record
 from recall.config.spec import FleetSpec
+from recall.files.fleet_layout import TENSORBOARD
 from recall.results.evaluations import FIELDS, EvaluationRecord
 from recall.worlds.registry import task_label
 
@@ -29,7 +30,7 @@ class TensorBoard(Callback):
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._names = [run.name for run in spec.runs]
         self._files = [
-            _EventFile(folder / "tensorboard" / run.name, total_steps) for run in spec.runs
+            _EventFile(folder / TENSORBOARD / run.name, total_steps) for run in spec.runs
         ]
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:

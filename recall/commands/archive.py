@@ -53,11 +53,11 @@ def archive(
 
 def _example(source: Path, archive: Path) -> str:
     """Return a pattern, quoted for a shell, of runs that have policies, or nothing without any."""
-    from recall.results.archive_note import FILE
+    from recall.files.fleet_layout import ARCHIVE_NOTE
     from recall.results.policies import has_policies
     from recall.results.store import read_description
 
-    for note in sorted(archive.glob(f"**/{FILE}")):
+    for note in sorted(archive.glob(f"**/{ARCHIVE_NOTE}")):
         fleet = source / note.parent.relative_to(archive)
         description = read_description(fleet)
         for run in description["runs"]:

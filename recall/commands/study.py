@@ -112,13 +112,14 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies import study_named
     from recall.studies.estimates import read_speeds
     from recall.studies.selection import groups_of
+    from recall.studies.study_folder import LOGS
 
     use_cpu_only()
     chosen, choices, folder = study_named(options.name), options.choices(), options.folder
     # Invalid choices are refused before anything is measured or started.
     groups_of(chosen, choices)
     speeds = read_speeds(options.bench, folder)
-    place = place_of(options.where(), folder / "logs")
+    place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
             _tell_plan(chosen, choices, folder, place, speeds, options.as_json)

@@ -11,6 +11,9 @@ from typing import Any, BinaryIO
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
 
+TEMPORARY = ".tmp"
+"""Suffix of files that are being written."""
+
 
 class NotWritableError(RecallError):
     """A path cannot be written to."""
@@ -31,6 +34,11 @@ class StampedFile:
         return len(view)
 
 
+def temporary_of(path: Path) -> Path:
+    """Return the file that `replacing` writes before it replaces `path`."""
+    return path.with_suffix(TEMPORARY)
+
+
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[StampedFile]:
     """Open a temporary file that replaces `path` at the end of the context, or is removed.
@@ -38,7 +46,7 @@ def replacing(path: Path) -> Iterator[StampedFile]:
     It is on disk before it replaces the old file, so a power cut cannot leave an empty file.
     """
     # "x" refuses to follow a link that was put there.
-    with replacement(path, path.with_suffix(".tmp")) as temporary, temporary.open("xb") as file:
+    with replacement(path, temporary_of(path)) as temporary, temporary.open("xb") as file:
         yield StampedFile(file)
 
 

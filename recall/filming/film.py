@@ -13,6 +13,7 @@ from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import check_inside
+from recall.files.fleet_layout import FILMS, FINAL, learnt
 from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
@@ -20,8 +21,7 @@ from recall.filming.episode import Frame, filmed_episode
 from recall.filming.nothing_to_film import nothing_to_film
 from recall.learn import fleet
 from recall.results.evaluations import Mode
-from recall.results.fleet_folder import FILMS
-from recall.results.policies import FINAL, has_policies, read_policy
+from recall.results.policies import has_policies, read_policy
 from recall.results.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.agents import agent_of
@@ -182,7 +182,7 @@ def _takes(
             continue
         title = label if labels.count(label) == 1 else f"{label} ({position + 1})"
         for time in ("before", "after") if when == "both" else (when,):
-            file = f"task-{position}" if time == "before" else FINAL
+            file = learnt(position) if time == "before" else FINAL
             vector = read_policy(folder, run.name, position, file, shape.size)
             if vector is not None:
                 takes.append(Take(title, time, position, NumpyPolicy(shape, vector)))

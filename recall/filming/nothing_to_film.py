@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from recall.files.fleet_layout import FINAL, POLICIES, learnt, policy_path
 from recall.results.archive_note import is_archive
 from recall.results.fleet_folder import all_failed, is_finished
-from recall.results.policies import FINAL, without_policies
+from recall.results.policies import without_policies
 
 _KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
 _OTHER = {"before": "after", "after": "before"}
@@ -16,9 +17,12 @@ def nothing_to_film(folder: Path, run: str, tasks: Sequence[str], when: str) -> 
 
     `tasks` are the names of all tasks of the run, in the order of its sequence.
     """
-    where = folder / "policies" / run
-    over = [task for k, task in enumerate(tasks) if (where / f"task-{k}.npz").exists()]
-    there = {"before": bool(over), "after": (where / f"{FINAL}.npz").exists()}
+    over = [
+        task
+        for position, task in enumerate(tasks)
+        if policy_path(folder, run, learnt(position)).exists()
+    ]
+    there = {"before": bool(over), "after": policy_path(folder, run, FINAL).exists()}
     if not any(there.values()):
         return _no_policies(folder, run)
     if when in _OTHER and not there[when]:
@@ -55,4 +59,4 @@ def _no_policies_at(folder: Path, run: str, over: Sequence[str], when: str) -> s
 
 
 def _restore(run: str) -> str:
-    return f"restore policies/{run} from a copy"
+    return f"restore {POLICIES}/{run} from a copy"

@@ -19,7 +19,8 @@ from typing import Any
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError
-from recall.files.atomic import StampedFile, replacing
+from recall.files.atomic import TEMPORARY, StampedFile, replacing
+from recall.files.fleet_layout import CHECKPOINTS, LOCK, OUTCOME
 from recall.files.names import checked_path
 from recall.files.reading import parse_json
 from recall.files.stamps import DamagedFileError
@@ -60,7 +61,7 @@ class RemoteFolder:
     @property
     def finished(self) -> bool:
         """Return True if the fleet has finished."""
-        return "outcome.json" in self._manifest()["files"]
+        return OUTCOME in self._manifest()["files"]
 
     def claim(self) -> None:
         """Claim the folder for this attempt; pushes of earlier attempts are refused from now on."""
@@ -75,7 +76,7 @@ class RemoteFolder:
         The outcome is written last, so a folder with an outcome is complete.
         """
         files = self._manifest()["files"]
-        for name in sorted(files, key=lambda name: (name == "outcome.json", name)):
+        for name in sorted(files, key=lambda name: (name == OUTCOME, name)):
             if only in (None, name):
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,8 +211,8 @@ def _checked(data: bytes, where: str) -> dict[str, Any]:
 def _counts(name: str) -> bool:
     """Return True if a file belongs to a checkpoint's content."""
     parts = name.split("/")
-    half_written = parts[0] == "checkpoints" and len(parts) > 2 and not parts[1].isdigit()
-    return name != "lock" and not name.endswith(".tmp") and not half_written
+    half_written = parts[0] == CHECKPOINTS and len(parts) > 2 and not parts[1].isdigit()
+    return name != LOCK and not name.endswith(TEMPORARY) and not half_written
 
 
 def _stamp(path: Path) -> list[int]:

@@ -7,6 +7,17 @@ import numpy as np
 
 from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import (
+    ARCHIVE_NOTE,
+    DESCRIPTION,
+    FINAL,
+    OUTCOME,
+    POLICIES,
+    POLICY_SUFFIX,
+    learnt,
+    policy_path,
+    policy_paths,
+)
 from recall.files.reading import read_json
 from recall.policies.file_format import PolicyInfo, layers_of, read_policy_file
 
@@ -125,27 +136,27 @@ def load_policy(
     own training.
     """
     folder = Path(folder)
-    if folder.suffix == ".npz":
+    if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task)
     if at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
-    where = folder / "policies" / _chosen_run(folder, run)
+    run = _chosen_run(folder, run)
     if at == "final":
-        path = where / "final.npz"
+        path = policy_path(folder, run, FINAL)
         if not path.exists():
             raise BadValueError(
                 f"{_without_final(folder)}. at='learnt' reads those of finished tasks"
             )
         return _from_file(path, task)
-    learnt = sorted(where.glob("task-*.npz"))
-    if not learnt:
+    found = policy_paths(folder, run, learnt("*"))
+    if not found:
         if _is_archive(folder):
             raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
         if _is_finished(folder):
             raise BadValueError(_missing(folder, "policies of tasks just learnt"))
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
-    position = _position(read_policy_file(learnt[0], ())[0].tasks, task)
-    path = where / f"task-{position}.npz"
+    position = _position(read_policy_file(found[0], ())[0].tasks, task)
+    path = policy_path(folder, run, learnt(position))
     if not path.exists():
         if _is_finished(folder) and not _is_archive(folder):
             raise BadValueError(_missing(folder, f"policies of task {task!r}"))
@@ -154,7 +165,7 @@ def load_policy(
 
 
 def _chosen_run(folder: Path, run: str | None) -> str:
-    there = {path.name for path in (folder / "policies").glob("*") if path.is_dir()}
+    there = {path.name for path in (folder / POLICIES).glob("*") if path.is_dir()}
     if not there:
         if _is_archive(folder):
             raise BadValueError(
@@ -185,13 +196,13 @@ def _missing(folder: Path, what: str) -> str:
 
 
 def _is_archive(folder: Path) -> bool:
-    return (folder / "archive.json").exists()
+    return (folder / ARCHIVE_NOTE).exists()
 
 
 def _is_finished(folder: Path) -> bool:
     """Return True if outcome.json says that training reached its end; not every run failed."""
     try:
-        outcome = read_json(folder / "outcome.json")
+        outcome = read_json(folder / OUTCOME)
     except RecallError:
         return False
     return isinstance(outcome, dict) and bool(outcome.get("finished", True))
@@ -200,7 +211,7 @@ def _is_finished(folder: Path) -> bool:
 def _run_names(folder: Path) -> list[str]:
     """Return the names of the runs in run.json; none if it is missing or damaged."""
     try:
-        description = read_json(folder / "run.json")
+        description = read_json(folder / DESCRIPTION)
         return [str(run["name"]) for run in description["runs"]]
     except (RecallError, KeyError, TypeError):
         return []

@@ -14,6 +14,7 @@ import numpy as np
 
 from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing
+from recall.files.fleet_layout import REPLAY
 from recall.files.stamps import Stamp, Stamps, check_all
 
 Array = np.ndarray
@@ -23,7 +24,7 @@ class TransitionLog:
     """Log of every transition that a checkpoint may still need."""
 
     def __init__(self, folder: Path, runs: int, chunk_steps: int, width: int):
-        self.folder = folder / "replay"
+        self.folder = folder / REPLAY
         self.folder.mkdir(parents=True, exist_ok=True)
         self._shape = (runs, chunk_steps, width)
         self._logs: dict[int, AppendLog] = {}

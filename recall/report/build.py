@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from recall.errors import BadValueError
+from recall.files.atomic import write_text
 from recall.report.figures import Gallery, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
@@ -106,7 +107,7 @@ def write_report(
     )
     problems, caution = problems_of(board), few_seeds(board)
     text = out / "report.md"
-    text.write_text(_in_markdown(title, caution, tables, problems), "utf-8")
+    write_text(text, _in_markdown(title, caution, tables, problems))
     page = write_page(
         out, board, tables, gallery, problems[len(collection.problems) :], title, live
     )

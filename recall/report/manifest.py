@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from recall.errors import BadValueError
+from recall.files.atomic import write_text
 from recall.files.reading import read_json
 
 FILE = "files.json"
@@ -51,4 +52,4 @@ def _remove_if_empty(inner: Path, folder: Path) -> None:
 def write_manifest(folder: Path, files: Iterable[Path]) -> None:
     """Write the list of a report's files, as paths relative to `folder`."""
     names = sorted(path.relative_to(folder).as_posix() for path in files)
-    (folder / FILE).write_text(json.dumps(names, indent=1) + "\n", "utf-8")
+    write_text(folder / FILE, json.dumps(names, indent=1) + "\n")

@@ -14,6 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from recall.errors import BadValueError, RecallError
+from recall.files.compressed import SUFFIX
+from recall.files.fleet_layout import DESCRIPTION, OUTCOME, STUDY, records_file
+from recall.results.continual_world_logs import PROGRESS
 
 ADDRESS = "127.0.0.1"
 NUMBER = "/number"
@@ -23,10 +26,8 @@ SECONDS = 5.0
 """Seconds between two looks at the records."""
 # Without training.jsonl: it grows every few seconds, and a report takes seconds to make. What it
 # holds is shown along with the next evaluation.
-_WATCHED = (
-    "run.json", "evaluations.jsonl", "evaluations.jsonl.xz", "outcome.json", "progress.tsv",
-    "study.json",
-)  # fmt: skip
+_EVALUATIONS = records_file("evaluations")
+_WATCHED = (DESCRIPTION, _EVALUATIONS, f"{_EVALUATIONS}{SUFFIX}", OUTCOME, PROGRESS, STUDY)
 _WAITING = (
     "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>recall: report</title>"
     "<p id='waiting'>{why}</p><script>setTimeout(() => location.reload(), 2000)</script></html>"

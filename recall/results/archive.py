@@ -16,29 +16,42 @@ from typing import get_args
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import write_bytes, writing_to
 from recall.files.compressed import SUFFIX
+from recall.files.fleet_layout import (
+    ARCHIVE_NOTE,
+    DESCRIPTION,
+    LOCK,
+    OUTCOME,
+    POLICIES,
+    POLICY_SUFFIX,
+    RECORDS,
+    STUDY,
+    records_file,
+)
 from recall.files.reading import read_json
-from recall.results.archive_note import FILE as NOTE
 from recall.results.archive_note import is_archive
 from recall.results.archived_fleet import (
-    OUTCOME,
     Choice,
     PoliciesAt,
     fault_of,
     write_fleet,
 )
 from recall.results.benches import read_bench
-from recall.results.description import FILE, read_description
-from recall.results.fleet_folder import LOCK, FolderInUseError
+from recall.results.description import read_description
+from recall.results.fleet_folder import FolderInUseError
 from recall.results.search import EMPTY, FLEET, LOG, folders_below
-from recall.results.store import RECORDS
-from recall.results.times import STUDY
 from recall.settings.checked import Count, from_plain
 
 Folder = str | Path
 _MOST_NAMED = 3
 _AT = {"both": "policies", "final": "final policies", "learnt": "policies of tasks just learnt"}
 _BENCHES = "bench*.json"  # what studies estimate times from; reports read other names too
-_OF_FLEETS = {FILE, OUTCOME, NOTE, LOCK, *(f"{name}.jsonl{SUFFIX}" for name in RECORDS)}
+_OF_FLEETS = {
+    DESCRIPTION,
+    OUTCOME,
+    ARCHIVE_NOTE,
+    LOCK,
+    *(f"{records_file(name)}{SUFFIX}" for name in RECORDS),
+}
 
 
 @dataclass(frozen=True)
@@ -118,10 +131,10 @@ def _fleets(source: Path) -> tuple[list[Path], list[str]]:
             left_out.append(f"{folder} holds a log of other code, which is not archived.")
         elif kind != EMPTY:
             raise BadValueError(
-                f"nothing was archived: {folder} has no {FILE}, only other files of a fleet"
+                f"nothing was archived: {folder} has no {DESCRIPTION}, only other files of a fleet"
             )
     if not fleets:
-        raise BadValueError(f"{source} holds no fleets: there is no {FILE} below it")
+        raise BadValueError(f"{source} holds no fleets: there is no {DESCRIPTION} below it")
     return fleets, left_out
 
 
@@ -143,7 +156,7 @@ def _check_place(source: Path, out: Path, replace: bool) -> None:
         return
     if not out.is_dir():
         raise FolderInUseError(f"{out} is a file: choose another folder")
-    if not any(map(is_archive, (path.parent for path in out.rglob(NOTE)))):
+    if not any(map(is_archive, (path.parent for path in out.rglob(ARCHIVE_NOTE)))):
         raise FolderInUseError(f"{out} is not empty, and holds no archive: choose another folder")
     stranger = next(_strangers(out), None)
     if stranger is not None:
@@ -164,7 +177,7 @@ def _strangers(out: Path) -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             continue
         folder = path.parent
-        if path.suffix == ".npz" and folder.parent.name == "policies":
+        if path.suffix == POLICY_SUFFIX and folder.parent.name == POLICIES:
             ours = is_archive(folder.parent.parent)
         elif path.name in _OF_FLEETS:
             ours = is_archive(folder)

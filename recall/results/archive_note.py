@@ -15,9 +15,9 @@ from typing import Any
 
 from recall.errors import BadValueError, RecallError
 from recall.files.atomic import write_json
+from recall.files.fleet_layout import ARCHIVE_NOTE
 from recall.files.reading import read_json
 
-FILE = "archive.json"
 SCHEMA = 1
 
 
@@ -45,7 +45,7 @@ class ArchiveNote:
 
 def is_archive(folder: Path) -> bool:
     """Return True if a folder is the archive of a fleet."""
-    return (folder / FILE).exists()
+    return (folder / ARCHIVE_NOTE).exists()
 
 
 def check_trainable(folder: Path) -> None:
@@ -60,12 +60,12 @@ def check_trainable(folder: Path) -> None:
 def write_note(folder: Path, note: ArchiveNote) -> None:
     """Write archive.json."""
     content = {"schema": SCHEMA, **vars(note), "policies": list(note.policies)}
-    write_json(folder / FILE, content)
+    write_json(folder / ARCHIVE_NOTE, content)
 
 
 def read_note(folder: Path) -> ArchiveNote | None:
     """Read archive.json; return None if a folder is no archive."""
-    path = folder / FILE
+    path = folder / ARCHIVE_NOTE
     if not path.exists():
         return None
     content = read_json(path, "restore it from a copy")

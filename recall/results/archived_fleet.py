@@ -22,6 +22,15 @@ import numpy as np
 from recall.errors import BadValueError, RecallError
 from recall.files.atomic import write_bytes, write_json
 from recall.files.compressed import SUFFIX, write_xz
+from recall.files.fleet_layout import (
+    DESCRIPTION,
+    FINAL,
+    OUTCOME,
+    RECORDS,
+    learnt,
+    policy_paths,
+    records_file,
+)
 from recall.files.reading import parse_json
 from recall.policies.file_format import pack_compactly, read_policy_file
 from recall.results.archive_note import ArchiveNote, read_note, write_note
@@ -32,15 +41,15 @@ from recall.results.completeness import (
     recorded_modes,
 )
 from recall.results.curves import RunCurves, read_curves
-from recall.results.description import FILE, Description, is_edited, read_description
+from recall.results.description import Description, is_edited, read_description
 from recall.results.json_lines import Record, find_records, open_records
-from recall.results.store import RECORDS, read_outcome
-from recall.results.way_out import OUTCOME, for_lost_records
+from recall.results.store import read_outcome
+from recall.results.way_out import for_lost_records
 from recall.results.wording import counted
 from recall.version import version
 
 PoliciesAt = Literal["both", "final", "learnt"]
-_PATTERNS = {"both": "*.npz", "final": "final.npz", "learnt": "task-*.npz"}
+_LABELS = {"both": "*", "final": FINAL, "learnt": learnt("*")}
 # Keys of training records that are few and always kept.
 _RARE = ("head_returns", "health", "dormant_pi")
 _HIDDEN = "..."
@@ -62,9 +71,7 @@ class Choice:
             path
             for run in read_description(folder)["runs"]
             if any(fnmatchcase(run["name"], pattern) for pattern in self.policies)
-            for path in sorted(
-                (folder / "policies" / run["name"]).glob(_PATTERNS[self.policies_at])
-            )
+            for path in policy_paths(folder, run["name"], _LABELS[self.policies_at])
         ]
 
 
@@ -73,7 +80,7 @@ def fault_of(folder: Path, choice: Choice) -> str | None:
     try:
         description = read_description(folder)
         if is_edited(description):
-            return f"{folder / FILE} was edited after the fleet was started"
+            return f"{folder / DESCRIPTION} was edited after the fleet was started"
         outcome = read_outcome(folder)
         if outcome is None and not choice.unfinished:
             return (
@@ -132,7 +139,7 @@ def write_fleet(source: Path, folder: Path, choice: Choice) -> None:
     """Write the archive of the fleet in `source` into a new folder."""
     folder.mkdir(parents=True, exist_ok=True)
     description = read_description(source)
-    write_json(folder / FILE, portable(description))
+    write_json(folder / DESCRIPTION, portable(description))
     if (source / OUTCOME).exists():
         write_bytes(folder / OUTCOME, (source / OUTCOME).read_bytes())
     before = read_note(source)
@@ -141,7 +148,7 @@ def write_fleet(source: Path, folder: Path, choice: Choice) -> None:
         path = find_records(source, name)
         if path.exists():
             lines = _thinned(path, choice.training_every) if name == "training" else _all(path)
-            write_xz(folder / f"{name}.jsonl{SUFFIX}", lines)
+            write_xz(folder / f"{records_file(name)}{SUFFIX}", lines)
     files = choice.policy_files(source)
     for path in files:
         _write_policy(path, folder / path.relative_to(source))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from recall.files.fleet_layout import DESCRIPTION
 from recall.files.reading import read_json
 
 _LARGEST_BYTES = 1 << 20
@@ -15,7 +16,7 @@ def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
     found = []
     for folder in filter(os.path.isdir, folders):  # also skips folders without permission
         for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
-            if path.name != "run.json" and (bench := read_bench(path)) is not None:
+            if path.name != DESCRIPTION and (bench := read_bench(path)) is not None:
                 found.append(bench)
     return found
 

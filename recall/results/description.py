@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError, RecallError
+from recall.files.fleet_layout import DESCRIPTION
 from recall.files.names import checked_name
 from recall.files.reading import read_json
 
 SCHEMA = 1
-FILE = "run.json"
 # These settings do not affect results: fleets that differ only in them are the same fleet.
 _NO_MATTER = ("workers", "checkpoint_minutes")
 _LARGEST_SEED = 2**31 - 1
 _MOST_SHOWN = 80
 _MOST_NAMED = 8
-_BELOW = (f"*/{FILE}", f"*/*/{FILE}")  # where studies and folders of studies have their fleets
+# Where studies and folders of studies have their fleets.
+_BELOW = (f"*/{DESCRIPTION}", f"*/*/{DESCRIPTION}")
 
 Description = dict[str, Any]
 
@@ -32,7 +33,7 @@ class EditedFleetError(RecallError):
 
 def read_description(folder: Path) -> Description:
     """Read run.json of a folder, and check everything in it that is not a setting."""
-    path = folder / FILE
+    path = folder / DESCRIPTION
     if not folder.exists():
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
@@ -55,7 +56,7 @@ def _no_fleet(folder: Path) -> str:
     """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
     below = sorted(path.parent for pattern in _BELOW for path in folder.glob(pattern))
     if not below:
-        return f"{folder} holds no results: there is no {FILE} in it"
+        return f"{folder} holds no results: there is no {DESCRIPTION} in it"
     shown = ", ".join(map(str, below[:_MOST_NAMED]))
     more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
     return f"{folder} is no fleet, but a folder of fleets: name one of them ({shown}{more})"

@@ -11,18 +11,27 @@ from typing import TextIO
 
 from recall.config.older import completed
 from recall.errors import RecallError
-from recall.files.atomic import NotWritableError
+from recall.files.atomic import NotWritableError, temporary_of
 from recall.files.contained import check_contained
+from recall.files.fleet_layout import (
+    CHECKPOINTS,
+    DESCRIPTION,
+    LOCK,
+    OUTCOME,
+    POLICIES,
+    POLICY_SUFFIX,
+    RECORDS,
+    REPLAY,
+    TENSORBOARD,
+    records_file,
+)
 from recall.results.archive_note import check_trainable, is_archive
 from recall.results.description import Description, differences, identity, read_description
 from recall.results.store import read_outcome
-from recall.results.way_out import CHECKPOINTS, OUTCOME, resuming
+from recall.results.way_out import resuming
 
-FILMS = "films"  # subfolder for films without a given path
-
-LOCK = "lock"
 # Files that a process killed during start-up may have left.
-_OURS = (LOCK, "run.tmp")
+_OURS = (LOCK, temporary_of(Path(DESCRIPTION)).name)
 
 
 class FolderInUseError(RecallError):
@@ -84,7 +93,7 @@ def _holder(text: str) -> str | None:
 
 def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
-    if not (folder / "run.json").exists():
+    if not (folder / DESCRIPTION).exists():
         if any(path.name not in _OURS for path in folder.glob("*")) or _is_other_lock(folder):
             raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
         return
@@ -115,7 +124,7 @@ def check_free(folder: Path, description: Description) -> None:
     are removed.
     """
     check_ours(folder)
-    if not (folder / "run.json").exists():
+    if not (folder / DESCRIPTION).exists():
         return
     if _holds_nothing(folder):
         _clear(folder)
@@ -132,13 +141,13 @@ def check_free(folder: Path, description: Description) -> None:
 
 def _holds_nothing(folder: Path) -> bool:
     """Return True if a fleet was started here but nothing of it was saved or evaluated."""
-    evaluations = folder / "evaluations.jsonl"
+    evaluations = folder / records_file("evaluations")
     saved = [path for path in folder.glob(f"{CHECKPOINTS}/*") if path.name.isdigit()]
     return not (
         saved
         or is_finished(folder)
         or is_archive(folder)
-        or any(folder.glob("policies/*/*.npz"))
+        or any(folder.glob(f"{POLICIES}/*/*{POLICY_SUFFIX}"))
         or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
     )
 
@@ -156,16 +165,15 @@ def check_resumable(folder: Path) -> None:
 def _clear(folder: Path) -> None:
     """Remove the files of a start that failed; run.json goes last, as it marks them as ours."""
     for pattern in (
-        "replay/task-*",
-        "replay/old-*",
-        "tensorboard/*/events.out.*",
-        "evaluations.jsonl",
-        "training.jsonl",
+        f"{REPLAY}/task-*",
+        f"{REPLAY}/old-*",
+        f"{TENSORBOARD}/*/events.out.*",
+        *map(records_file, RECORDS),
     ):
         for path in folder.glob(pattern):
             if not path.is_dir():
                 path.unlink()
-    (folder / "run.json").unlink()
+    (folder / DESCRIPTION).unlink()
 
 
 def check_same(folder: Path, description: Description) -> None:

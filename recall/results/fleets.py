@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
+from recall.files.fleet_layout import DESCRIPTION
 from recall.results.archive_note import read_note
 from recall.results.completeness import (
     due_steps,
@@ -40,12 +41,12 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"run.json is not valid JSON: {error}"
+        return f"{DESCRIPTION} is not valid JSON: {error}"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, KeyError):
-        return f"run.json lacks {error}"
-    return f"run.json does not have the expected content: {error}"
+        return f"{DESCRIPTION} lacks {error}"
+    return f"{DESCRIPTION} does not have the expected content: {error}"
 
 
 def _check_kinds(settings: Mapping[str, Any], method: str) -> None:

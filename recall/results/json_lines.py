@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from recall.files.compressed import SUFFIX, open_xz
+from recall.files.fleet_layout import records_file
 
 _BLOCK_BYTES = 1 << 16
 
@@ -18,8 +19,8 @@ Record = dict[str, Any]
 
 def find_records(folder: Path, name: str) -> Path:
     """Return the file of a fleet's records, which an archive holds compressed."""
-    plain = folder / f"{name}.jsonl"
-    compressed = folder / f"{name}.jsonl{SUFFIX}"
+    plain = folder / records_file(name)
+    compressed = folder / f"{records_file(name)}{SUFFIX}"
     return compressed if compressed.exists() and not plain.exists() else plain
 
 

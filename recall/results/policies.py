@@ -14,6 +14,7 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
+from recall.files.fleet_layout import FINAL, learnt, policy_path, policy_paths
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import (
     DamagedPolicyError,
@@ -27,7 +28,6 @@ from recall.results.way_out import ending_again
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
-FINAL = "final"
 
 
 def write_policies(
@@ -40,7 +40,7 @@ def write_policies(
     world = spec.settings.world
     stamps = {}
     for index, run in enumerate(spec.runs):
-        path = folder / "policies" / run.name / f"{label}.npz"
+        path = policy_path(folder, run.name, label)
         path.parent.mkdir(parents=True, exist_ok=True)
         info = PolicyInfo(
             spec.method.name,
@@ -74,7 +74,7 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
 
 def has_policies(folder: Path, name: str) -> bool:
     """Return True if a folder has a policy of the run `name`."""
-    return any((folder / "policies" / name).glob("*.npz"))
+    return bool(policy_paths(folder, name))
 
 
 def without_policies(folder: Path, run: str = "") -> str:
@@ -92,24 +92,23 @@ def read_policies(
 
     A policy with another number of parameters than `size` is refused.
     """
-    where = folder / "policies"
-    if all((where / name / f"{FINAL}.npz").exists() for name in names):
+    if all(policy_path(folder, name, FINAL).exists() for name in names):
         files = dict.fromkeys(range(tasks), FINAL)
     elif is_finished(folder) and not all_failed(folder):
         # What was just learnt is no substitute: nothing would seem forgotten.
         raise BadValueError(_without_final(folder, names, tasks))
     else:
         files = {
-            task: f"task-{task}"
+            task: learnt(task)
             for task in range(tasks)
-            if all((where / name / f"task-{task}.npz").exists() for name in names)
+            if all(policy_path(folder, name, learnt(task)).exists() for name in names)
         }
     if not files:
         failed = all_failed(folder)
         why = f": {failed}" if failed else " yet: no task is finished"
         raise BadValueError(f"{folder} has no policies{why}")
     return {
-        task: np.stack([_one(where / name / f"{label}.npz", task, size) for name in names])
+        task: np.stack([_one(policy_path(folder, name, label), task, size) for name in names])
         for task, label in files.items()
     }
 
@@ -124,8 +123,8 @@ def _without_final(folder: Path, names: Sequence[str], tasks: int) -> str:
             f"{folder} was archived without the policies at the end of the sequence: `recall "
             "archive --policies-at both` keeps them"
         )
-    learnt = [f"{name}/task-{task}.npz" for name in names for task in range(tasks)]
-    if not all((folder / "policies" / file).exists() for file in learnt):
+    files = [policy_path(folder, name, learnt(task)) for name in names for task in range(tasks)]
+    if not all(file.exists() for file in files):
         return f"{folder} is finished, but its policies are missing: restore them from a copy"
     again = ending_again(folder)
     return (
@@ -138,7 +137,7 @@ def read_policy(
     folder: Path, name: str, position: int, label: str, size: int | None = None
 ) -> Array | None:
     """Return the policy [size] of one run's task from the file `label`, or None without a file."""
-    path = folder / "policies" / name / f"{label}.npz"
+    path = policy_path(folder, name, label)
     return _one(path, position, size) if path.exists() else None
 
 

@@ -5,19 +5,32 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from recall.files.atomic import temporary_of
+from recall.files.compressed import SUFFIX
+from recall.files.fleet_layout import (
+    ARCHIVE_NOTE,
+    DESCRIPTION,
+    LOCK,
+    OUTCOME,
+    RECORDS,
+    records_file,
+)
 from recall.results import continual_world_logs
 from recall.results.fleets import read_fleet
 from recall.results.run_result import RunResult
 from recall.results.times import Times
 from recall.results.without_success import without_reached
 
-FLEET, LOG = "run.json", continual_world_logs.PROGRESS
+FLEET, LOG = DESCRIPTION, continual_world_logs.PROGRESS
 TRACES, EMPTY = "traces", "empty"
 # A folder with one of these files was started as a fleet's folder.
 _TRACES = {
-    "lock", "run.tmp", "outcome.json", "archive.json",
-    *(f"{name}.jsonl{suffix}" for name in ("evaluations", "training") for suffix in ("", ".xz")),
-}  # fmt: skip
+    LOCK,
+    temporary_of(Path(DESCRIPTION)).name,
+    OUTCOME,
+    ARCHIVE_NOTE,
+    *(f"{records_file(name)}{suffix}" for name in RECORDS for suffix in ("", SUFFIX)),
+}
 
 
 def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:

@@ -20,15 +20,14 @@ from typing import Any, cast
 from recall.errors import BadValueError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import write_json
+from recall.files.fleet_layout import DESCRIPTION, OUTCOME, RECORDS, records_file
 from recall.files.reading import parse_json, read_json
 from recall.files.stamps import Stamp, Stamps
 from recall.results.archive_note import ArchiveNote, read_note
-from recall.results.description import FILE, SCHEMA, digest_of, read_description
+from recall.results.description import SCHEMA, digest_of, read_description
 from recall.results.evaluations import EvaluationRecord
 from recall.results.json_lines import find_records, open_records
-from recall.results.way_out import OUTCOME, for_outcome
-
-RECORDS = ("evaluations", "training")
+from recall.results.way_out import for_outcome
 
 
 class Store:
@@ -36,7 +35,7 @@ class Store:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._logs = {name: AppendLog(folder / f"{name}.jsonl") for name in RECORDS}
+        self._logs = {name: AppendLog(folder / records_file(name)) for name in RECORDS}
         for log in self._logs.values():
             log.open()
 
@@ -45,7 +44,7 @@ class Store:
         """Create the folder of a fleet and write its run.json."""
         folder.mkdir(parents=True, exist_ok=True)
         digest = {"digest": digest_of(description)}
-        write_json(folder / FILE, {"schema": SCHEMA, **description, **digest})
+        write_json(folder / DESCRIPTION, {"schema": SCHEMA, **description, **digest})
         return cls(folder)
 
     def append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:

@@ -6,6 +6,7 @@ DataFrame needs pandas; the extra `pandas` installs both.
 
 import csv
 import importlib.util
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.atomic import replacement, temporary_of, write_text
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES, RATES
 from recall.results.measures import METRICS
@@ -122,13 +124,14 @@ def _plain(value: Any) -> Any:
 
 def write_csv(columns: Mapping[str, list[Any]], path: Path) -> None:
     """Write columns as CSV; missing values are empty."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(
-            ["" if value is None or value != value else value for value in row]
-            for row in zip(*columns.values(), strict=True)
-        )
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(
+        ["" if value is None or value != value else value for value in row]
+        for row in zip(*columns.values(), strict=True)
+    )
+    write_text(path, text.getvalue())
 
 
 def can_write_parquet() -> bool:
@@ -145,7 +148,9 @@ def write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table({name: _alike(each) for name, each in columns.items()}), path)
+    table = pyarrow.table({name: _alike(each) for name, each in columns.items()})
+    with replacement(path, temporary_of(path)) as temporary:
+        parquet.write_table(table, temporary)
 
 
 def _alike(values: list[Any]) -> list[Any]:

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from recall.files.fleet_layout import STUDY, STUDY_SCHEMA
 from recall.files.reading import read_json
-
-STUDY = "study.json"
-SCHEMA = 1
 
 
 class Times:
@@ -36,7 +34,7 @@ class Times:
 
 
 def _seconds(study: dict[str, Any]) -> dict[str, float]:
-    if study["schema"] != SCHEMA:
-        raise ValueError(f"it has schema {study['schema']!r}; this version reads {SCHEMA}")
+    if study["schema"] != STUDY_SCHEMA:
+        raise ValueError(f"it has schema {study['schema']!r}; this version reads {STUDY_SCHEMA}")
     seconds = {str(fleet["name"]): float(fleet["seconds"]) for fleet in study["fleets"]}
     return {name: value for name, value in seconds.items() if value > 0}

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from recall.files.fleet_layout import records_file
 from recall.results.json_lines import Record, as_number, find_records, read_marked, read_run
 
 Array = np.ndarray
 Columns = dict[str, Array]
-TRAINING = "training.jsonl"
+TRAINING = "training"
 _APART = ("head_returns", "health")  # keys of records that are not part of the columns
 
 
@@ -29,9 +30,9 @@ class Training:
 
 def read_training(folder: Path, run: int, tasks: int) -> Training:
     """Read the training records of one run of a fleet; they are empty if there is no file."""
-    path = folder / TRAINING
+    path = folder / records_file(TRAINING)
     try:
-        path = find_records(folder, "training")
+        path = find_records(folder, TRAINING)
         records, broken = read_run(path, run)
     except FileNotFoundError:
         return Training({}, [])
@@ -60,9 +61,9 @@ def read_warnings(
     The last line of a `finished` fleet must not be cut short. Before the end it may be: it is being
     written.
     """
-    path = folder / TRAINING
+    path = folder / records_file(TRAINING)
     try:
-        path = find_records(folder, "training")
+        path = find_records(folder, TRAINING)
         records, cut = read_marked(path, b'"health"')
     except FileNotFoundError:
         return {}, None

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from recall.config.spec import functions_argument
 from recall.errors import RecallError
+from recall.files.fleet_layout import CHECKPOINTS, OUTCOME
 from recall.results.archive_note import is_archive
 from recall.results.description import read_description
-
-CHECKPOINTS = "checkpoints"
-OUTCOME = "outcome.json"
 
 
 def resuming(folder: Path) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recall.files.fleet_layout import DESCRIPTION
 from recall.launch.resources import Place
 from recall.results.fleet_folder import is_finished
 from recall.results.wording import counted
@@ -50,7 +51,7 @@ class DryRun:
         folder = self.folder / fleet.name
         if is_finished(folder):
             return "finished"
-        return "begun" if (folder / "run.json").exists() else "new"
+        return "begun" if (folder / DESCRIPTION).exists() else "new"
 
     def left(self) -> list[tuple[Fleet, TimeEstimate | None]]:
         """Return the fleets that would train, with their time estimates."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
+from recall.files.fleet_layout import DESCRIPTION
 from recall.files.names import file_name
 from recall.launch.resources import Room
 from recall.results.description import differences, identity, read_description
@@ -132,7 +133,7 @@ def _check_settings(
 
 
 def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
-    for path in sorted(folder.glob("*/run.json")):
+    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
         yield path.parent.name, spec_from(read_description(path.parent))
 
 

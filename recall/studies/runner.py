@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError
+from recall.files.fleet_layout import DESCRIPTION, STUDY
 from recall.files.reading import parse_json
 from recall.launch.display import Display
 from recall.launch.jobs import Job, Launcher, Outcome
@@ -146,14 +147,14 @@ def _job(fleet: Fleet, folder: Path, storage: str | None) -> Job:
 def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
     """Check that `storage` holds this study, and fetch what it has."""
     files, root = filesystem(storage)
-    path = f"{root}/study.json"
+    path = f"{root}/{STUDY}"
     if files.exists(path):
         held = checked_study(_parsed(files.cat_file(path), path), path)
         check_same_study(storage, held, study, choices)
     # The folder must be marked as this study's before fleets are fetched into it.
-    if not (folder / "study.json").exists():
+    if not (folder / STUDY).exists():
         write_study(folder, study, choices, [])
-    files.pipe_file(path, (folder / "study.json").read_bytes())
+    files.pipe_file(path, (folder / STUDY).read_bytes())
     _fetch(storage, folder)
 
 
@@ -172,4 +173,4 @@ def _fetch(storage: str, folder: Path) -> None:
         if entry["type"] != "directory" or is_finished(folder / name):
             continue
         remote_folder = RemoteFolder(f"{storage.rstrip('/')}/{name}")
-        remote_folder.pull(folder / name, only=None if remote_folder.finished else "run.json")
+        remote_folder.pull(folder / name, only=None if remote_folder.finished else DESCRIPTION)

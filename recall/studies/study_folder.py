@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError
-from recall.files.atomic import write_json
+from recall.files.atomic import temporary_of, write_json
+from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA
 from recall.files.reading import read_json
 from recall.launch.jobs import Outcome
 from recall.results.fleet_folder import FolderInUseError, is_finished
@@ -25,7 +26,6 @@ from recall.studies.plan import Fleet, fleets_of_others
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
 
-SCHEMA = 1
 LOCK = "study.lock"
 LOGS = "logs"
 WAY_OUT = (
@@ -39,7 +39,7 @@ _MOST_NAMED = 3
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     """Raise an error if a folder holds anything but this study with these settings."""
-    if (folder / "study.json").exists():
+    if (folder / STUDY).exists():
         check_same_study(folder, read_study(folder), study, choices)
     else:
         _check_unmarked(folder, study, choices)
@@ -51,8 +51,8 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
     Fleets that another selection of runs began are refused too, because nothing says whose they
     are.
     """
-    fleets = {path.parent.name for path in folder.glob("*/run.json")}
-    ours = {LOCK, "study.tmp", *fleets} | ({LOGS} if fleets else set())
+    fleets = {path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")}
+    ours = {LOCK, temporary_of(Path(STUDY)).name, *fleets} | ({LOGS} if fleets else set())
     found = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
     if strangers := [name for name in found if name not in ours]:
         raise FolderInUseError(
@@ -94,15 +94,15 @@ def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
 
 def read_study(folder: Path) -> dict[str, Any]:
     """Read study.json of a folder."""
-    path = folder / "study.json"
+    path = folder / STUDY
     return checked_study(read_json(path, WAY_OUT), path)
 
 
 def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
     """Return the content of the study.json at `where`, or raise an error if it is none."""
     schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != SCHEMA:
-        raise BadValueError(f"{where} has schema {schema!r}; this version reads {SCHEMA}")
+    if schema != STUDY_SCHEMA:
+        raise BadValueError(f"{where} has schema {schema!r}; this version reads {STUDY_SCHEMA}")
     fleets = content.get("fleets")
     whole = (
         isinstance(content.get("study"), str)
@@ -127,7 +127,7 @@ def _is_fleet(fleet: dict[str, Any]) -> bool:
 
 def seconds_of(folder: Path) -> dict[str, float]:
     """Return the seconds that each fleet has trained so far, by name."""
-    if not (folder / "study.json").exists():
+    if not (folder / STUDY).exists():
         return {}
     return {fleet["name"]: fleet["seconds"] for fleet in read_study(folder)["fleets"]}
 
@@ -152,15 +152,15 @@ def write_study(
     outcome: Outcome | None = None,
 ) -> None:
     """Write study.json: the choices and the state of every fleet; training times are added up."""
-    known = read_study(folder)["fleets"] if (folder / "study.json").exists() else []
+    known = read_study(folder)["fleets"] if (folder / STUDY).exists() else []
     before = {fleet["name"]: fleet for fleet in known}
     now = {fleet.name: _about(fleet, folder, before.get(fleet.name), outcome) for fleet in fleets}
     variants = {variant.title: variant for variant in study.variants}
     variants |= {fleet.variant.title: fleet.variant for fleet in fleets}
     write_json(
-        folder / "study.json",
+        folder / STUDY,
         {
-            "schema": SCHEMA,
+            "schema": STUDY_SCHEMA,
             "study": study.name,
             "question": study.question,
             "tables": study.tables,

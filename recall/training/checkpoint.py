@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
-from recall.results.way_out import CHECKPOINTS
+from recall.files.fleet_layout import CHECKPOINTS
 
 Array = np.ndarray
 Metadata = dict[str, Any]

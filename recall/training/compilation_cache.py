@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.spec import FleetSpec
+from recall.files.fleet_layout import PROGRAMS
 from recall.training import shared_programs
 from recall.training.agents import agent_of
-from recall.training.own_programs import PROGRAMS, remove_foreign_programs, signing_too
+from recall.training.own_programs import remove_foreign_programs, signing_too
 
 
 @contextlib.contextmanager

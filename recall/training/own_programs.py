@@ -15,7 +15,9 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-PROGRAMS = "programs"
+from recall.files.atomic import replacement
+from recall.files.fleet_layout import PROGRAMS
+
 _SIGNATURE = ".signature"  # JAX loads only files whose names end in -cache
 _KEY_BYTES = 32
 _signed_at: dict[Path, int] = {}  # modification times of folders whose programs are all signed
@@ -101,9 +103,10 @@ def _is_signed(key: bytes | None, path: Path) -> bool:
 
 
 def _write_signature(key: bytes, path: Path) -> None:
+    # Named after the process, because others may sign the same program at the same time.
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_SIGNATURE}")
-    temporary.write_bytes(_signature(key, path))
-    temporary.replace(_signature_file(path))
+    with replacement(_signature_file(path), temporary):
+        temporary.write_bytes(_signature(key, path))
 
 
 def _signature(key: bytes, path: Path) -> bytes:
@@ -118,6 +121,7 @@ def _key() -> bytes | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not path.exists():
+            # Not an atomic replacement: a key that another process has just stored must stay.
             new = path.with_name(f"key.{os.getpid()}")
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:

@@ -17,8 +17,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from recall.files.fleet_layout import PROGRAMS
 from recall.training.own_programs import (
-    PROGRAMS,
     remove_foreign_programs,
     remove_program,
     sign_programs,

@@ -25,10 +25,10 @@ from recall.collect.chunks import Ended
 from recall.collect.pool import Abandoned, never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
+from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
 from recall.nets.sharding import as_argument, reshard
 from recall.results.fleet_folder import failures
-from recall.results.policies import FINAL
 from recall.results.records import score_records
 from recall.results.store import Store
 from recall.training.behaviour import Behaviour
@@ -207,7 +207,7 @@ class Trainer(TrainedFleet):
         )
         for task in self.task_schedule.learnt(number):
             policies = {task: self.policies(task)}
-            self.files.add_policies(self.write_policies(f"task-{task}", policies))
+            self.files.add_policies(self.write_policies(learnt(task), policies))
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
+from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION
 from recall.files.reading import read_json
 from recall.results.description import (
     Description,
@@ -24,14 +25,14 @@ def check_unedited(folder: Path, description: Description) -> None:
     changes = [] if started is None else differences(identity(description), started)
     what = f" ({in_words(changes)})" if changes else ""
     raise EditedFleetError(
-        f"{folder / 'run.json'} was edited after the fleet was started{what}: undo the edit, or "
+        f"{folder / DESCRIPTION} was edited after the fleet was started{what}: undo the edit, or "
         "train the changed fleet in another folder"
     )
 
 
 def _started_as(folder: Path) -> Description | None:
     """Return what the newest readable checkpoint says that the fleet was started as."""
-    found = folder.glob("checkpoints/[0-9]*/metadata/metadata")
+    found = folder.glob(f"{CHECKPOINTS}/[0-9]*/metadata/metadata")
     for path in sorted(found, key=_number, reverse=True):
         try:
             content = read_json(path)

@@ -14,12 +14,13 @@ import recall
 from recall.cli import main
 from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import FINAL
 from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.encode import writable
 from recall.filming.episode import filmed_episode
 from recall.filming.scripted_film import film_scripted
 from recall.learn import fleet
-from recall.results.policies import FINAL, write_policies
+from recall.results.policies import write_policies
 from recall.results.store import Store
 from recall.training.agents import agent_of
 from recall.worlds.gym_world import GymnasiumSimulator

@@ -15,8 +15,9 @@ from recall.cli import main
 from recall.collect.messages import EVALUATION
 from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import FINAL
 from recall.learn import fleet
-from recall.results.policies import FINAL, write_policies
+from recall.results.policies import write_policies
 from recall.results.store import Store
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams

@@ -3,12 +3,12 @@
 import csv
 import io
 
+from recall.files.names import stem
 from recall.report.tables.table import Cell, Row, Table, estimate_text
 from recall.report.tables.writers import (
     comma_separated,
     latex,
     markdown,
-    stem,
     write_tables,
 )
 from recall.results.bootstrap import Estimate

@@ -14,6 +14,7 @@ from recall.callbacks import Callback
 from recall.cli import main
 from recall.config.spec import spec_from
 from recall.errors import BadValueError, RecallError
+from recall.files.fleet_layout import FINAL
 from recall.learn import fleet
 from recall.report.compare import compare
 from recall.results import archived_fleet
@@ -21,7 +22,7 @@ from recall.results.archive import archive
 from recall.results.archived_fleet import portable
 from recall.results.collection import gather
 from recall.results.fleet_folder import FolderInUseError
-from recall.results.policies import FINAL, write_policies
+from recall.results.policies import write_policies
 from recall.results.store import read, read_description
 from recall.results.tidy import evaluation_columns
 from recall.training.agents import agent_of

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from recall.files.names import slug
 from recall.report.figures.curve_panels import seeds_in_words
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.groups import PANELS, families, slug
+from recall.report.figures.groups import PANELS, families
 from recall.report.figures.style import variant_line_styles
 from recall.report.figures.success import family_figure
 from recall.results.labels import method_label

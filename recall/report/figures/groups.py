@@ -1,7 +1,5 @@
 """Group what is drawn together: runs by label within a sequence, sequences by family."""
 
-import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from recall.results.scores import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
 PANELS = 12  # most sequences of a family in one figure
-_LONGEST_SLUG = 60
 
 
 @dataclass(frozen=True)
@@ -118,11 +115,3 @@ def shown_families(collection: Collection, staged: bool = False) -> list[Family]
         shown = [label for label in shown if label not in together]
     found = [family.only(shown) for family in families(collection)]
     return [family for family in found if family.groups]
-
-
-def slug(name: str) -> str:
-    """Return a name as part of a file name: long names are shortened but stay distinct."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    if len(plain) <= _LONGEST_SLUG:
-        return plain
-    return f"{plain[: _LONGEST_SLUG - 9]}-{zlib.crc32(name.encode()):08x}"

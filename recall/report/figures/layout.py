@@ -18,6 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import MaxNLocator
 
+from recall.files.atomic import replacement, temporary_of
 from recall.report.figures.style import (
     GREY,
     LIGHT,
@@ -243,7 +244,8 @@ def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
     with matplotlib.rc_context(rc()):
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
-            figure.savefig(path, dpi=dpi, metadata=_UNDATED.get(kind))
+            with replacement(path, temporary_of(path)) as temporary:
+                figure.savefig(temporary, format=kind, dpi=dpi, metadata=_UNDATED.get(kind))
             paths[kind] = path
     return paths
 

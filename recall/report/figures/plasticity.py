@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
-from recall.report.figures.groups import Group, slug
+from recall.report.figures.groups import Group
 from recall.report.figures.style import LineStyle
 from recall.report.figures.training_curves import column, fit_scale, of_groups
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import DRAWS, Band
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
-from recall.report.figures.groups import Family, shown_families, slug
+from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import COLUMN, LineStyle
 from recall.results.bootstrap import CONFIDENCE, generator
 from recall.results.scores import Scores

@@ -8,11 +8,12 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
 from recall.report.figures.curve_panels import bands_of, draw_band, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
-from recall.report.figures.groups import Group, slug
+from recall.report.figures.groups import Group
 from recall.report.figures.style import LineStyle
 from recall.report.figures.training_curves import column, fit_scale, of_groups
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
-from recall.report.figures.groups import Family, shown_families, slug
+from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import TEXT, LineStyle
 from recall.results.bootstrap import Estimate
 from recall.results.measures import METRICS, PERFORMANCE, TITLES

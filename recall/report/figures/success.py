@@ -6,10 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import CurveOf, bands_of, draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
-from recall.report.figures.groups import PANELS, Family, Group, shown_families, slug
+from recall.report.figures.groups import PANELS, Family, Group, shown_families
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, LineStyle
 

@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
-from recall.report.figures.groups import Group, slug
+from recall.report.figures.groups import Group
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.success import each_sequence
 from recall.results.run_result import RunResult

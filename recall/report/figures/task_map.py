@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
-from recall.report.figures.groups import Group, shown_families, slug
+from recall.report.figures.groups import Group, shown_families
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.figures.success import NAMED_STAGES
 from recall.report.tables.table import number_text

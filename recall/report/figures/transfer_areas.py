@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band, band, thinned
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
-from recall.report.figures.groups import Group, slug
+from recall.report.figures.groups import Group
 from recall.report.figures.stages import (
     NEIGHBOURS,
     crowded,

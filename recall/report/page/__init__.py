@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from recall.files.atomic import write_text
 from recall.report.figures import Gallery
 from recall.report.page.figures import figures_section
 from recall.report.page.films import Film, films_of, films_section
@@ -36,7 +37,7 @@ def write_page(
     path = folder / FILE
     films, too_large = films_of(board.collection.runs)
     problems = [*left_out, *too_large]
-    path.write_text(page(board, tables, gallery, films, problems, title, live), "utf-8")
+    write_text(path, page(board, tables, gallery, films, problems, title, live))
     return path
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall.files.contained import is_inside
+from recall.files.fleet_layout import FILMS
 from recall.report.page.markup import data_uri, text
-from recall.results.fleet_folder import FILMS
 from recall.results.run_result import RunResult
 
 KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}

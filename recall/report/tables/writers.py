@@ -2,11 +2,11 @@
 
 import csv
 import io
-import re
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from recall.files.atomic import write_text
+from recall.files.names import stem
 from recall.report.tables.table import (
     MISSING,
     Cell,
@@ -16,7 +16,6 @@ from recall.report.tables.table import (
 )
 from recall.results.bootstrap import Estimate
 
-_LONGEST_STEM = 80
 _LATIN = 0x180  # end of the Latin letters
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -157,14 +156,6 @@ def write_tables(tables: list[Table], folder: Path) -> list[Path]:
     for table in tables:
         for suffix, write in WRITERS.items():
             path = folder / f"{stem(table.name)}.{suffix}"
-            path.write_text(write(table), "utf-8")
+            write_text(path, write(table))
             written.append(path)
     return written
-
-
-def stem(name: str) -> str:
-    """Turn a name into a file name: replace odd characters, and shorten long names uniquely."""
-    plain = re.sub(r"[^\w.+=-]+", "-", name).strip("-")
-    if len(plain) <= _LONGEST_STEM:
-        return plain
-    return f"{plain[: _LONGEST_STEM - 9]}-{zlib.crc32(name.encode()):08x}"

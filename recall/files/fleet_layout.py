@@ -1,0 +1,59 @@
+"""The layout of a fleet's folder: the names of its files and subfolders, each defined once.
+
+    run.json             what the fleet was started as; marks the folder as a fleet's
+    evaluations.jsonl    records of evaluations; compressed in an archive (.jsonl.xz)
+    training.jsonl       records of training; likewise
+    outcome.json         how the fleet ended; written last
+    archive.json         marks an archive, and says what was left out
+    lock                 held by the process that trains here
+    checkpoints/N/       the state of training, numbered 1, 2, 3, ...
+    policies/RUN/        task-K.npz after task K, final.npz at the end of the sequence
+    replay/              transitions
+    programs/            compiled programs
+    tensorboard/RUN/     events, if asked for
+    films/               films without a given path
+
+The folder of a study holds study.json beside the folders of its fleets.
+"""
+
+from pathlib import Path
+
+DESCRIPTION = "run.json"
+RECORDS = ("evaluations", "training")
+OUTCOME = "outcome.json"
+ARCHIVE_NOTE = "archive.json"
+LOCK = "lock"
+CHECKPOINTS = "checkpoints"
+POLICIES = "policies"
+REPLAY = "replay"
+PROGRAMS = "programs"
+TENSORBOARD = "tensorboard"
+FILMS = "films"
+
+FINAL = "final"
+"""Label of the policies at the end of the sequence."""
+POLICY_SUFFIX = ".npz"
+
+STUDY = "study.json"
+STUDY_SCHEMA = 1
+"""Version of study.json, which a study writes and reports read."""
+
+
+def records_file(name: str) -> str:
+    """Return the name of the file of one of RECORDS."""
+    return f"{name}.jsonl"
+
+
+def learnt(task: int | str) -> str:
+    """Return the label of the policies after a task; "*" as `task` makes a pattern for all."""
+    return f"task-{task}"
+
+
+def policy_path(folder: Path, run: str, label: str) -> Path:
+    """Return the path of a run's policies, whose label is FINAL or that of a learnt task."""
+    return folder / POLICIES / run / f"{label}{POLICY_SUFFIX}"
+
+
+def policy_paths(folder: Path, run: str, labels: str = "*") -> list[Path]:
+    """Return the policy files of a run that exist, sorted; `labels` is a pattern of labels."""
+    return sorted((folder / POLICIES / run).glob(f"{labels}{POLICY_SUFFIX}"))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from recall.bench import baselines
+from recall.collect.cores import cores as available_cores
 from recall.errors import BadValueError
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
@@ -128,12 +129,6 @@ def memory_per_slot_bytes(tasks: Sequence[str] = TASKS) -> int:
     return result
 
 
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # Linux: the cores this process may use
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @contextmanager
 def _one_core() -> Iterator[None]:
     """Restrict this thread and those it starts to one core, where the system supports it."""
@@ -164,7 +159,7 @@ def bench_worlds(
     """
     if steps_per_task < 1:
         raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
-    cores = cores or _available_cores()
+    cores = cores or available_cores()
     episodes = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1)
     crew = _Crew(cores, slots)
     rows = []

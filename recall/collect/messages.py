@@ -31,7 +31,6 @@ class Setup:
     world: WorldSettings
     policy: PolicyShape
     chunk_steps: int  # of each environment
-    state_size: int  # largest simulator state of any task
     noise_colour: float  # of the noise with which runs explore
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     worlds: dict[str, str]  # of plug-ins: name and module

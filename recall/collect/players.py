@@ -36,7 +36,6 @@ class Players:
             world=world,
             policy=policy,
             chunk_steps=0,
-            state_size=0,
             noise_colour=0.0,
             offsets={},
             worlds=registered_worlds(),

@@ -81,7 +81,6 @@ class Pool:
             world=world,
             policy=policy,
             chunk_steps=steps,
-            state_size=state_size,
             noise_colour=noise_colour,
             offsets={},
             worlds=registered_worlds(),

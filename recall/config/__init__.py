@@ -1,1 +1,1 @@
-"""Configuration: presets, conversion of plain data to settings, and the spec of a fleet."""
+"""Configuration: presets, settings files and options, and the spec of a fleet."""

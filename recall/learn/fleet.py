@@ -1,4 +1,4 @@
-"""The learner of a fleet: many runs in lockstep, stacked on the run axis. Only this module jits.
+"""The learner of a fleet, jitted: many runs in lockstep, stacked on the run axis.
 
 Every function takes and returns whole fleets. The agent is a static argument, so equal agents
 share one compilation. The number of groups of old tasks is static too; it stays at the method's

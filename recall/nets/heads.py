@@ -26,11 +26,6 @@ class Rows(NamedTuple):
     groups: int = 0
     group_size: int = 0
 
-    @property
-    def total(self) -> int:
-        """Total number of rows."""
-        return self.new + self.groups * self.group_size
-
     def head_of_row(self) -> Array:
         """Return the head of every row, [total]."""
         groups = np.arange(self.groups).repeat(self.group_size)

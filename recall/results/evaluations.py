@@ -29,7 +29,6 @@ EvaluationRecord = TypedDict(
         "return": float,
     },
 )
-KEYS: tuple[str, ...] = tuple(EvaluationRecord.__annotations__)
 
 
 def evaluation_record(

@@ -2,10 +2,8 @@
 
 import contextlib
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from recall.collect.cores import cores
 from recall.collect.pool import default_workers
@@ -13,6 +11,7 @@ from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
 from recall.training.agents import agent_of
+from recall.training.host_memory import available_host
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
 
 # Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
@@ -167,38 +166,3 @@ def measure() -> Memory:
     if all(limits):
         return Memory(available_host(), sum(limit for limit in limits if limit))
     return Memory(available_host())
-
-
-def available_host() -> int:
-    """Return the bytes of host memory that this process can still get, with its group's limit."""
-    path = Path("/proc/meminfo")
-    if not path.exists():
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    lines = dict(line.split(":") for line in path.read_text().splitlines())
-    free = sum(1024 * int(lines[name].split()[0]) for name in ("MemAvailable", "SwapFree"))
-    return min(free, _left_in_group())
-
-
-def _left_in_group() -> int:
-    """Return what the limit of this process's control group, such as a container, leaves."""
-    new, old = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
-    return max(
-        0,
-        min(
-            left_in(new, "memory.max", "memory.current", ""),
-            left_in(old, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
-        ),
-    )
-
-
-def left_in(group: Path, limit: str, used: str, prefix: str) -> int:
-    """Return what the limit in a control group's folder leaves, or a huge number without a limit.
-
-    Cached files count as used there, although they give way, so they are added again.
-    """
-    try:
-        numbers = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        cached = sum(int(numbers[prefix + name]) for name in ("inactive_file", "active_file"))
-        return int((group / limit).read_text()) - int((group / used).read_text()) + cached
-    except (OSError, ValueError, KeyError):  # no such group, or "max"
-        return 2**63

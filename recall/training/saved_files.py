@@ -40,8 +40,6 @@ class SavedFiles:
 
     def check(self, metadata: Metadata) -> None:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
-        if "fleet" not in metadata:
-            raise RecallError("it was written by an earlier version, without checksums")
         if changes := differences(self._started_as, metadata["fleet"]):
             raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
         self._store.check(read_stamps(metadata["records"]))

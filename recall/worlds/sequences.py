@@ -5,13 +5,10 @@ from functools import cache
 from types import MappingProxyType
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS  # 0 to 9 in the paper
 from recall.worlds.registry import (
-    check_same_shapes,
     gymnasium_hint,
     is_task,
-    make_simulator,
     task_names,
     tasks_of,
     world_of,
@@ -38,11 +35,6 @@ class Sequence:
 
     name: str
     tasks: tuple[str, ...]
-
-    @property
-    def distinct_tasks(self) -> tuple[str, ...]:
-        """Each task once, in the order of first appearance."""
-        return tuple(dict.fromkeys(self.tasks))
 
 
 @cache
@@ -81,13 +73,3 @@ def parse_sequence(name: str) -> Sequence:
     for task in tasks:
         world_of(task)
     return Sequence(",".join(tasks), tasks)
-
-
-def check_sequence(sequence: Sequence, settings: WorldSettings) -> None:
-    """Raise BadValueError if the tasks differ in the shape of observations or actions."""
-    simulators = [make_simulator(task, 1, settings) for task in sequence.distinct_tasks]
-    try:
-        check_same_shapes(simulators)
-    finally:
-        for simulator in simulators:
-            simulator.close()

@@ -7,13 +7,12 @@ import recall
 from recall.callbacks import Callback
 from recall.learn import fleet
 from recall.training.agents import agent_of
+from recall.training.host_memory import available_host, left_in
 from recall.training.memory import (
     Memory,
     TooLargeError,
-    available_host,
     check_memory,
     largest_capacity,
-    left_in,
     most_workers,
 )
 from recall.training.sizes import run_bytes

@@ -1,9 +1,8 @@
 import pytest
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.settings import WorldSettings
 from recall.worlds.registry import task_names, tasks_of
-from recall.worlds.sequences import check_sequence, parse_sequence, sequence_names
+from recall.worlds.sequences import parse_sequence, sequence_names
 
 CW10 = (
     "hammer",
@@ -50,7 +49,6 @@ def test_a_sequence_of_ones_own():
     own = parse_sequence("push, gym:Pendulum-v1,push")
     assert own.tasks == ("push", "gym:Pendulum-v1", "push")
     assert own.name == "push,gym:Pendulum-v1,push"
-    assert own.distinct_tasks == ("push", "gym:Pendulum-v1")
     assert parse_sequence("point-rich").tasks == ("point-rich",)
 
 
@@ -81,13 +79,6 @@ def test_unknown_names_are_told_with_the_nearest(name, words):
 def test_empty_places_are_refused(name):
     with pytest.raises(BadValueError, match="empty task name"):
         parse_sequence(name)
-
-
-def test_a_sequence_of_differing_shapes_is_refused():
-    settings = WorldSettings()
-    check_sequence(parse_sequence("pointworld"), settings)
-    with pytest.raises(BadValueError, match=r"point-rich have shape \(6,\).*Pendulum-v1 \(3,\)"):
-        check_sequence(parse_sequence("point-rich,gym:Pendulum-v1"), settings)
 
 
 @pytest.mark.parametrize("name", ["Pendulum-v1", "push,Pendulum-v1"])

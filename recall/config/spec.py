@@ -1,6 +1,7 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -211,7 +212,7 @@ def spec_from(
     named = tasks - set(description.get("functions", ()))
     check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
     chosen = from_plain(method_class(method.pop("name")), method)
-    given = dict(functions or {})
+    given = {name: _called(name, task) for name, task in (functions or {}).items()}
     missing = [name for name in description.get("functions", ()) if name not in given]
     if missing:
         raise BadValueError(
@@ -229,6 +230,19 @@ def spec_from(
         for run in description["runs"]
     )
     return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))
+
+
+def _called(name: str, task: Task) -> Task:
+    """Return a task under the fleet's name for it, which records and films show.
+
+    The function given now may have another name, such as that of one that makes pictures too.
+    """
+    if isinstance(task, str) or task_label(task) == name:
+        return task
+    refuse_instance(task)
+    renamed = functools.partial(task)
+    renamed.__name__ = name  # type: ignore[attr-defined]
+    return renamed
 
 
 def _is_known(task: str) -> bool:

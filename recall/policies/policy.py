@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from recall.collect.policy import NumpyPolicy
-from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.reading import read_json
+from recall.errors import BadValueError, UnknownNameError
+from recall.policies.chosen_run import chosen_run, is_archive, is_finished, missing
 from recall.policies.file_format import PolicyInfo, layers_of, read_policy_file
 
 Array = np.ndarray
@@ -121,15 +121,15 @@ def load_policy(
 
     `folder` is a fleet's folder, or one of its policy files. `task` is a task's name or its
     position in the sequence; it may be left out if there is only one. `run` is the name of a run
-    (None: the first). `at` is "final", the end of the sequence, or "learnt", the end of the task's
-    own training.
+    (None: the first that has the task). `at` is "final", the end of the sequence, or "learnt", the
+    end of the task's own training.
     """
     folder = Path(folder)
     if folder.suffix == ".npz":
         return _from_file(folder, task)
     if at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
-    where = folder / "policies" / _chosen_run(folder, run)
+    where = folder / "policies" / chosen_run(folder, task, run)
     if at == "final":
         path = where / "final.npz"
         if not path.exists():
@@ -139,87 +139,41 @@ def load_policy(
         return _from_file(path, task)
     learnt = sorted(where.glob("task-*.npz"))
     if not learnt:
-        if _is_archive(folder):
+        if is_archive(folder):
             raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
-        if _is_finished(folder):
-            raise BadValueError(_missing(folder, "policies of tasks just learnt"))
+        if is_finished(folder):
+            raise BadValueError(missing(folder, "policies of tasks just learnt"))
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
-    position = _position(read_policy_file(learnt[0], ())[0].tasks, task)
+    position = _position(read_policy_file(learnt[0], ())[0], task)
     path = where / f"task-{position}.npz"
     if not path.exists():
-        if _is_finished(folder) and not _is_archive(folder):
-            raise BadValueError(_missing(folder, f"policies of task {task!r}"))
+        if is_finished(folder) and not is_archive(folder):
+            raise BadValueError(missing(folder, f"policies of task {task!r}"))
         raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
     return _from_file(path, position)
 
 
-def _chosen_run(folder: Path, run: str | None) -> str:
-    there = {path.name for path in (folder / "policies").glob("*") if path.is_dir()}
-    if not there:
-        if _is_archive(folder):
-            raise BadValueError(
-                f"{folder} was archived without policies: `recall archive --policies` keeps those "
-                "of chosen runs"
-            )
-        if _is_finished(folder):
-            raise BadValueError(_missing(folder, "policies"))
-        raise BadValueError(f"{folder} has no policies: it is no fleet, or no task is finished")
-    if run is not None:
-        if run not in there:
-            raise UnknownNameError("run of this fleet", run, sorted(there))
-        return run
-    # The order of run.json, so that seed 2 comes before seed 10.
-    return next((name for name in _run_names(folder) if name in there), min(there))
-
-
 def _without_final(folder: Path) -> str:
-    if _is_archive(folder):
+    if is_archive(folder):
         return f"{folder} has no final policies: they were not archived"
-    if _is_finished(folder):
-        return _missing(folder, "final policies")
+    if is_finished(folder):
+        return missing(folder, "final policies")
     return f"{folder} has no final policies: it is not finished"
-
-
-def _missing(folder: Path, what: str) -> str:
-    return f"{folder} is finished, but its {what} are missing: restore them from a copy"
-
-
-def _is_archive(folder: Path) -> bool:
-    return (folder / "archive.json").exists()
-
-
-def _is_finished(folder: Path) -> bool:
-    """Return True if outcome.json says that training reached its end; not every run failed."""
-    try:
-        outcome = read_json(folder / "outcome.json")
-    except RecallError:
-        return False
-    return isinstance(outcome, dict) and bool(outcome.get("finished", True))
-
-
-def _run_names(folder: Path) -> list[str]:
-    """Return the names of the runs in run.json; none if it is missing or damaged."""
-    try:
-        description = read_json(folder / "run.json")
-        return [str(run["name"]) for run in description["runs"]]
-    except (RecallError, KeyError, TypeError):
-        return []
 
 
 def _from_file(path: Path, task: str | int | None) -> Policy:
     info, vectors = read_policy_file(path)
-    if task is None and len(vectors) == 1:
-        position = next(iter(vectors))
-    else:
-        position = _position(info.tasks, task)
+    only = len(vectors) == 1 and task is None
+    position = next(iter(vectors)) if only else _position(info, task)
     if position not in vectors:
         held = ", ".join(info.tasks[each] for each in vectors)
         raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
     return Policy(info, position, vectors[position])
 
 
-def _position(tasks: tuple[str, ...], task: str | int | None) -> int:
+def _position(info: PolicyInfo, task: str | int | None) -> int:
     """Return the position of the task that is meant."""
+    tasks = info.tasks
     if task is None:
         if len(tasks) == 1:
             return 0
@@ -229,7 +183,7 @@ def _position(tasks: tuple[str, ...], task: str | int | None) -> int:
             raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
         return task
     if task not in tasks:
-        raise UnknownNameError("task of this run", task, tasks)
+        raise UnknownNameError(f"task of run {info.run}", task, tasks)
     if tasks.count(task) > 1:
         where = [position for position, name in enumerate(tasks) if name == task]
         raise BadValueError(

@@ -109,7 +109,9 @@ class GymnasiumSimulator(Simulator):
             if not isinstance(self._source, str):
                 raise BadValueError(
                     f"{self.task} made an environment with render_mode "
-                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array'"
+                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array': give a "
+                    'function that makes it with render_mode="rgb_array" (recall.film takes it in '
+                    f"functions={{{self.task!r}: ...}})"
                 )
             state = self.get_state(slot)
             self._envs[slot].close()

@@ -3,16 +3,11 @@
 import re
 import shutil
 
-import numpy as np
 import pytest
 
 import recall
-from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.learn import fleet
-from recall.results.policies import FINAL, write_policies
-from recall.results.store import Store
-from recall.training.agents import agent_of
+from tests.factories.policies import write_untrained
 
 SEQUENCES = ("point-rich,point-poor", "point-poor,point-slide")
 FIRST, OTHER = (f"fine_tuning-{sequence}-seed0" for sequence in SEQUENCES)
@@ -22,14 +17,7 @@ SECOND_SEED = OTHER.replace("seed0", "seed1")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Write a fleet of two sequences and two seeds with policies of zeros."""
-    path = tmp_path_factory.mktemp("fleet")
-    changes = {"hidden": (4, 4), "head_layers": 1, "steps_per_task": 300}
-    spec = resolve("fine_tuning", SEQUENCES, (0, 1), changes=changes)
-    Store.create(path, spec.describe()).close()
-    shape = fleet.policy_shape(agent_of(spec)[0])
-    flat = dict.fromkeys(range(2), np.zeros((4, shape.size), np.float32))
-    write_policies(path, spec, shape, FINAL, flat)
-    return path
+    return write_untrained(tmp_path_factory.mktemp("fleet"), SEQUENCES, (0, 1))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
+from recall.worlds.registrations import Registrations
 
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
 # the worker, so results do not depend on the number of workers. The streams of a run's further
@@ -33,7 +34,7 @@ class Setup:
     chunk_steps: int  # of each environment
     noise_colour: float  # of the noise with which runs explore
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
-    worlds: dict[str, str]  # of plug-ins: name and module
+    registrations: Registrations  # what the worker has to know to make the tasks
 
     def run_of(self, environment: int) -> RunTasks:
         """Return the run that an environment belongs to."""

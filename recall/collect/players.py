@@ -12,7 +12,7 @@ from recall.collect.crew import Answers, Crew, never
 from recall.collect.messages import Episode, EpisodeResult, RunTasks, Setup
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
-from recall.worlds.registry import registered_worlds
+from recall.worlds.registrations import registrations_for
 from recall.worlds.simulator import Array
 
 _NICENESS = 10  # about a tenth of a core that a collecting worker or the learner wants as well
@@ -38,7 +38,7 @@ class Players:
             chunk_steps=0,
             noise_colour=0.0,
             offsets={},
-            worlds=registered_worlds(),
+            registrations=registrations_for({task for run in runs for task in run.tasks}),
         )
         shapes = {"eval_policy": ((places, len(runs), policy.size), "float32")}
         self._crew = Crew(setup, shapes, [()] * max(workers, 1), _NICENESS)

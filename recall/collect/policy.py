@@ -11,8 +11,8 @@ import numpy as np
 Array = np.ndarray
 
 # The values of recall.nets.gaussian and flax's LayerNorm; a test checks that both actors agree.
-_LOG_STD_MIN, _LOG_STD_MAX = -20.0, 2.0
-_NORM_EPSILON = 1e-6
+LOG_STD_RANGE = (-20.0, 2.0)
+NORM_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,20 @@ class PolicyShape:
         head = {name: hidden[name] for name in names[split:]}
         return trunk | norm | head | out
 
+    def layers(self, vector: Array) -> dict[str, Array]:
+        """Return the named layers of a flat policy, as views."""
+        found, start = {}, 0
+        for name, shape in self.layer_shapes().items():
+            end = start + int(np.prod(shape))
+            found[name] = vector[start:end].reshape(shape)
+            start = end
+        return found
+
+    @property
+    def negative_slope(self) -> float:
+        """Slope of the activation below 0."""
+        return 0.2 if self.activation == "leaky_relu" else 0.0
+
     @property
     def size(self) -> int:
         """Length of the flat vector."""
@@ -57,11 +71,11 @@ class NumpyPolicy:
     def __init__(self, shape: PolicyShape, vector: Array):
         self._shape = shape
         # Scalars as arrays and sizes as float32: NumPy converts other numbers at every call.
-        slope = 0.2 if shape.activation == "leaky_relu" else 0.0
+        slope = shape.negative_slope
         self._negative_slope = np.array(slope, np.float32) if slope else None
         self._zero = np.zeros((), np.float32)
         self._first_size = np.float32(shape.hidden[0])
-        self._log_std_bounds = [np.array(x, np.float32) for x in (_LOG_STD_MIN, _LOG_STD_MAX)]
+        self._log_std_bounds = [np.array(x, np.float32) for x in LOG_STD_RANGE]
         self.load(vector)
 
     def load(self, vector: Array) -> None:
@@ -69,12 +83,7 @@ class NumpyPolicy:
 
         The policy keeps views of the vector, which must not change while the policy acts.
         """
-        layers: dict[str, Array] = {}
-        start = 0
-        for name, shape in self._shape.layer_shapes().items():
-            end = start + int(np.prod(shape))
-            layers[name] = vector[start:end].reshape(shape)
-            start = end
+        layers = self._shape.layers(vector)
         self._hidden = [
             (layers[f"bias_{layer}"], layers[f"kernel_{layer}"])
             for layer in range(len(self._shape.hidden))
@@ -91,7 +100,7 @@ class NumpyPolicy:
         x = np.dot(observation.astype(np.float32, copy=False), first_kernel)
         x += first_bias
         x -= np.add.reduce(x) / self._first_size
-        x *= np.float32(1.0 / math.sqrt(np.dot(x, x) / x.size + _NORM_EPSILON))
+        x *= np.float32(1.0 / math.sqrt(np.dot(x, x) / x.size + NORM_EPSILON))
         x *= norm_scale
         x += norm_bias
         np.tanh(x, out=x)

@@ -24,7 +24,7 @@ from recall.collect.transition import Columns
 from recall.collect.worker_process import TaskFailedError, WorkerDiedError, WorkerProcess
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
-from recall.worlds.registry import registered_worlds
+from recall.worlds.registrations import registrations_for
 from recall.worlds.simulator import Array
 
 _STARTERS = 4  # threads that copy policies and start workers
@@ -83,7 +83,7 @@ class Pool:
             chunk_steps=steps,
             noise_colour=noise_colour,
             offsets={},
-            worlds=registered_worlds(),
+            registrations=registrations_for({task for run in runs for task in run.tasks}),
         )
         self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist

@@ -32,7 +32,7 @@ from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
 from recall.errors import RecallError
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.registry import horizon_steps, make_simulator, register_worlds, task_label
+from recall.worlds.registry import horizon_steps, make_simulator, task_label
 from recall.worlds.simulator import Array
 
 _STEPS_BETWEEN_LOOKS = 25  # steps of episodes between two checks that the pool still exists
@@ -61,7 +61,7 @@ class Worker:
     def __init__(self, setup: Setup, memory: Any, abandoned: Callable[[], bool]):
         """Map the shared arrays. `abandoned` returns True once nobody waits for an answer."""
         self.setup = setup
-        register_worlds(setup.worlds)
+        setup.registrations.register()
         self._abandoned = abandoned
         self.shared = map_arrays(memory, setup.offsets)
         self.policies = [

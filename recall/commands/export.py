@@ -19,7 +19,9 @@ def export(
     task: Annotated[
         str | None, arg(help="Task whose policy is exported: a name, or a position from 0 on.")
     ] = None,
-    run: Annotated[str | None, arg(help="Name of the run. None: the first run.")] = None,
+    run: Annotated[
+        str | None, arg(help="Name of the run. None: the first that has the task.")
+    ] = None,
     at: Annotated[
         Literal["final", "learnt"],
         arg(help="final: the end of the sequence; learnt: the end of the task's own training."),

@@ -45,6 +45,7 @@ def film(
 ) -> None:
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
+    from recall.filming.nothing_to_film import one_sided
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(
@@ -65,6 +66,9 @@ def film(
         sheet=sheet,
     )
     _tell(made, out)
+    times = {take.when for take in made.takes}
+    if when == "both" and (why := one_sided(folder, made.run, times)):
+        print(why, file=sys.stderr)
 
 
 def _tell(made: "Film", asked: Path | None) -> None:

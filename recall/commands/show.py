@@ -22,9 +22,14 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2))
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table on a terminal; elsewhere, print tab-separated lines for grep and cut."""
+def print_rows(rows: Sequence[Mapping[str, Any]], header: bool = False) -> None:
+    """Print a table on a terminal; elsewhere, print tab-separated lines for grep and cut.
+
+    With `header`, the names of the columns are their first line, as they are in the table.
+    """
     if not is_terminal():
+        if header and rows:
+            print("\t".join(rows[0]))
         for row in rows:
             print("\t".join(_text(value, ",") for value in row.values()))
         return

@@ -177,13 +177,23 @@ def evaluate(
     from recall import api
 
     records = api.evaluate(folder, episodes, task or None, workers=workers)
-    names = [run["name"] for run in _description(folder)["runs"]]
-    rows = [record | {"run": names[record["run"]]} for record in records]
+    runs = _description(folder)["runs"]
+    rows = [record | {"run": runs[record["run"]]["name"]} for record in records]
     if as_json:
         print_json(rows)
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
-    print_rows([{name: _short(row[name]) for name in columns} for row in rows])
+    shown = [
+        row | {"task": _numbered(record["position"], runs[record["run"]]["tasks"])}
+        for row, record in zip(rows, records, strict=True)
+    ]
+    print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)
+
+
+def _numbered(position: int, tasks: Sequence[str]) -> str:
+    """Return a task's name, with its number in the sequence if the sequence repeats it."""
+    name = tasks[position]
+    return name if tasks.count(name) == 1 else f"{position + 1} {name}"
 
 
 def _description(folder: Path) -> dict[str, Any]:

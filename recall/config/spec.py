@@ -1,6 +1,7 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -15,7 +16,14 @@ from recall.methods import METHODS, Method, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, from_plain
-from recall.worlds.registry import Task, is_task, refuse_instance, refuse_nameless, task_label
+from recall.worlds.registry import (
+    Task,
+    is_gymnasium,
+    is_task,
+    refuse_instance,
+    refuse_nameless,
+    task_label,
+)
 from recall.worlds.sequences import parse_sequence
 
 # A name, a function, tasks, or a list: "cw3-1"; make_env; ["cw3-1", "cw3-2"]; [make_env, other].
@@ -202,9 +210,9 @@ def spec_from(
     method = dict(description["method"])
     tasks = {task for run in description["runs"] for task in run["tasks"]}
     named = tasks - set(description.get("functions", ()))
-    check_named(description, method["name"] in METHODS and all(map(is_task, named)))
+    check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
     chosen = from_plain(method_class(method.pop("name")), method)
-    given = dict(functions or {})
+    given = {name: _called(name, task) for name, task in (functions or {}).items()}
     missing = [name for name in description.get("functions", ()) if name not in given]
     if missing:
         raise BadValueError(
@@ -222,6 +230,28 @@ def spec_from(
         for run in description["runs"]
     )
     return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))
+
+
+def _called(name: str, task: Task) -> Task:
+    """Return a task under the fleet's name for it, which records and films show.
+
+    The function given now may have another name, such as that of one that makes pictures too.
+    """
+    if isinstance(task, str) or task_label(task) == name:
+        return task
+    refuse_instance(task)
+    renamed = functools.partial(task)
+    renamed.__name__ = name  # type: ignore[attr-defined]
+    return renamed
+
+
+def _is_known(task: str) -> bool:
+    """Return True for a task that this process can make, as far as its name tells."""
+    if not is_gymnasium(task):
+        return is_task(task)
+    from recall.worlds.gym_specs import is_registered  # imports Gymnasium
+
+    return is_registered(task)
 
 
 def functions_argument(names: Iterable[str]) -> str:

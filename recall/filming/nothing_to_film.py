@@ -1,6 +1,6 @@
-"""Why there is no policy that a film could show, and what to do about it."""
+"""Why there are no policies that a film could show, or those of one time only."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from recall.files.fleet_layout import FINAL, POLICIES, learnt, policy_path
@@ -30,6 +30,20 @@ def nothing_to_film(folder: Path, run: str, tasks: Sequence[str], when: str) -> 
     if is_finished(folder):
         return f"{folder} is finished, but some policies of {run} are missing: {_restore(run)}"
     return f"{folder} has policies of {run} for {', '.join(over)} alone: the rest comes later"
+
+
+def one_sided(folder: Path, run: str, times: Collection[str]) -> str | None:
+    """Return why a film of both times shows only one of them; None if it shows both."""
+    lacking = next((when for when in _KINDS if when not in times), None)
+    if lacking is None:
+        return None
+    if is_archive(folder):
+        why = f"only the {_KINDS[_OTHER[lacking]]} of {run} were kept in this archive"
+    elif not is_finished(folder):
+        why = f"{run} is not finished"
+    else:
+        why = f"they are missing: {_restore(run)}"
+    return f"the film lacks the {_KINDS[lacking]}: {why}"
 
 
 def _no_policies(folder: Path, run: str) -> str:

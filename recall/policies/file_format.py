@@ -73,7 +73,7 @@ def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
     }
     arrays = {name: np.asarray(value) for name, value in values.items()}
     for position, vector in vectors.items():
-        for name, layer in layers_of(shape, vector).items():
+        for name, layer in shape.layers(vector).items():
             arrays[f"task_{position}/{name}"] = layer
     return arrays
 
@@ -101,16 +101,6 @@ def pack_compactly(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, 
         else:
             arrays |= {f"task_{position}/{name}": layer for position, layer in own.items()}
     return arrays
-
-
-def layers_of(shape: PolicyShape, vector: Array) -> dict[str, Array]:
-    """Return the named layers of a flat policy, as views."""
-    layers, start = {}, 0
-    for name, layer in shape.layer_shapes().items():
-        end = start + int(np.prod(layer))
-        layers[name] = vector[start:end].reshape(layer)
-        start = end
-    return layers
 
 
 def read_policy_file(

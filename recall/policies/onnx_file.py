@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON
 from recall.errors import RecallError
-from recall.policies.policy import LOG_STD_RANGE, NORM_EPSILON, Policy, negative_slope
+from recall.policies.policy import Policy
 
 _OPSET = 17  # the first with LayerNormalization
 _IR = 8  # goes with this opset, and is read by ONNX Runtime from 1.13 on
@@ -67,7 +68,7 @@ def _nodes(policy: Policy, node: Any) -> list[Any]:
             node("Gemm", layer, [f"linear_{last}"]),
             node(
                 "LeakyRelu", [f"linear_{last}"], [f"hidden_{last}"],
-                alpha=negative_slope(policy.info),
+                alpha=policy.info.shape.negative_slope,
             ),
         ]  # fmt: skip
     return [

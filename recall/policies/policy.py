@@ -5,27 +5,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from recall.collect.policy import NumpyPolicy
-from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import (
-    ARCHIVE_NOTE,
-    DESCRIPTION,
-    FINAL,
-    OUTCOME,
-    POLICIES,
-    POLICY_SUFFIX,
-    learnt,
-    policy_path,
-    policy_paths,
-)
-from recall.files.reading import read_json
-from recall.policies.file_format import PolicyInfo, layers_of, read_policy_file
+from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON, NumpyPolicy
+from recall.errors import BadValueError, UnknownNameError
+from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learnt, policy_path, policy_paths
+from recall.policies.chosen_run import chosen_run, is_archive, is_finished, missing
+from recall.policies.file_format import PolicyInfo, read_policy_file
 
 Array = np.ndarray
 At = Literal["final", "learnt"]
-# The values of recall.collect.policy; a test checks that one row and a batch agree.
-LOG_STD_RANGE = (-20.0, 2.0)
-NORM_EPSILON = 1e-6
 
 
 class Policy:
@@ -48,7 +35,7 @@ class Policy:
             "observation": info.observation,
             "horizon": info.horizon_steps,
         }
-        self.layers = layers_of(info.shape, vector)
+        self.layers = info.shape.layers(vector)
         self._one_row = NumpyPolicy(info.shape, vector)
         self._random = np.random.default_rng()
 
@@ -108,18 +95,13 @@ class Policy:
         x -= x.mean(axis=1, keepdims=True)
         x /= np.sqrt(np.square(x).mean(axis=1, keepdims=True) + np.float32(NORM_EPSILON))
         x = np.tanh(x * layers["norm_scale"] + layers["norm_bias"])
-        slope = np.float32(negative_slope(self.info))
+        slope = np.float32(self.info.shape.negative_slope)
         for layer in range(1, len(self.info.shape.hidden)):
             x = x @ layers[f"kernel_{layer}"] + layers[f"bias_{layer}"]
             x = np.maximum(x, slope * x)
         out = x @ layers["out_kernel"] + layers["out_bias"]
         mean, log_std = out[:, : self.action_size], out[:, self.action_size :]
         return mean, np.clip(log_std, *LOG_STD_RANGE)
-
-
-def negative_slope(info: PolicyInfo) -> float:
-    """Return the slope of the activation below zero."""
-    return 0.2 if info.shape.activation == "leaky_relu" else 0.0
 
 
 def load_policy(
@@ -132,15 +114,15 @@ def load_policy(
 
     `folder` is a fleet's folder, or one of its policy files. `task` is a task's name or its
     position in the sequence; it may be left out if there is only one. `run` is the name of a run
-    (None: the first). `at` is "final", the end of the sequence, or "learnt", the end of the task's
-    own training.
+    (None: the first that has the task). `at` is "final", the end of the sequence, or "learnt", the
+    end of the task's own training.
     """
     folder = Path(folder)
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task)
     if at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
-    run = _chosen_run(folder, run)
+    run = chosen_run(folder, task, run)
     if at == "final":
         path = policy_path(folder, run, FINAL)
         if not path.exists():
@@ -150,87 +132,41 @@ def load_policy(
         return _from_file(path, task)
     found = policy_paths(folder, run, learnt("*"))
     if not found:
-        if _is_archive(folder):
+        if is_archive(folder):
             raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
-        if _is_finished(folder):
-            raise BadValueError(_missing(folder, "policies of tasks just learnt"))
+        if is_finished(folder):
+            raise BadValueError(missing(folder, "policies of tasks just learnt"))
         raise BadValueError(f"{folder} has no policies yet: no task is finished")
-    position = _position(read_policy_file(found[0], ())[0].tasks, task)
+    position = _position(read_policy_file(found[0], ())[0], task)
     path = policy_path(folder, run, learnt(position))
     if not path.exists():
-        if _is_finished(folder) and not _is_archive(folder):
-            raise BadValueError(_missing(folder, f"policies of task {task!r}"))
+        if is_finished(folder) and not is_archive(folder):
+            raise BadValueError(missing(folder, f"policies of task {task!r}"))
         raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
     return _from_file(path, position)
 
 
-def _chosen_run(folder: Path, run: str | None) -> str:
-    there = {path.name for path in (folder / POLICIES).glob("*") if path.is_dir()}
-    if not there:
-        if _is_archive(folder):
-            raise BadValueError(
-                f"{folder} was archived without policies: `recall archive --policies` keeps those "
-                "of chosen runs"
-            )
-        if _is_finished(folder):
-            raise BadValueError(_missing(folder, "policies"))
-        raise BadValueError(f"{folder} has no policies: it is no fleet, or no task is finished")
-    if run is not None:
-        if run not in there:
-            raise UnknownNameError("run of this fleet", run, sorted(there))
-        return run
-    # The order of run.json, so that seed 2 comes before seed 10.
-    return next((name for name in _run_names(folder) if name in there), min(there))
-
-
 def _without_final(folder: Path) -> str:
-    if _is_archive(folder):
+    if is_archive(folder):
         return f"{folder} has no final policies: they were not archived"
-    if _is_finished(folder):
-        return _missing(folder, "final policies")
+    if is_finished(folder):
+        return missing(folder, "final policies")
     return f"{folder} has no final policies: it is not finished"
-
-
-def _missing(folder: Path, what: str) -> str:
-    return f"{folder} is finished, but its {what} are missing: restore them from a copy"
-
-
-def _is_archive(folder: Path) -> bool:
-    return (folder / ARCHIVE_NOTE).exists()
-
-
-def _is_finished(folder: Path) -> bool:
-    """Return True if outcome.json says that training reached its end; not every run failed."""
-    try:
-        outcome = read_json(folder / OUTCOME)
-    except RecallError:
-        return False
-    return isinstance(outcome, dict) and bool(outcome.get("finished", True))
-
-
-def _run_names(folder: Path) -> list[str]:
-    """Return the names of the runs in run.json; none if it is missing or damaged."""
-    try:
-        description = read_json(folder / DESCRIPTION)
-        return [str(run["name"]) for run in description["runs"]]
-    except (RecallError, KeyError, TypeError):
-        return []
 
 
 def _from_file(path: Path, task: str | int | None) -> Policy:
     info, vectors = read_policy_file(path)
-    if task is None and len(vectors) == 1:
-        position = next(iter(vectors))
-    else:
-        position = _position(info.tasks, task)
+    only = len(vectors) == 1 and task is None
+    position = next(iter(vectors)) if only else _position(info, task)
     if position not in vectors:
         held = ", ".join(info.tasks[each] for each in vectors)
         raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
     return Policy(info, position, vectors[position])
 
 
-def _position(tasks: tuple[str, ...], task: str | int | None) -> int:
+def _position(info: PolicyInfo, task: str | int | None) -> int:
     """Return the position of the task that is meant."""
+    tasks = info.tasks
     if task is None:
         if len(tasks) == 1:
             return 0
@@ -240,7 +176,7 @@ def _position(tasks: tuple[str, ...], task: str | int | None) -> int:
             raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
         return task
     if task not in tasks:
-        raise UnknownNameError("task of this run", task, tasks)
+        raise UnknownNameError(f"task of run {info.run}", task, tasks)
     if tasks.count(task) > 1:
         where = [position for position, name in enumerate(tasks) if name == task]
         raise BadValueError(

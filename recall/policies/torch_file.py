@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON
 from recall.errors import RecallError
-from recall.policies.policy import LOG_STD_RANGE, NORM_EPSILON, Policy, negative_slope
+from recall.policies.policy import Policy
 
 FACTS = "recall.json"  # the extra file that names the task and its environment
 
@@ -33,7 +34,7 @@ def write_torch(policy: Policy, path: Path) -> None:
 
 def _module(policy: Policy, torch: Any) -> Any:
     shape, functional = policy.info.shape, torch.nn.functional
-    slope = negative_slope(policy.info)
+    slope = policy.info.shape.negative_slope
 
     def linear(kernel: str, bias: str) -> Any:
         weights = policy.layers[kernel]

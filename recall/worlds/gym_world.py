@@ -7,9 +7,10 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Space
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.worlds import gym_answers
-from recall.worlds.registry import GYMNASIUM_PREFIX, Task, task_label
+from recall.worlds.gym_specs import known_spec
+from recall.worlds.registry import Task, task_label
 from recall.worlds.simulator import Array, Simulator, Step, unit_box
 
 _Env = gymnasium.Env[Any, Any]
@@ -108,7 +109,9 @@ class GymnasiumSimulator(Simulator):
             if not isinstance(self._source, str):
                 raise BadValueError(
                     f"{self.task} made an environment with render_mode "
-                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array'"
+                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array': give a "
+                    'function that makes it with render_mode="rgb_array" (recall.film takes it in '
+                    f"functions={{{self.task!r}: ...}})"
                 )
             state = self.get_state(slot)
             self._envs[slot].close()
@@ -124,7 +127,7 @@ class GymnasiumSimulator(Simulator):
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
             return gym_answers.made(self._source)
-        name = _known_id(self._source)
+        name = known_spec(self._source).id
         options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
         env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
         return env
@@ -160,7 +163,7 @@ def time_limit(task: Task) -> int:
     Raises BadValueError if it declares none, though it may still end its episodes by itself.
     """
     if isinstance(task, str):
-        steps = gymnasium.spec(_known_id(task)).max_episode_steps
+        steps = known_spec(task).max_episode_steps
     else:
         env = gym_answers.made(task)
         steps = env.spec.max_episode_steps if env.spec else None
@@ -172,17 +175,6 @@ def time_limit(task: Task) -> int:
             "recall.train (--horizon-steps 200)"
         )
     return steps
-
-
-def _known_id(task: str) -> str:
-    name = task.removeprefix(GYMNASIUM_PREFIX)
-    try:
-        gymnasium.spec(name)
-    except (gymnasium.error.Error, ModuleNotFoundError) as error:
-        hint = f"Gymnasium says: {error}"
-        known = (f"{GYMNASIUM_PREFIX}{known}" for known in gymnasium.registry)
-        raise UnknownNameError("Gymnasium task", task, known, hint) from error
-    return name
 
 
 def _flat_box(space: Space[Any], task: str, kind: str) -> Box:

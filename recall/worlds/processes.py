@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 from recall.errors import BadValueError, RecallError
 from recall.settings import WorldSettings
+from recall.worlds.registrations import Registrations, registrations_for
 from recall.worlds.registry import (
     Task,
     check_same_shapes,
-    register_worlds,
-    registered_worlds,
     task_label,
 )
 from recall.worlds.simulator import Array
@@ -54,7 +53,8 @@ class ProcessSlots:
         bounds = [len(tasks) * part // count for part in range(count + 1)]
         for begin, end in itertools.pairwise(bounds):
             here, there = context.Pipe()
-            arguments = (there, tuple(tasks[begin:end]), settings, registered_worlds())
+            own = tuple(tasks[begin:end])
+            arguments = (there, own, settings, registrations_for(own))
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             there.close()  # so that the pipe breaks when the worker dies
@@ -192,12 +192,12 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 def _work(
-    pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings, worlds: dict[str, str]
+    pipe: Connection, tasks: tuple[Task, ...], settings: WorldSettings, known: Registrations
 ) -> None:
     """Run a worker: build the slots, then carry out orders until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     try:
-        register_worlds(worlds)
+        known.register()
         slots = Slots(tasks, settings)
     except Exception as error:
         pipe.send((_portable(error), None))

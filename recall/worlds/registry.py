@@ -150,6 +150,9 @@ def world_of(task: Task) -> str:
     hint = gymnasium_hint(task) or (
         f"Any Gymnasium environment with box spaces is a task too, as gym:<id>. {HOW_TO_IMPORT}"
     )
+    if task.isidentifier():  # as the names of functions are, and of few other tasks
+        hint += " A task that is a Python function is made from the function itself, not its name: "
+        hint += f"recall.make({task})."
     raise UnknownNameError("task", task, task_names(), hint)
 
 

@@ -1,0 +1,38 @@
+"""Fleets' folders with policies of zeros, which act without any training."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.config.resolve import resolve
+from recall.config.spec import FleetSpec, Sequences, spec_from
+from recall.learn import fleet
+from recall.results.policies import FINAL, write_policies
+from recall.results.store import Store, read_description
+from recall.training.agents import agent_of
+
+
+def write_untrained(
+    folder: Path, sequences: Sequences, seeds: Sequence[int] = (0,), **changes: Any
+) -> Path:
+    """Write a fleet that has final policies and no others."""
+    changes |= {"hidden": (4, 4), "head_layers": 1, "steps_per_task": 300}
+    spec = resolve("fine_tuning", sequences, seeds, changes=changes)
+    Store.create(folder, spec.describe()).close()
+    _write(folder, spec, {FINAL: range(spec.tasks)})
+    return folder
+
+
+def write_learnt(folder: Path) -> None:
+    """Add the policies of tasks just learnt."""
+    spec = spec_from(read_description(folder))
+    _write(folder, spec, {f"task-{task}": range(task, task + 1) for task in range(spec.tasks)})
+
+
+def _write(folder: Path, spec: FleetSpec, files: dict[str, range]) -> None:
+    shape = fleet.policy_shape(agent_of(spec)[0])
+    zeros = np.zeros((len(spec.runs), shape.size), np.float32)
+    for label, tasks in files.items():
+        write_policies(folder, spec, shape, label, dict.fromkeys(tasks, zeros))

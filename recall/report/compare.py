@@ -11,8 +11,10 @@ from rich.console import Console
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.report.build import Report, write_report
+from recall.report.tables.alone import single_tables
 from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
 from recall.report.tables.pairwise import OF_INTERVALS
+from recall.report.tables.returns import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.collection import Collection, gather
 from recall.results.differences import shared_seeds
@@ -69,6 +71,9 @@ def compare(
     tables = [
         *_settings_tables(matches, names),
         *_metric_tables(board, matches, names),
+        # Tasks without success, and tasks alone, have no metrics: both folders stand in one table.
+        *return_tables(board),
+        *single_tables(board),
     ]
     kinds = _KINDS if figures else ()
     return write_report(board, tables, Path(out), f"{names[0]} and {names[1]}", kinds, console)

@@ -1,5 +1,7 @@
 """Two folders side by side, paired differences, and methods chosen, ordered and renamed."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,26 @@ def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
     assert "Settings that differ" in capsys.readouterr().out
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Report of old and new" in page
+
+
+def test_tasks_alone_and_tasks_without_success_stand_in_one_table(tmp_path):
+    for name, value in (("old", 0.2), ("new", 0.6)):
+        write_fleet(tmp_path / name / "alone", "recall", "push", (0, 1), level(value, value))
+        silent = write_fleet(
+            tmp_path / name / "silent", "recall", "push,hammer", (0, 1), level(0, 0)
+        )
+        path = silent / "run.json"
+        known = json.loads(path.read_text()) | {"without_success": ["push", "hammer"]}
+        path.write_text(json.dumps(known))
+    made = compare(tmp_path / "old", tmp_path / "new", tmp_path / "out", figures=False)
+    tables = {table.name: table for table in made.tables}
+    assert set(tables) == {"settings", "push,hammer-returns", "single-tasks"}
+    assert [row.heading for row in tables["push,hammer-returns"].rows] == [
+        "old: RECALL",
+        "new: RECALL",
+    ]
+    (push,) = tables["single-tasks"].rows
+    assert [push.cells[at].ours.value for at in (0, 2)] == pytest.approx([0.2, 0.6])
 
 
 def test_curves_of_two_folders_lie_on_one_another(tmp_path):

@@ -11,6 +11,8 @@ from recall.callbacks.status import Status
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.results.without_success import silent_tasks_in
+from recall.results.wording import counted
+from recall.worlds.registry import task_label
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -34,8 +36,7 @@ class Lines(Callback):
         runs = "1 run" if len(spec.runs) == 1 else f"{len(spec.runs)} runs"
         where = f", from step {total_steps:,}" if total_steps else ""
         self._tell(
-            f"{spec.method.label}: {runs} of {spec.total_steps:,} steps, tasks "
-            f"{', '.join(self._status.labels)}{where}"
+            f"{spec.method.label}: {runs} of {spec.total_steps:,} steps, {_tasks(spec)}{where}"
         )
 
     def on_steps(self, total_steps: int) -> None:
@@ -107,3 +108,11 @@ def failure_text(name: str, step: int, reason: str, runs: int) -> str:
 def health_text(name: str, step: int, warning: str) -> str:
     """Return the line that reports a health warning of a run."""
     return f"warning: run {name} at step {step:,}: {warning}"
+
+
+def _tasks(spec: FleetSpec) -> str:
+    """Return the tasks of a fleet, or how many sequences it has if its runs have different ones."""
+    sequences = {tuple(map(task_label, run.tasks)) for run in spec.runs}
+    if len(sequences) == 1:
+        return f"tasks {', '.join(sequences.pop())}"
+    return f"{len(sequences)} sequences of {counted(spec.tasks, 'task')}"

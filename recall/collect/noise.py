@@ -51,6 +51,19 @@ def draw_uniform(
     return _erf(draw(stream, first, shape, colour, horizon_steps) / math.sqrt(2.0))
 
 
+def draw_episode(stream: tuple[int, ...], shape: tuple[int, int]) -> Array:
+    """Return standard normal numbers [step, act] for an episode outside of training.
+
+    Its start has another stream (`start_of_episode`).
+    """
+    return np.random.default_rng([*stream, 1]).standard_normal(shape)
+
+
+def start_of_episode(stream: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the random stream from which an episode outside of training starts."""
+    return (*stream, 0)
+
+
 def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:
     """Return standard normal numbers [step, act] whose power falls with the frequency.
 

@@ -184,13 +184,11 @@ class Worker:
                 arena.close()
             arena = self._arenas[task] = make_simulator(task, len(chosen), self.setup.world)
         horizon = horizon_steps(task, self.setup.world)
-        episodes = Episodes(arena, horizon, [(*episode.stream, 0) for episode in chosen])
+        starts = [noise.start_of_episode(episode.stream) for episode in chosen]
+        episodes = Episodes(arena, horizon, starts)
         observation = episodes.start_all()
         act = self.setup.policy.action_size
-        drawn = [
-            np.random.default_rng([*episode.stream, 1]).standard_normal((horizon, act))
-            for episode in chosen
-        ]
+        drawn = [noise.draw_episode(episode.stream, (horizon, act)) for episode in chosen]
         vectors = self.shared["eval_policy"]  # [place, run, size]
         policies = {
             key: NumpyPolicy(self.setup.policy, vectors[key])

@@ -6,6 +6,8 @@ from typing import NamedTuple, Protocol
 import gymnasium
 import numpy as np
 
+from recall.collect import noise
+from recall.collect.rolling import finite
 from recall.errors import RecallError
 from recall.worlds.simulator import Array, Simulator
 
@@ -39,14 +41,14 @@ def filmed_episode(
 
     The first frame shows the start and the last one the end, before anything is reset.
     """
-    observation = simulator.reset(0, np.random.default_rng([*stream, 0, 0]))
-    noise = _noise(simulator, horizon_steps, stream)
+    first = [*noise.start_of_episode(stream), 0]  # the first episode of that stream
+    observation = simulator.reset(0, np.random.default_rng(first))
+    drawn = noise.draw_episode(stream, (horizon_steps, simulator.action_space.shape[0]))
     success = False
     yield Frame(_picture(simulator, size), 0, success)
     for step in range(1, horizon_steps + 1):
-        action = policy.act(observation, None if deterministic else noise[step - 1])
-        finite = np.nan_to_num(action.astype(np.float32), posinf=1.0, neginf=-1.0)
-        result = simulator.step(finite[np.newaxis])
+        action = policy.act(observation, None if deterministic else drawn[step - 1])
+        result = simulator.step(finite(action.astype(np.float32))[np.newaxis])
         observation = result.observation[0]
         success |= bool(result.success[0])
         over = bool(result.terminated[0] | result.truncated[0] | result.diverged[0])
@@ -54,11 +56,6 @@ def filmed_episode(
             yield Frame(_picture(simulator, size), step, success)
         if over:
             return
-
-
-def _noise(simulator: Simulator, horizon_steps: int, stream: tuple[int, ...]) -> Array:
-    shape = (horizon_steps, simulator.action_space.shape[0])
-    return np.random.default_rng([*stream, 1]).standard_normal(shape)
 
 
 def _picture(simulator: Simulator, size: tuple[int, int]) -> Array:

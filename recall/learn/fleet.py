@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.apart import scan_in_turns, shared_heads
+from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of

@@ -94,73 +94,79 @@ class Pass(NamedTuple):
         )
 
 
-def targets(run: Pass, actor: Params, noise: Array) -> Array:
+def targets(shared: Pass, actor: Params, noise: Array) -> Array:
     """Return the raw targets [batch].
 
     Old rows whose critics are distilled have stored values, here the smaller one of each row, so
     only new rows are bootstrapped.
     """
-    batch, rows = run.batch, run.batch.rows
-    if not run.agent.method.distils_critics or batch.stored is None or not isinstance(rows, Rows):
-        return bootstrapped_target(run, actor, noise)
-    new = bootstrapped_target(run.of_new_rows(rows), new_head(actor), noise[: rows.new])
+    batch, rows = shared.batch, shared.batch.rows
+    if (
+        not shared.agent.method.distils_critics
+        or batch.stored is None
+        or not isinstance(rows, Rows)
+    ):
+        return bootstrapped_target(shared, actor, noise)
+    new = bootstrapped_target(shared.of_new_rows(rows), new_head(actor), noise[: rows.new])
     return jnp.concatenate([new, jnp.min(batch.stored.q, axis=0)[rows.new :]])
 
 
-def bootstrapped_target(run: Pass, actor: Params, noise: Array) -> Array:
+def bootstrapped_target(shared: Pass, actor: Params, noise: Array) -> Array:
     """Return Q_tau [batch]: reward plus discounted soft value of the next state, bounded."""
-    agent, batch, head = run.agent, run.batch, run.head
+    agent, batch, head = shared.agent, shared.batch, shared.head
     policy = agent.policy(actor, batch.next_observation, batch.rows)
     action, log_pi = gaussian.sample(policy, noise)
-    q = agent.q(run.networks.target, batch.next_observation, action, batch.rows)
+    q = agent.q(shared.networks.target, batch.next_observation, action, batch.rows)
     target = losses.target(
         batch.reward,
         batch.terminated,
         agent.settings.sac.discount,
         q,
-        *run.scale,
-        run.alphas[head],
+        *shared.scale,
+        shared.alphas[head],
         log_pi,
     )
     if not agent.settings.sac.bound_targets:
         return target
-    low, high = bounds_of(agent, run.networks.rewards["heads"], run.alphas, value_bounds.TARGET_LAG)
+    low, high = bounds_of(
+        agent, shared.networks.rewards["heads"], shared.alphas, value_bounds.TARGET_LAG
+    )
     return jnp.clip(target, low[head], high[head])
 
 
-def critic_loss(run: Pass, critic: Params, target: Array) -> tuple[Array, Array]:
+def critic_loss(shared: Pass, critic: Params, target: Array) -> tuple[Array, Array]:
     """Return L_Q,norm and the normalised values [critic, batch] of the stored actions.
 
     Where the method distils old critics, the targets of old rows are their stored values.
     """
-    agent, batch = run.agent, run.batch
+    agent, batch = shared.agent, shared.batch
     outputs = agent.critic_outputs(critic, batch.observation, batch.action, batch.rows)
-    scale = scale_of_loss(agent, run.networks, target, run.head)
+    scale = scale_of_loss(agent, shared.networks, target, shared.head)
     if agent.method.distils_critics and batch.stored is not None:
         target = jnp.where(batch.new > 0, target, batch.stored.q)
-    loss = agent.method.q_loss(outputs, target, *scale, run.weights)
+    loss = agent.method.q_loss(outputs, target, *scale, shared.weights)
     return loss, agent.method.values(outputs)
 
 
 def actor_loss(
-    run: Pass, actor: Params, critic: Params, noise: Array
+    shared: Pass, actor: Params, critic: Params, noise: Array
 ) -> tuple[Array, Gaussian, Array]:
     """Return L_pi,norm, the policies of all rows and their actions' log probability [batch]."""
-    agent, batch = run.agent, run.batch
+    agent, batch = shared.agent, shared.batch
     policy = agent.policy(actor, batch.observation, batch.rows)
     action, log_pi = gaussian.sample(policy, noise)
     q = agent.q(critic, batch.observation, action, batch.rows)
-    return losses.policy_loss(q, run.alphas[run.head], log_pi, run.weights), policy, log_pi
+    return losses.policy_loss(q, shared.alphas[shared.head], log_pi, shared.weights), policy, log_pi
 
 
-def temperature_loss(run: Pass, log_alpha: Array, log_pi: Array) -> Array:
+def temperature_loss(shared: Pass, log_alpha: Array, log_pi: Array) -> Array:
     """Return L_alpha, over new rows alone unless sampling is uniform."""
-    batch, uniform = run.batch, run.agent.method.sampling == "uniform"
+    batch, uniform = shared.batch, shared.agent.method.sampling == "uniform"
     # A product with one-hot rows instead of indexing, so that a GPU sums its gradient in a fixed
     # order.
-    one_hot = jax.nn.one_hot(run.head, batch.heads.shape[0])
-    weights = run.weights if uniform else batch.new / batch.new.sum()
-    return losses.alpha_loss(one_hot @ log_alpha, log_pi, run.agent.target_entropy, weights)
+    one_hot = jax.nn.one_hot(shared.head, batch.heads.shape[0])
+    weights = shared.weights if uniform else batch.new / batch.new.sum()
+    return losses.alpha_loss(one_hot @ log_alpha, log_pi, shared.agent.target_entropy, weights)
 
 
 def joint_loss(
@@ -181,17 +187,17 @@ def joint_loss(
     log_alpha = trained.log_alpha["heads"]
     scale = scale_of(agent, networks).of_rows(head)
     alphas = jax.lax.stop_gradient(jnp.exp(log_alpha))
-    run = Pass(agent, batch, networks, weights, head, scale, alphas)
+    shared = Pass(agent, batch, networks, weights, head, scale, alphas)
     actor = method.actor_for_training(trained.actor, noise.key)
     frozen_actor, frozen_critic = jax.lax.stop_gradient(
         (one_trunk(actor), one_trunk(trained.critic))
     )
     noise_next, noise_now = noise.noise
 
-    target = targets(run, frozen_actor, noise_next)
-    loss_q, q = critic_loss(run, trained.critic, target)
-    loss_pi, policy, log_pi = actor_loss(run, actor, frozen_critic, noise_now)
-    loss_alpha = temperature_loss(run, log_alpha, log_pi)
+    target = targets(shared, frozen_actor, noise_next)
+    loss_q, q = critic_loss(shared, trained.critic, target)
+    loss_pi, policy, log_pi = actor_loss(shared, actor, frozen_critic, noise_now)
+    loss_alpha = temperature_loss(shared, log_alpha, log_pi)
 
     forward = Forward(batch, policy, q, target)
     # Terms on the parameters themselves belong to the new rows' gradient.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.learn import apart, fleet
+from recall.learn import fleet, turns
 from recall.learn.update import update, update_noise
 from recall.methods import AGem, Clear, PerfectMemory, Recall
 from recall.nets.heads import Blocks
@@ -64,14 +64,14 @@ FIRST, CHOSEN = np.arange(3), jnp.array([3, 0, 2])
 @pytest.mark.parametrize("heads", [FIRST, CHOSEN, np.arange(TASKS)])
 def test_heads_are_the_same_after_being_apart(heads):
     trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
-    taken = apart.take_apart(trainable, heads)
-    assert leaves_equal(apart.put_together(trainable, taken, heads), trainable)
+    taken = turns.take_apart(trainable, heads)
+    assert leaves_equal(turns.put_together(trainable, taken, heads), trainable)
 
 
 @pytest.mark.parametrize("heads", [FIRST, CHOSEN])
 def test_heads_apart_are_those_of_the_batch_in_its_order(heads):
     trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
-    blocks = apart.take_apart(trainable, heads).critic["heads"]
+    blocks = turns.take_apart(trainable, heads).critic["heads"]
     assert isinstance(blocks, Blocks)
     kernel = trainable.critic["heads"]["out"]["kernel"]
     np.testing.assert_array_equal(blocks.old["out"]["kernel"], kernel[heads[:-1]])
@@ -81,8 +81,8 @@ def test_heads_apart_are_those_of_the_batch_in_its_order(heads):
 @pytest.mark.parametrize("heads", [FIRST, CHOSEN])
 def test_what_was_apart_comes_back_to_its_own_place(heads):
     trainable = one(fleet.init(make_agent(), jnp.array([0]))).trainable
-    taken = jax.tree.map(lambda leaf: leaf + 1, apart.take_apart(trainable, heads))
-    after = apart.put_together(trainable, taken, heads)
+    taken = jax.tree.map(lambda leaf: leaf + 1, turns.take_apart(trainable, heads))
+    after = turns.put_together(trainable, taken, heads)
     moved = np.zeros(TASKS)
     moved[heads] = 1.0
     for name in ("actor_moments", "critic_moments"):
@@ -189,8 +189,8 @@ def test_heads_that_a_method_chooses_at_run_time_are_not_taken_apart():
     chosen, own = (kind(**SMALL, max_old_tasks=most) for kind in (Recall, OwnChoice))
     agent = make_agent(own)
     batch = sampled(agent, 0, task, most)
-    assert apart.shared_heads(chosen, batch) is batch.heads
-    assert apart.shared_heads(own, batch) is None
+    assert turns.shared_heads(chosen, batch) is batch.heads
+    assert turns.shared_heads(own, batch) is None
     replay, state = one(make_replay(1)), trained_state(agent)
     expected = single_updates(agent, one(state), replay, task, 2)
     state, _ = run_burst(agent, state, make_replay(1), task, 2)

@@ -19,10 +19,10 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
-from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
+from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.update import UpdateNoise, describe, update, update_noise
 from recall.nets import adam
 from recall.nets.arrays import Array, Metrics

@@ -30,6 +30,11 @@ class Pending(NamedTuple):
     runs: list[int]
 
 
+def evaluation_workers(spec: FleetSpec) -> int:
+    """Return the number of processes that play evaluations: at most one for each run and task."""
+    return min(spec.settings.schedule.workers or cores(), len(spec.runs) * spec.tasks)
+
+
 class BackgroundEvaluation:
     """Evaluates one snapshot of a fleet's policies at a time, in processes of its own."""
 
@@ -111,13 +116,12 @@ class BackgroundEvaluation:
         """Return the workers; start them at the first evaluation."""
         if self._players is None:
             spec = self._spec
-            workers = spec.settings.schedule.workers or cores()
             self._players = Players(
                 [RunTasks(run.seed, run.tasks) for run in spec.runs],
                 spec.settings.world,
                 self._shape,
                 spec.tasks,
-                min(workers, len(spec.runs) * spec.tasks),
+                evaluation_workers(spec),
             )
         return self._players
 

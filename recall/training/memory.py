@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from recall.collect.cores import cores
 from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
 from recall.training.agents import agent_of
+from recall.training.background import evaluation_workers
 from recall.training.host_memory import available_host
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
 
@@ -107,9 +107,8 @@ def _fewer(workers: int) -> str:
 def _process_bytes(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, its workers and the policies that both share."""
     schedule = spec.settings.schedule
-    chosen, evaluated = schedule.workers, len(spec.runs) * spec.tasks
-    collecting = chosen or default_workers(len(spec.runs) * schedule.environments)
-    workers = collecting + min(chosen or cores(), evaluated)
+    collecting = schedule.workers or default_workers(len(spec.runs) * schedule.environments)
+    workers = collecting + evaluation_workers(spec)
     return _without_workers(spec) + _WORKER_BYTES * workers
 
 

@@ -75,21 +75,12 @@ def spec_of(
     return make_spec(method, sequence_of(tasks), range(runs), settings)
 
 
-def measure(
-    runs: int,
-    method: str,
-    precision: Any,
-    chunks: int,
-    tasks: int,
-    policy_lag: int,
-    environments: int,
-) -> dict[str, Any]:
-    """Measure one fleet at the last of `tasks` tasks, with old tasks in its replay.
+def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
+    """Measure one fleet at the last of its tasks, with old tasks in its replay.
 
     Measures `chunks` chunks with everything together, evaluations included, then the learner
     alone, then the workers alone, then a step of one worker by part.
     """
-    spec = spec_of(runs, method, precision, chunks, tasks, policy_lag, environments)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
         trainer = Trainer(spec, Path(folder), store, Callback())
@@ -100,7 +91,8 @@ def measure(
         finally:
             trainer.close()
     parts = measure_worker(LAST, spec.settings.world, shape)
-    return {"runs": runs, "method": method, "tasks": tasks, **rates, **parts}
+    about = {"runs": len(spec.runs), "method": spec.method.name, "tasks": spec.tasks}
+    return {**about, **rates, **parts}
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
@@ -222,7 +214,8 @@ def bench_fleet(
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            rows.append(measure(count, method, precision, chunks, length, policy_lag, environments))
+            spec = spec_of(count, method, precision, chunks, length, policy_lag, environments)
+            rows.append(measure(spec, chunks))
     return {
         "device": jax.devices()[0].device_kind,
         "precision": precision,

@@ -140,11 +140,17 @@ def _optional(arguments: tuple[Any, ...], value: Any, name: str) -> Any:
 def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise BadValueError(f"{name} is {value!r}; expected a list")
+    if isinstance(value, Words) and _unannotated(arguments[0]) in (int, float):
+        value = Words(part for word in value for part in word.split(","))
     kinds = (arguments[0],) * len(value) if arguments[-1] is ... else arguments
     if len(kinds) != len(value):
         raise BadValueError(f"{name} is {value!r}; expected {len(kinds)} values")
     items = [Words((word,)) for word in value] if isinstance(value, Words) else value
     return tuple(from_plain(kind, item, name) for kind, item in zip(kinds, items, strict=True))
+
+
+def _unannotated(kind: Any) -> Any:
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
 
 
 def _simple(kind: Any, value: Any, name: str) -> Any:

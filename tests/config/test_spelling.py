@@ -109,6 +109,12 @@ def test_the_same_value_under_two_names_is_no_contradiction():
     assert spec.settings.learner.sac.discount == 0.5
 
 
+@pytest.mark.parametrize("words", [["64", "32"], ["64,32"]])
+def test_numbers_of_a_list_are_separated_by_spaces_or_commas(words):
+    spec = spec_of(*parse_train(["--hidden", *words, "--head-layers", "1"]))
+    assert spec.settings.learner.network.hidden == (64, 32)
+
+
 def test_options_are_words_by_name():
     given = read_options(
         ["--network.hidden", "64", "-64", "--steps_per-task=1e6", "--quiet", "--popart.no-x", "-h"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from recall.report.tables.beginning_notes import beginning_notes
 from recall.report.tables.cells import budget_notes, cell, with_best_bold, with_best_of_columns
 from recall.report.tables.family_scores import FamilyScores, families
 from recall.report.tables.table import Cell, Row, Table
@@ -49,6 +50,7 @@ def _by_task(
             "Means over the places of a task in the sequences.",
             *found.notes,
             *budget_notes(scores),
+            *beginning_notes(scores),
         ),
         group=found.family,
         detail=True,

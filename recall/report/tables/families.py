@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from recall.methods import METHODS
 from recall.report import paper
+from recall.report.tables.beginning_notes import beginning_notes
 from recall.report.tables.cells import (
     budget_notes,
     cell,
@@ -57,7 +58,7 @@ def _family(board: ScoreBoard, family: str, members: Sequence[str], metric: str)
         cells = [_mean(board, family, members, metric, *heading) for heading in headings]
         rows.append(Row("mean", with_best_bold(cells, lower)))
     shown = with_paper_rows(rows)
-    notes = budget_notes(scores) + paper_notes(shown, scores)
+    notes = budget_notes(scores) + beginning_notes(scores) + paper_notes(shown, scores)
     return Table(
         name=f"{family}-{metric}",
         title=f"{family_title(family)}: {TITLES[metric]}",

@@ -1,0 +1,51 @@
+"""The note on runs that are one run at first, because their sequences begin with the same tasks.
+
+Within one fleet, runs of one seed compute the same numbers as long as their tasks are the same. So
+their results do not count as independent ones.
+"""
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+
+from recall.results.naming import grouped
+from recall.results.run_result import RunResult
+from recall.results.scores import Scores
+from recall.results.wording import counted
+
+
+def beginning_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
+    """Return a sentence that names the sequences whose runs begin as one, if there are any."""
+    found: dict[tuple[str, str], int] = {}
+    runs = (run for each in scores for run in each.runs)
+    for same in grouped(runs, lambda run: (run.label, run.seed)).values():
+        for one, other in itertools.combinations(same, 2):
+            if tasks := tasks_as_one(one, other):
+                found[one.sequence, other.sequence] = tasks
+    if not found:
+        return ()
+    pairs = [f"{one} and {other} ({counted(n, 'task')})" for (one, other), n in found.items()]
+    return (
+        "Runs of one seed are the same run as long as their sequences are the same, and count "
+        f"twice there: {', '.join(pairs)}.",
+    )
+
+
+def tasks_as_one(one: RunResult, other: RunResult) -> int:
+    """Return the number of first tasks that two runs share, if all evaluations there are equal."""
+    pairs = zip(one.tasks, other.tasks, strict=False)
+    tasks = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    if not tasks or one.steps_per_task != other.steps_per_task:
+        return 0
+    ours, theirs = _beginning(one, tasks), _beginning(other, tasks)
+    equal = ours.keys() == theirs.keys() and all(
+        np.array_equal(ours[key], theirs[key], equal_nan=True) for key in ours
+    )
+    return tasks if equal else 0
+
+
+def _beginning(run: RunResult, tasks: int) -> dict[tuple[str, str], np.ndarray]:
+    """Return every curve [evaluation, task] of the first tasks while these were learnt."""
+    rows = run.steps <= tasks * run.steps_per_task
+    return {key: curve[rows, :tasks] for key, curve in run.curves.items()}

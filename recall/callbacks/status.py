@@ -1,12 +1,11 @@
 """The status of a fleet in training, in numbers: progress, speed and success."""
 
 import datetime
-import time
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
 
+from recall.callbacks.rate import Rate
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.worlds.registry import task_label
@@ -32,18 +31,15 @@ class Status:
         self.total_steps = total_steps
         self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
         self.evaluating_step: int | None = None  # of the evaluation that runs beside training
-        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), total_steps)])
+        self._rate = Rate(_WINDOW_SECONDS, total_steps)
 
     def step(self, total_steps: int) -> None:
         """Note that the fleet has reached `total_steps`."""
         learnt_before = self._learns
         self.total_steps = total_steps
         if self._learns != learnt_before:  # steps with and without updates differ in speed
-            self._seen.clear()
-        now = time.monotonic()
-        self._seen.append((now, total_steps))
-        while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
-            self._seen.popleft()
+            self._rate.clear()
+        self._rate.add(total_steps)
 
     def compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
@@ -97,8 +93,7 @@ class Status:
     @property
     def steps_per_second(self) -> float:
         """Return the steps per second of one run over the last minute, including evaluations."""
-        (first_time, first), (last_time, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (last_time - first_time) if last_time > first_time else 0.0
+        return self._rate.per_second
 
     def speed(self) -> str:
         """Return the speed of all runs together and of each run, as text."""

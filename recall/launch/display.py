@@ -3,7 +3,6 @@
 import datetime
 import sys
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -14,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from recall.callbacks.rate import Rate
 from recall.launch.jobs import Event, Job
 
 _WINDOW_SECONDS = 120.0
@@ -47,7 +47,7 @@ class Display:
             name: Row(name, len(spec.runs), spec.total_steps) for name, spec in specs.items()
         }
         self.finished_before = finished
-        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
+        self._rate = Rate(_WINDOW_SECONDS)
         self._gained = 0  # transitions since this view began
 
     def take(self, event: Event) -> None:
@@ -70,10 +70,7 @@ class Display:
 
     def _gain(self, transitions: int) -> None:
         self._gained += max(0, transitions)
-        now = time.monotonic()
-        self._seen.append((now, self._gained))
-        while now - self._seen[0][0] > _WINDOW_SECONDS and len(self._seen) > 2:
-            self._seen.popleft()
+        self._rate.add(self._gained)
 
     def give_up(self, name: str, reason: str) -> None:
         """Mark a fleet that has failed too often as failed."""
@@ -99,8 +96,7 @@ class Display:
 
     def transitions_per_second(self) -> float:
         """Return the speed of all fleets together over the last two minutes."""
-        (first_time, first), (last_time, last) = self._seen[0], self._seen[-1]
-        return (last - first) / (last_time - first_time) if last_time > first_time else 0.0
+        return self._rate.per_second
 
     def summary(self) -> str:
         """Return one line about all fleets."""

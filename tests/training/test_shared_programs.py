@@ -171,7 +171,7 @@ def test_the_time_left_includes_compiling_in_later_tasks():
     status = Status(small_spec(), 0)
     status.step(100)
     for second in range(1, 3):
-        status._seen.append((status._seen[0][0] + second, 100 + 50 * second))
+        status._rate._seen.append((status._rate._seen[0][0] + second, 100 + 50 * second))
     status.total_steps = 200
     assert status.time_left(400) == "0:00:08 left"
     status.compiled(30.0)

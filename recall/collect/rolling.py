@@ -1,4 +1,4 @@
-"""The steps of a chunk in runs that share a simulator: act, step, and write the transitions."""
+"""The steps of a chunk in environments of one simulator: act, step, and write the transitions."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from recall.worlds.simulator import Array, Roll
 
 
 class Rows(NamedTuple):
-    """Transitions [run, step, columns] that are being written, as views of their fields."""
+    """Transitions [environment, step, columns] that are being written, as views of their fields."""
 
     observation: Array
     action: Array
@@ -23,25 +23,25 @@ class Rows(NamedTuple):
 
 
 class Actor:
-    """Acts for every run, with its policy or, without policies, with the drawn numbers."""
+    """Acts in every environment, with its policy or, without policies, with the drawn numbers."""
 
     def __init__(self, policies: Sequence[NumpyPolicy] | None, draws: Array):
-        """Take the policies of the runs, and `draws` [run, step, act]."""
+        """Take the policies, one for each environment, and `draws` [environment, step, act]."""
         self._policies, self._draws = policies, draws
 
     def act(self, step: int, observation: Array, actions: Array) -> None:
-        """Write the actions of one step to `actions` [run, act]; observations are float32."""
+        """Write the actions of one step to `actions` [environment, act]; observe in float32."""
         if self._policies is None:
             actions[:] = self._draws[:, step]
             return
-        # One matrix-vector pass per run: the rounding of a batched product may depend on its size.
-        for run, policy in enumerate(self._policies):
-            actions[run] = policy.act(observation[run], self._draws[run, step])
+        # One matrix-vector pass for each: the rounding of a batched product may depend on its size.
+        for slot, policy in enumerate(self._policies):
+            actions[slot] = policy.act(observation[slot], self._draws[slot, step])
         finite(actions)
 
 
 def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
-    """Fill `rows` [run, step, columns] with transitions; return the episodes that ended."""
+    """Fill `rows` [environment, step, columns] with transitions; return the episodes that ended."""
     views = Rows(*columns.split(rows))
     views.terminated[:] = 0.0
     steps, done = rows.shape[1], 0

@@ -80,8 +80,8 @@ def bench_fleet(
     policy_lag: Annotated[
         int | None,
         arg(
-            help="Bursts of updates that the policies which collect may lie behind; see the "
-            "settings. None: their default."
+            help="Number of bursts by which the collecting policies lag behind the learner. None: "
+            "the default of the setting."
         ),
     ] = None,
     environments: Annotated[

@@ -149,27 +149,28 @@ def _sentence(
     best, *others = order
     if not others:
         return f"{TITLES[metric].capitalize()} of {best}: {_text(cells[best])}."
-    ahead = {label: _ahead(board, best, label, members, metric) for label in others}
+    differences = {label: _difference(board, best, label, members, metric) for label in others}
     as_good = [
         label
         for label in others
-        if (cells[label].bold if (lead := ahead[label]) is None else _contains_zero(lead))
+        if (cells[label].bold if (found := differences[label]) is None else _contains_zero(found))
     ]
     if as_good:
         named = ", ".join(
-            f"{label} with {_text(cells[label])}{_by(ahead[label])}" for label in as_good[:_FEW]
+            f"{label} with {_text(cells[label])}{_by(differences[label])}"
+            for label in as_good[:_FEW]
         )
         more = f" and {len(as_good) - _FEW} more" if len(as_good) > _FEW else ""
         end = f"{named}{more} cannot be told from it"
     else:
-        end = f"next is {others[0]} with {_text(cells[others[0]])}{_by(ahead[others[0]])}"
+        end = f"next is {others[0]} with {_text(cells[others[0]])}{_by(differences[others[0]])}"
     return f"{best} {_VERBS[metric]}: {TITLES[metric]} {_text(cells[best])}; {end}."
 
 
-def _ahead(
+def _difference(
     board: ScoreBoard, best: str, other: str, members: Sequence[str], metric: str
 ) -> Estimate | None:
-    """Return by how much one method is ahead of another, seed by seed; None without an interval.
+    """Return the metric of `best` minus that of `other`, seed by seed; None without an interval.
 
     Where two methods share seeds this decides, and not whether their own intervals meet.
     """

@@ -141,7 +141,7 @@ def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]
     if not isinstance(value, list | tuple):
         raise BadValueError(f"{name} is {value!r}; expected a list")
     if isinstance(value, Words) and _unannotated(arguments[0]) in (int, float):
-        value = Words(part for word in value for part in word.split(","))
+        value = Words(part for word in value for part in word.removesuffix(",").split(","))
     kinds = (arguments[0],) * len(value) if arguments[-1] is ... else arguments
     if len(kinds) != len(value):
         raise BadValueError(f"{name} is {value!r}; expected {len(kinds)} values")

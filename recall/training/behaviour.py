@@ -15,14 +15,14 @@ Policies = dict[int, jax.Array | None]
 
 
 def only_random(spec: FleetSpec) -> str | None:
-    """Return a warning if the policies of a fleet never act in its first task, or None."""
-    schedule = spec.settings.schedule
-    if schedule.random_steps < schedule.steps_per_task:
+    """Return a warning if no policy of a fleet acts in its first stage, or None."""
+    random, steps = spec.settings.schedule.random_steps, spec.task_schedule.steps_per_stage
+    if random < steps:
         return None
+    what = "the first task" if spec.task_schedule.stages > 1 else "training"
     return (
-        f"warning: random_steps is {schedule.random_steps:,}, so all {schedule.steps_per_task:,} "
-        "steps of a task are random and its policies never act: choose fewer, such as "
-        f"random_steps {schedule.steps_per_task // 10}"
+        f"warning: random_steps is {random:,}, so all {steps:,} steps of {what} are random and no "
+        f"policy acts in it: choose fewer, such as random_steps {steps // 10}"
     )
 
 

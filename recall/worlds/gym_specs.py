@@ -95,6 +95,7 @@ def register_specs(sent: Mapping[str, bytes]) -> None:
         try:
             gymnasium.registry[name] = cloudpickle.loads(content)
         except Exception as error:  # its module may raise anything here; nobody may need it
+            gymnasium.registry.pop(name, None)  # Gymnasium's own of this id is not what was meant
             _unreadable[name] = (
                 f"it is registered in the main process, but a worker process cannot read it "
                 f"({type(error).__name__}: {error})"

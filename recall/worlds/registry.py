@@ -84,11 +84,6 @@ def register_worlds(worlds: Mapping[str, str]) -> None:
         register_world(name, module)
 
 
-def world_names() -> tuple[str, ...]:
-    """Return the worlds with named tasks; Gymnasium's tasks are named `gym:<id>` instead."""
-    return tuple(_WORLDS)
-
-
 def tasks_of(world: str) -> tuple[str, ...]:
     """Return the tasks of one world, in its own order."""
     if world not in _WORLDS:

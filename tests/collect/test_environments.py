@@ -79,8 +79,10 @@ def test_which_worker_has_which_environment_does_not_matter(workers, kill):
     same, same_ended = rolled(2, workers, kill)
     for one, other in zip(fields, same, strict=True):
         np.testing.assert_array_equal(one, other)
-    # The slot says which environments share a simulator.
-    assert [each[:2] for each in ended] == [each[:2] for each in same_ended]
+    # An outcome's slot says which environments share a simulator, and all else is the same.
+    assert [(*each[:2], *each[2][1:]) for each in ended] == [
+        (*each[:2], *each[2][1:]) for each in same_ended
+    ]
 
 
 @pytest.mark.parametrize(

@@ -122,13 +122,18 @@ def test_an_environment_that_cannot_be_sent_matters_only_if_it_is_a_task(registe
         registrations_for(["gym:Unsendable-v0"])
 
 
-def test_an_environment_that_a_worker_cannot_read_is_named_with_the_reason(registered):
-    registered("Unreadable-v0", Unreadable())
-    sent = registrations_for(["gym:Unreadable-v0"])
-    del gymnasium.registry["Unreadable-v0"]
+@pytest.mark.filterwarnings("ignore:.*Overriding environment")
+@pytest.mark.parametrize("name", ["Unreadable-v0", "Pendulum-v1"])
+def test_an_environment_that_a_worker_cannot_read_is_named_with_the_reason(registered, name):
+    """Not even an environment of Gymnasium's own with the same id is played in its place."""
+    there = dict(gymnasium.registry)
+    registered(name, Unreadable())
+    sent = registrations_for([f"gym:{name}"])
+    gymnasium.registry.clear()
+    gymnasium.registry.update(there)
     sent.register()  # as a worker does, which has to go on for other tasks
     with pytest.raises(recall.errors.UnknownNameError, match="no licence here"):
-        gym_specs.known_spec("gym:Unreadable-v0")
+        gym_specs.known_spec(f"gym:{name}")
 
 
 def test_tasks_of_other_worlds_need_no_specs():

@@ -109,7 +109,7 @@ def test_the_same_value_under_two_names_is_no_contradiction():
     assert spec.settings.learner.sac.discount == 0.5
 
 
-@pytest.mark.parametrize("words", [["64", "32"], ["64,32"]])
+@pytest.mark.parametrize("words", [["64", "32"], ["64,32"], ["64,", "32"]])
 def test_numbers_of_a_list_are_separated_by_spaces_or_commas(words):
     spec = spec_of(*parse_train(["--hidden", *words, "--head-layers", "1"]))
     assert spec.settings.learner.network.hidden == (64, 32)

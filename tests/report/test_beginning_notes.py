@@ -1,4 +1,4 @@
-"""The note on runs that are one run at first."""
+"""The note on runs that are identical at first."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def notes(folder) -> tuple[str, ...]:
 def test_runs_that_are_equal_in_their_first_tasks_are_named(tmp_path):
     write_fleet(tmp_path / "a", "recall", ["push,hammer", "push,window-close", "hammer,push"])
     (note,) = notes(tmp_path)
-    assert note.endswith("count twice there: push,hammer and push,window-close (1 task).")
+    assert note.endswith("not independent: push,hammer and push,window-close (1 task).")
 
 
 @pytest.mark.parametrize("apart", ["other numbers", "other seeds", "other methods"])

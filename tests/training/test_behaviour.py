@@ -35,5 +35,7 @@ def test_the_first_actions_of_each_stage(changes, random_steps):
 def test_a_fleet_whose_policies_would_never_act_is_warned_of():
     assert only_random(small_spec()) is None
     told = only_random(small_spec(random_steps=300))
-    assert "random_steps is 300, so all 300 steps of a task are random" in told
+    assert "random_steps is 300, so all 300 steps of the first task are random" in told
     assert "such as random_steps 30" in told
+    # All tasks are learnt in one stage, whose random steps count for all of them together.
+    assert only_random(small_spec("multi_task", random_steps=300)) is None

@@ -1,6 +1,6 @@
-"""The note on runs that are one run at first, because their sequences begin with the same tasks.
+"""The note on runs that are identical at first, because their sequences begin with the same tasks.
 
-Within one fleet, runs of one seed compute the same numbers as long as their tasks are the same. So
+On one machine, runs of one seed compute the same numbers as long as their tasks are the same. So
 their results do not count as independent ones.
 """
 
@@ -16,7 +16,7 @@ from recall.results.wording import counted
 
 
 def beginning_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
-    """Return a sentence that names the sequences whose runs begin as one, if there are any."""
+    """Return a sentence that names the sequences whose runs are identical at first, if any."""
     found: dict[tuple[str, str], int] = {}
     runs = (run for each in scores for run in each.runs)
     for same in grouped(runs, lambda run: (run.label, run.seed)).values():
@@ -27,8 +27,8 @@ def beginning_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
         return ()
     pairs = [f"{one} and {other} ({counted(n, 'task')})" for (one, other), n in found.items()]
     return (
-        "Runs of one seed are the same run as long as their sequences are the same, and count "
-        f"twice there: {', '.join(pairs)}.",
+        "Runs of one seed are identical as long as their sequences agree, so these results are not "
+        f"independent: {', '.join(pairs)}.",
     )
 
 

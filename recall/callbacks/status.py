@@ -62,6 +62,11 @@ class Status:
                 value = record["return"] if self._by_return[position] else record["success"]
                 self.success[record["run"], position] = value
 
+    @property
+    def is_over(self) -> bool:
+        """Return True if all steps are trained and the last evaluation is reported."""
+        return self.total_steps == self.spec.total_steps and self.evaluating_step is None
+
     def failed(self, name: str) -> None:
         """Clear the successes of a run that failed."""
         self.success[self.runs.index(name)] = np.nan

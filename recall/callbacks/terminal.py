@@ -86,6 +86,8 @@ class LiveView(Callback):
     def close(self) -> None:
         """Stop updating; the last view stays on the screen."""
         if self._live is not None:
+            if self._status is not None and self._status.is_over:
+                self._activity = "finished"
             self._live.stop()
             self._live = None
 

@@ -62,6 +62,8 @@ def test_the_live_view_has_bars_and_a_table_of_every_run_and_task(watched):
         "failed at step 77: it broke",
     ):
         assert text in screen, text
+    # The frame that stays says how it ended, not what was waited for last.
+    assert "finished" in screen[screen.rindex("2 runs") :]
 
 
 def test_tensorboard_has_every_number_of_every_run(watched):

@@ -91,8 +91,16 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
         finally:
             trainer.close()
     parts = measure_worker(LAST, spec.settings.world, shape)
-    about = {"runs": len(spec.runs), "method": spec.method.name, "tasks": spec.tasks}
-    return {**about, **rates, **parts}
+    schedule = spec.settings.schedule
+    return {
+        "runs": len(spec.runs),
+        "method": spec.method.name,
+        "tasks": spec.tasks,
+        "policy_lag": schedule.policy_lag,
+        "environments": schedule.environments,
+        **rates,
+        **parts,
+    }
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
@@ -216,17 +224,12 @@ def bench_fleet(
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
             spec = spec_of(count, method, precision, chunks, length, policy_lag, environments)
             rows.append(measure(spec, chunks))
-    return {
-        "device": jax.devices()[0].device_kind,
-        "precision": precision,
-        "policy_lag": policy_lag,
-        "environments": environments,
-        "rows": rows,
-    }
+    return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 
 _COLUMNS = {
     "runs": ("runs", "{}"),
+    "envs": ("environments", "{}"),
     "tasks": ("tasks", "{}"),
     "steps/s\na run": ("steps_per_s", "{:,.0f}"),
     "learner\nalone": ("learner_alone_per_s", "{:,.0f}"),

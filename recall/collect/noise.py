@@ -7,10 +7,9 @@ colour 1, a good default for off-policy learning. Single numbers are distributed
 colour.
 
 Of a run only its seed, its task, the environment and the step matter, so that a resumed run draws
-the same numbers.
-White noise is seeded per chunk. Coloured noise is drawn in independent stretches of an episode's
-length, or of 1,000 steps where episodes are longer; where they end early, a stretch goes on in the
-next one.
+the same numbers. White noise is seeded per chunk. Coloured noise is drawn in independent stretches
+of an episode's length, or of 1,000 steps where episodes are longer; where they end early, a stretch
+goes on in the next one.
 """
 
 import math

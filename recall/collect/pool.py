@@ -149,9 +149,8 @@ class Pool:
     def _by_run(self, rows: Array) -> Array:
         """Return a copy [run, part, chunk, columns] of rows [environment, part, step, columns]."""
         _, parts, _, width = rows.shape
-        apart = rows.reshape(-1, self._environments, *rows.shape[1:]).swapaxes(1, 2)
-        together: Array = apart.reshape(len(apart), parts, -1, width)
-        return together.copy() if np.shares_memory(together, rows) else together
+        apart = rows.reshape(-1, self._environments, *rows.shape[1:]).swapaxes(1, 2).copy()
+        return apart.reshape(len(apart), parts, -1, width)
 
     @property
     def _slot(self) -> int:

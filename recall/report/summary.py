@@ -62,7 +62,7 @@ def measured(board: ScoreBoard) -> str:
     return (
         f"Success is reached {when} of an episode, by {measure.mode} policies. "
         f"{window_note(board.scores.values()) + ' ' if board.scores else ''}Brackets hold 90 % "
-        "bootstrap intervals over runs."
+        "bootstrap intervals over runs; those of differences hold Student's t intervals over seeds."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.reading import read_json
+from recall.results.wording import counted
 from recall.studies.plan import Fleet
 from recall.worlds.registry import horizon_steps
 
@@ -63,8 +64,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _is_speed(row: dict[str, Any]) -> bool:
     names = ["ms_per_update"] if "ms_per_update" in row else _FLEET_SPEEDS
     numbers = [row.get(name) for name in ("runs", *names)]
-    return isinstance(row.get("method"), str) and all(
-        isinstance(number, int | float) and number > 0 for number in numbers
+    return (
+        isinstance(row.get("method"), str)
+        and isinstance(row.get("environments", 1), int)
+        and all(isinstance(number, int | float) and number > 0 for number in numbers)
     )
 
 
@@ -76,6 +79,11 @@ def estimate_time(fleet: Fleet, speeds: Speeds) -> TimeEstimate | None:
     if speeds.fleet:
         row = _nearest(speeds.fleet, name, spec, lambda row: -row["transitions_per_s"], notes)
         rate = row["transitions_per_s"]
+        measured, wanted = row.get("environments", 1), spec.settings.schedule.environments
+        if measured != wanted:
+            notes.append(
+                f"measured with {counted(measured, 'environment')} for each run instead of {wanted}"
+            )
         # Worst case: a smaller fleet takes as long per step as the measured one, and a larger fleet
         # collects no more transitions per second.
         seconds = fleet.transitions / (rate * min(1.0, runs / row["runs"]))

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.cores import cores
 from recall.collect.crew import Abandoned, never
 from recall.collect.messages import RunTasks
 from recall.collect.players import Players
@@ -19,6 +18,7 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.training.evaluation import counts_of, planned, recorded
+from recall.training.worker_counts import evaluation_workers
 
 Array = np.ndarray
 
@@ -28,11 +28,6 @@ class Pending(NamedTuple):
 
     step: int
     runs: list[int]
-
-
-def evaluation_workers(spec: FleetSpec) -> int:
-    """Return the number of processes that play evaluations: at most one for each run and task."""
-    return min(spec.settings.schedule.workers or cores(), len(spec.runs) * spec.tasks)
 
 
 class BackgroundEvaluation:

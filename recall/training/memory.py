@@ -5,14 +5,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from recall.collect.pool import default_workers
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn import fleet
 from recall.training.agents import agent_of
-from recall.training.background import evaluation_workers
 from recall.training.host_memory import available_host
 from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
+from recall.training.worker_counts import collecting_workers, evaluation_workers
 
 # Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
 # JAX and its compiled programs but without a fleet's arrays, is an estimate.
@@ -106,9 +105,7 @@ def _fewer(workers: int) -> str:
 
 def _process_bytes(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, its workers and the policies that both share."""
-    schedule = spec.settings.schedule
-    collecting = schedule.workers or default_workers(len(spec.runs) * schedule.environments)
-    workers = collecting + evaluation_workers(spec)
+    workers = collecting_workers(spec) + evaluation_workers(spec)
     return _without_workers(spec) + _WORKER_BYTES * workers
 
 

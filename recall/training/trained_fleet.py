@@ -18,7 +18,7 @@ import numpy as np
 from recall.callbacks import Callback
 from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, default_workers, never
+from recall.collect.pool import Pool, never
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
@@ -37,6 +37,7 @@ from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 from recall.training.saved_files import SavedFiles
+from recall.training.worker_counts import collecting_workers
 
 Array = np.ndarray
 
@@ -85,7 +86,7 @@ class TrainedFleet:
             fleet.policy_shape(self.agent),
             self.schedule.chunk_steps,
             state_size,
-            self.schedule.workers or default_workers(len(spec.runs) * self.schedule.environments),
+            collecting_workers(spec),
             should_stop=lambda: self.should_stop(),
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,

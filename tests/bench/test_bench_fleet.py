@@ -46,7 +46,13 @@ def test_the_table_fits_a_terminal(capsys):
     rates = ["steps_per_s", "learner_alone_per_s", "workers_alone_per_s"]
     times = ["together_us", "step_us", "physics_us", "actor_us", "rest_us"]
     row = dict.fromkeys(rates, 24_717.0) | dict.fromkeys(times, 150.0)
-    row |= {"runs": 40, "tasks": 20, "learner_waits": 0.05, "waits_for_evaluation": 0.01}
+    row |= {
+        "runs": 40,
+        "environments": 2,
+        "tasks": 20,
+        "learner_waits": 0.05,
+        "waits_for_evaluation": 0.01,
+    }
     print_table({"device": "NVIDIA H200", "precision": "bfloat16", "rows": [row]})
     lines = capsys.readouterr().out.splitlines()
     assert "24,717" in lines[-2]

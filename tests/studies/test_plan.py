@@ -256,6 +256,13 @@ def test_the_time_comes_from_what_was_measured(tmp_path):
     whole = estimate_time(fleet, read_speeds([], tmp_path))
     assert whole.seconds == pytest.approx(800 / 60 + evaluation_steps(fleet.spec) / 1000)
     assert whole.notes == ()
+    rows = [row | {"environments": 2} for row in FLEET["rows"]]
+    both[1].write_text(json.dumps(FLEET | {"rows": rows}))
+    other = estimate_time(fleet, read_speeds(both[1:], tmp_path))
+    assert other.notes == ("measured with 2 environments for each run instead of 1",)
+    both[1].write_text(json.dumps({"rows": [row | {"environments": "two"} for row in rows]}))
+    with pytest.raises(BadValueError, match="is not what `recall bench learner --json`"):
+        read_speeds(both[1:], tmp_path)
     both[0].write_text("{}")
     with pytest.raises(BadValueError, match="is not what `recall bench learner --json`"):
         read_speeds(both, tmp_path)

@@ -7,6 +7,28 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 
+class Blank(gymnasium.Env[np.ndarray, np.ndarray]):
+    """Always succeeds, and shows a white picture if it is made for that."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+    observation_space = action_space = Box(-1.0, 1.0, (2,))
+
+    def __init__(self, render_mode: str | None = None):
+        self.render_mode = render_mode
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        return np.zeros(2, np.float32), 1.0, False, False, {"success": True}
+
+    def render(self) -> np.ndarray:
+        return np.full((48, 64, 3), 255, np.uint8)
+
+
 class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
     """Shows how many steps it has had and the last action it got; its action box is lopsided."""
 

@@ -26,6 +26,7 @@ from recall.training.agents import agent_of
 from recall.worlds.gym_world import GymnasiumSimulator
 from recall.worlds.pointworld import expert_action, make_simulator
 from recall.worlds.pointworld.picture import draw_point
+from tests.factories.environments import Blank
 
 TASKS = ("point-rich", "point-poor")
 SMALL = (64, 48)
@@ -273,17 +274,7 @@ def test_a_task_without_pictures_says_so():
         next(filmed_episode(simulator, 5, Expert("point-rich"), (1,), True, SMALL))
 
 
-class _Unseen(gymnasium.Env):
-    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-    observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
-
-    def __init__(self, render_mode=None):
-        self.render_mode = render_mode
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(2, np.float32), {}
-
+class _Unseen(Blank):
     def render(self):
         raise gymnasium.error.DependencyNotInstalled("no brush is installed")
 

@@ -1,33 +1,12 @@
 """Films of tasks that are functions, and of folders with the policies of one time only."""
 
-import gymnasium
-import numpy as np
 import pytest
 
 import recall
 from recall.cli import main
 from recall.errors import RecallError
+from tests.factories.environments import Blank
 from tests.factories.policies import write_learnt, write_untrained
-
-
-class Blank(gymnasium.Env):
-    """Shows a white picture if it is made for that."""
-
-    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
-    observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
-
-    def __init__(self, render_mode=None):
-        self.render_mode = render_mode
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(2, np.float32), {}
-
-    def step(self, action):
-        return np.zeros(2, np.float32), 1.0, False, False, {"success": True}
-
-    def render(self):
-        return np.full((48, 64, 3), 255, np.uint8)
 
 
 def right():

@@ -2,31 +2,23 @@
 
 import json
 import lzma
-import re
-import shlex
 import shutil
 
-import numpy as np
 import pytest
 
 import recall
 from recall.callbacks import Callback
-from recall.cli import main
 from recall.config.spec import spec_from
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import FINAL
-from recall.learn import fleet
 from recall.report.compare import compare
 from recall.results import archived_fleet
 from recall.results.archive import archive
 from recall.results.archived_fleet import portable
 from recall.results.collection import gather
 from recall.results.fleet_folder import FolderInUseError
-from recall.results.policies import write_policies
-from recall.results.store import read, read_description
+from recall.results.store import read
 from recall.results.tidy import evaluation_columns
-from recall.training.agents import agent_of
-from tests.factories.folders import append_training, write_fleet, write_log
+from tests.factories.folders import append_training, write_fleet
 from tests.factories.studies import launch
 
 RECORDS = ("evaluations", "training")
@@ -42,14 +34,6 @@ def files_of(folder):
 
 def expanded(folder, name):
     return lzma.decompress((folder / f"{name}.jsonl.xz").read_bytes())
-
-
-@pytest.fixture
-def fleets(tmp_path):
-    """A method on a sequence, with the single tasks that it is compared with."""
-    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "runs" / "b", sequence=["push", "hammer"])
-    return tmp_path / "runs"
 
 
 def test_records_come_back_line_by_line(finished, tmp_path):
@@ -192,7 +176,6 @@ def test_an_archive_cannot_be_trained_in(finished, tmp_path):
 
 def _train_as(description, folder):
     from recall.api import run_fleet, start_fleet
-    from recall.config.spec import spec_from
 
     spec = spec_from(description)
     before = files_of(folder)
@@ -206,7 +189,6 @@ def _train_as(description, folder):
 
 def test_a_finished_archive_counts_as_trained(finished, tmp_path):
     from recall.api import run_fleet
-    from recall.config.spec import spec_from
 
     made = recall.archive(finished, tmp_path / "kept")
     results = run_fleet(spec_from(read(finished).description), made.folder, Callback())
@@ -258,34 +240,6 @@ def test_an_archive_is_replaced_only_if_asked_and_only_an_archive(fleets, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "runs"]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"policies": "recal-*"}, "unknown run 'recal-\\*'"),
-        ({"policies": "*"}, "runs has no policies of runs '\\*'"),
-        ({"training_every": 0}, "at least 1"),
-        ({"policies_at": "never"}, "unknown time 'never'"),
-    ],
-)
-def test_options_that_select_nothing_are_refused(fleets, tmp_path, options, words):
-    with pytest.raises(RecallError, match=words):
-        recall.archive(fleets, tmp_path / "kept", **options)
-    assert not (tmp_path / "kept").exists()
-
-
-def test_the_command_says_what_it_wrote(fleets, tmp_path, capsys):
-    write_log(fleets / "theirs")
-    words = ["archive", str(fleets), str(tmp_path / "kept"), "--training-every", "1e3"]
-    main(words)
-    told = capsys.readouterr()
-    assert told.out == f"2 fleets of 6 runs and 0 policy files, 0.01 MB in {tmp_path / 'kept'}\n"
-    assert told.err == f"{fleets / 'theirs'} holds a log of other code, which is not archived.\n"
-    with pytest.raises(SystemExit):
-        main(words)
-    assert "already holds an archive" in capsys.readouterr().err
-    main([*words, "--replace"])
-
-
 def test_a_folder_without_an_archive_is_never_replaced(fleets, tmp_path):
     """A study's note or a benchmark alone is somebody's work, not an earlier archive."""
     place = tmp_path / "place"
@@ -330,39 +284,3 @@ def test_a_record_that_is_added_while_a_fleet_is_archived_is_kept(tmp_path, monk
 
     monkeypatch.setattr(archived_fleet, "_lines", then_more)
     assert list(lines) == [b'{"run": 0, "step": 10}\n', b'{"run": 0, "step": 110}\n']
-
-
-def test_the_command_tells_when_it_keeps_no_policies(finished, fleets, tmp_path, capsys):
-    def told(*words):
-        main(["archive", *map(str, words)])
-        return capsys.readouterr().err
-
-    assert "No policies were kept" in told(finished, tmp_path / "a")
-    shutil.copytree(finished, tmp_path / "study" / "one")
-    assert "--policies" in told(tmp_path / "study", tmp_path / "b")
-    assert told(finished, tmp_path / "c", "--policies", "*-seed0") == ""
-    assert told(fleets, tmp_path / "d") == "", "these have no policies"
-
-
-def test_the_advice_to_keep_policies_works_as_printed(tmp_path, capsys):
-    folder = tmp_path / "study" / "second"
-    write_fleet(tmp_path / "study" / "first", "recall", "push,hammer")  # without policies
-    write_fleet(folder, "ewc", "point-rich,point-poor", seeds=(3, 4))
-    spec = spec_from(read_description(folder))
-    shape = fleet.policy_shape(agent_of(spec)[0])
-    flat = np.zeros((2, shape.size), np.float32)
-    write_policies(folder, spec, shape, FINAL, {0: flat, 1: flat})
-    main(["archive", str(tmp_path / "study"), str(tmp_path / "a")])
-    (advice,) = re.findall(r"name their runs: (.*), or", capsys.readouterr().err)
-    assert advice == "--policies 'ewc-*-seed3'"
-    main(["archive", str(tmp_path / "study"), str(tmp_path / "b"), *shlex.split(advice)])
-    assert "1 policy file" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("every", ["x", 1.5, 0])
-def test_intervals_that_are_no_whole_number_are_refused(fleets, tmp_path, every):
-    with pytest.raises(
-        BadValueError, match=f"training_every is {every!r}; expected a whole number"
-    ):
-        recall.archive(fleets, tmp_path / "kept", training_every=every)
-    assert not (tmp_path / "kept").exists()

@@ -8,6 +8,7 @@ from recall.report.tables.appendix import lambda_tables, replay_mode_table, shar
 from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.by_task import task_tables
 from recall.report.tables.cost import cost_tables
+from recall.report.tables.exploration import exploration_table
 from recall.report.tables.families import family_tables, long_table
 from recall.report.tables.pairs import pair_tables
 from recall.report.tables.pairwise import family_differences
@@ -35,6 +36,7 @@ def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> 
         *sequence_tables(board),
         *return_tables(board),
         *provisional_tables(board),
+        *exploration_table(board),
         *single_tables(board),
         *cost_tables(board.collection, [dict(bench) for bench in benches]),
     ]

@@ -26,6 +26,22 @@ def run(command, *arguments):
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60)
 
 
+@pytest.fixture
+def answer(capsys):
+    """Run a command in this process, where it need not import anything; return what it leaves."""
+
+    def answer_to(*arguments):
+        try:
+            main(arguments)
+            status = 0
+        except SystemExit as end:
+            status = end.code
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, status, shown.out, shown.err)
+
+    return answer_to
+
+
 @pytest.mark.parametrize("command", [RECALL, MODULE], ids=["command", "module"])
 def test_help_names_the_subcommands(command):
     shown = run(command, "--help")
@@ -46,21 +62,21 @@ def test_only_public_names_are_listed():
     assert [name for name in dir(recall) if name.startswith("_")] == ["__version__"]
 
 
-def test_help_of_an_option_that_is_on_shows_both_forms():
-    shown = " ".join(run(RECALL, "report", "--help").stdout.replace("│", "").split())
+def test_help_of_an_option_that_is_on_shows_both_forms(answer):
+    shown = " ".join(answer("report", "--help").stdout.replace("│", "").split())
     assert "--figures, --no-figures Whether to draw figures. (default: True)" in shown
     assert "--no-serve" not in shown
 
 
 @pytest.mark.parametrize("command", ["resume", "evaluate", "film"])
-def test_help_says_which_folder_is_meant(command):
-    shown = " ".join(run(RECALL, command, "--help").stdout.replace("│", "").split())
+def test_help_says_which_folder_is_meant(command, answer):
+    shown = " ".join(answer(command, "--help").stdout.replace("│", "").split())
     assert re.search(r"FOLDER Folder of an? [^(]*fleet\. \(required\)", shown)
 
 
-def test_every_option_has_a_help_text():
+def test_every_option_has_a_help_text(answer):
     for words in ("train", "train --method ewc", "evaluate", "film", "report", "bench fleet"):
-        shown = run(RECALL, *words.split(), "--help").stdout.replace("│", "")
+        shown = answer(*words.split(), "--help").stdout.replace("│", "")
         shown = " ".join(shown.split())
         # Between the name and the default there is the kind of value at most.
         bare = re.findall(r"--([a-z.-]+) (?:\{[^}]*\}|[^a-z(])*\(default", shown)
@@ -78,15 +94,15 @@ def test_every_option_has_a_help_text():
         ("train --random-step 9", "recall: unknown option '--random-step'; did you mean '--random"),
     ],
 )
-def test_a_word_that_is_nearly_right_is_refused_with_the_right_one(words, reply):
-    shown = run(RECALL, *words.split())
+def test_a_word_that_is_nearly_right_is_refused_with_the_right_one(words, reply, answer):
+    shown = answer(*words.split())
     assert shown.returncode == 2
     assert shown.stderr.startswith(reply)
     assert shown.stderr.count("\n") == 1
 
 
-def test_an_unknown_option_leads_to_the_help_of_its_own_command():
-    shown = run(RECALL, "bench", "fleet", "--workers", "3")
+def test_an_unknown_option_leads_to_the_help_of_its_own_command(answer):
+    shown = answer("bench", "fleet", "--workers", "3")
     assert shown.returncode == 2
     assert "Unrecognized options: --workers, 3" in shown.stderr
     assert "recall bench fleet --help" in shown.stderr
@@ -106,27 +122,27 @@ except SystemExit:
     assert run([sys.executable, "-c", program]).stderr.strip() == "[]"
 
 
-def test_lists_are_plain_lines_when_piped():
-    lines = run(RECALL, "list", "tasks").stdout.splitlines()
+def test_lists_are_plain_lines_when_piped(answer):
+    lines = answer("list", "tasks").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == list(task_names())
     assert "window-close\tcontinual_world\t200" in lines
-    lines = run(RECALL, "list", "sequences").stdout.splitlines()
+    lines = answer("list", "sequences").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == list(sequence_names())
     assert "cw3-1\tpush,window-close,hammer" in lines
 
 
-def test_lists_can_be_printed_as_json():
-    tasks = json.loads(run(RECALL, "list", "tasks", "--json").stdout)
+def test_lists_can_be_printed_as_json(answer):
+    tasks = json.loads(answer("list", "tasks", "--json").stdout)
     assert {"task": "push", "world": "continual_world", "horizon_steps": 200} in tasks
-    sequences = json.loads(run(RECALL, "list", "sequences", "--json").stdout)
+    sequences = json.loads(answer("list", "sequences", "--json").stdout)
     assert {"sequence": "pair-8-5", "tasks": ["window-close", "handle-press-side"]} in sequences
 
 
-def test_methods_and_presets_are_listed():
-    lines = run(RECALL, "list", "methods").stdout.splitlines()
+def test_methods_and_presets_are_listed(answer):
+    lines = answer("list", "methods").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == list(METHODS)
     assert "perfect_memory\tPM\t" in "\n".join(lines)
-    presets = json.loads(run(RECALL, "list", "presets", "--json").stdout)
+    presets = json.loads(answer("list", "presets", "--json").stdout)
     assert [preset["preset"] for preset in presets] == list(PRESETS)
 
 
@@ -183,17 +199,17 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"], ["list", "takss"], ["no-such-thing"]])
-def test_a_misspelt_command_is_told_without_a_traceback(arguments):
-    shown = run(RECALL, *arguments)
+def test_a_misspelt_command_is_told_without_a_traceback(arguments, answer):
+    shown = answer(*arguments)
     assert shown.returncode == 2
     assert "Traceback" not in shown.stderr
     assert shown.stderr
 
 
-def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_path):
+def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_path, answer):
     config = tmp_path / "settings.json"
     config.write_text('{"method": "perfect_memory", "random_steps": 700, "seeds": [4, 5]}')
-    shown = run(RECALL, "train", "--preset", "quick", "--config", str(config), "--help")
+    shown = answer("train", "--preset", "quick", "--config", str(config), "--help")
     assert shown.returncode == 0
     text = " ".join(shown.stdout.replace("│", "").split())
     names = {path.rsplit(".", 1)[-1] for path in (*paths(Settings()), *paths(PerfectMemory()))}
@@ -220,8 +236,8 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
         (["--wandb", "project"], "Weights & Biases is not installed"),
     ],
 )
-def test_what_cannot_be_trained_is_one_line_and_code_2(arguments, told):
-    shown = run(RECALL, "train", *arguments)
+def test_what_cannot_be_trained_is_one_line_and_code_2(arguments, told, answer):
+    shown = answer("train", *arguments)
     assert shown.returncode == 2
     assert shown.stderr.startswith("recall: ")
     assert told in shown.stderr
@@ -243,8 +259,8 @@ def test_what_cannot_be_trained_is_one_line_and_code_2(arguments, told):
         ),
     ],
 )
-def test_what_the_user_can_mend_is_one_line_and_code_2(words, told):
-    shown = run(RECALL, "bench", *words.split())
+def test_what_the_user_can_mend_is_one_line_and_code_2(words, told, answer):
+    shown = answer("bench", *words.split())
     assert shown.returncode == 2
     assert shown.stderr == f"recall: {told}\n"
 

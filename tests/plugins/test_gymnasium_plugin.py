@@ -31,6 +31,7 @@ def forget():
     sys.modules.pop("heavy_plugin", None)
 
 
+@pytest.mark.slow
 def test_an_environment_of_a_plugin_is_trained_and_evaluated(tmp_path, capsys):
     source = tmp_path / "heavy_plugin.py"
     source.write_text(PLUGIN)

@@ -3,10 +3,10 @@
 import contextlib
 import errno
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from recall.callbacks import Callback
 from recall.callbacks.defaults import default_callbacks
@@ -34,11 +34,11 @@ from recall.results.fleet_folder import (
 )
 from recall.results.policies import read_policies, runs_with_policies
 from recall.results.store import Results, Store, read, read_description
-from recall.results.way_out import resuming
+from recall.results.way_out import resuming, with_more_space
 from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
-from recall.settings.checked import Count, from_plain
-from recall.training.agents import agent_of
+from recall.settings.checked import Count, Range, from_plain
+from recall.training.agents import agent_of, check_method
 from recall.training.behaviour import only_random
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
@@ -51,7 +51,8 @@ from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
 from recall.training.unedited import check_unedited, other_versions
-from recall.worlds.registry import Task, task_label
+from recall.worlds.registry import Task
+from recall.worlds.task_names import TaskName, chosen_positions, listed, numbered, positions_of
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Folder = str | Path
@@ -102,6 +103,7 @@ def start_fleet(
     """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     check_memory(spec)
+    check_method(spec)
     folder = Path(out) if out is not None else _new_folder(spec)
     check_ours(folder)  # before a lock is written into it
     silent = tasks_without_success(spec)  # refuses environments that fail
@@ -123,6 +125,7 @@ def run_fleet(
     with hold(folder):
         if not (folder / DESCRIPTION).exists():
             check_processes(spec, measure())
+            check_method(spec)
             return _start(spec, folder, callback, tasks_without_success(spec), command)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
@@ -226,11 +229,11 @@ def _run(
     except TaskFailedError as error:
         raise TaskFailedError(f"{str(error).rstrip('.')}. {_repaired(folder)}") from error
     except NotWrittenError as error:
-        raise NotWrittenError(f"{error}. {_intact(folder)}") from error
+        raise NotWrittenError(f"{error}. {with_more_space(folder)}") from error
     except OSError as error:
         if error.errno not in _NO_SPACE:
             raise
-        raise RecallError(f"{folder}: {error.strerror}. {_intact(folder)}") from error
+        raise RecallError(f"{folder}: {error.strerror}. {with_more_space(folder)}") from error
     finally:
         callback.close()
     return read(folder)
@@ -249,12 +252,6 @@ def _repaired(folder: Path) -> str:
     return f"Repair the environment, then continue with `{resuming(folder)}`"
 
 
-def _intact(folder: Path) -> str:
-    return (
-        f"The last checkpoint is intact: free some space, then continue with `{resuming(folder)}`"
-    )
-
-
 def _new_folder(spec: FleetSpec) -> Path:
     """Return the first folder `runs/<method>-<sequences>[-N]` that does not exist."""
     sequences = "+".join(dict.fromkeys(run.sequence for run in spec.runs))
@@ -268,20 +265,25 @@ def _new_folder(spec: FleetSpec) -> Path:
 def evaluate(
     folder: Folder,
     episodes: int | None = None,
-    tasks: Sequence[str] | str | None = None,
+    tasks: Sequence[TaskName] | TaskName | None = None,
     functions: Mapping[str, Task] | None = None,
     workers: int | None = None,
+    seed: int | None = None,
 ) -> list[EvaluationRecord]:
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
     For an unfinished fleet, the tasks that are finished are evaluated, and for an archive the runs
     whose policies it keeps. The episodes are those of the fleet's own last evaluation, or so many
-    `episodes` of each mode, of which the first are the same. `tasks` selects tasks by name. If the
-    fleet was started with functions as tasks, `functions` maps their names to them. `workers` is
-    the number of worker processes, which does not change the results; None starts one per core.
+    `episodes` of each mode, of which the first are the same. `tasks` selects tasks by name, such as
+    "push" or, of a task that a sequence repeats, "3 push", or by position from 0 on. If the fleet
+    was started with functions as tasks, `functions` maps their names to them. `workers` is the
+    number of worker processes, which does not change the results; None starts one per core. With a
+    `seed`, 0 or more, other episodes are played, which no evaluation in training had; they start
+    alike in all runs.
     """
     episodes = from_plain(Count | None, episodes, "episodes")
     workers = from_plain(Count | None, workers, "workers")
+    seed = from_plain(Annotated[int, Range(least=0)] | None, seed, "seed")
     folder = Path(folder)
     description = read_description(folder)
     check_unedited(folder, description)
@@ -291,8 +293,9 @@ def evaluate(
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
-    tasks = [tasks] if isinstance(tasks, str) else tasks
-    _check_tasks(runs, sorted(policies), tasks)
+    chosen = listed(tasks)
+    _check_tasks(runs, policies, chosen)
+    wanted = [chosen_positions(chosen, run.task_names) for run in runs]
     own = counts_of(spec.settings.schedule)
     counts = own if episodes is None else dict.fromkeys(own, episodes)
     pool = Pool(
@@ -306,7 +309,7 @@ def evaluate(
     try:
         step = (max(policies) + 1) * spec.steps_per_task
         played = play_evaluation(
-            pool, runs, policies.__getitem__, step, counts, sorted(policies), tasks
+            pool, runs, policies.__getitem__, step, counts, sorted(policies), wanted, seed
         )
         return [{**record, "run": kept[record["run"]]} for record in played]
     finally:
@@ -314,10 +317,10 @@ def evaluate(
 
 
 def _check_tasks(
-    runs: Sequence[RunSpec], there: Sequence[int], tasks: Sequence[str] | None
+    runs: Sequence[RunSpec], there: Collection[int], tasks: Sequence[TaskName] | None
 ) -> None:
     """Raise an error for tasks that no run has at the positions `there`."""
-    labels = {task_label(run.tasks[position]) for run in runs for position in there}
     for task in tasks or ():
-        if task not in labels:
-            raise UnknownNameError("task of this fleet", task, sorted(labels))
+        if not any(set(there).intersection(positions_of(task, run.task_names)) for run in runs):
+            shown = {numbered(run.task_names)[position] for run in runs for position in there}
+            raise UnknownNameError("task of this fleet", task, sorted(shown))

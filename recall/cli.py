@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from recall.commands import (
 from recall.commands.ctrl_c import EXIT_STATUS, ended_by_ctrl_c
 from recall.commands.lost_terminal import outliving_terminal
 from recall.commands.numbers import numbers_as_in_settings
+from recall.commands.options import PLUGIN_HELP
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.nowhere import lead_nowhere
 from recall.plugins import load_plugin
@@ -48,8 +50,7 @@ _NOT_OURS = (
 
 DESCRIPTION = (
     "Continual reinforcement learning that keeps old skills and still learns new ones. "
-    "`recall --version` prints the version. Every command also accepts --plugin MODULE_OR_FILE, "
-    "which makes methods, worlds or figures of your own known; it may be given more than once."
+    f"`recall --version` prints the version. {PLUGIN_HELP}"
 )
 
 
@@ -125,12 +126,13 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
         train.train_command(rest)
     elif isinstance(command, dict):
         _check_group(words[1:], rest, command)
-        about = _HELP[words[-1]] if words[1:] else DESCRIPTION
+        about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
         numbers = numbers_as_in_settings(command, rest)
+        about = f"{inspect.getdoc(command)} {PLUGIN_HELP}"
         # The command alone, so that options of other commands are not suggested for unknown ones.
-        tyro.cli(command, prog=" ".join(words), args=rest, registry=numbers)
+        tyro.cli(command, prog=" ".join(words), description=about, args=rest, registry=numbers)
 
 
 def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any]) -> None:

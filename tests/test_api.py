@@ -19,6 +19,7 @@ from recall.collect.pool import TaskFailedError
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.results.fleet_folder import FolderInUseError
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
+from tests.factories.folders import write_fleet
 from tests.factories.own_tasks import Point
 
 
@@ -93,6 +94,15 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):
     with pytest.raises(BadValueError, match=r"there is no folder .*nowhere"):
         recall.resume(tmp_path / "nowhere")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_of_other_fleets_is_no_place_for_a_fleet(tmp_path):
+    for name in ("ewc", "recall"):
+        write_fleet(tmp_path / "runs" / name)
+    told = r"runs holds other folders \(ewc, recall\), .* choose one such as .*/runs/NAME$"
+    with pytest.raises(FolderInUseError, match=told):
+        train(tmp_path / "runs")
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["ewc", "recall"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,10 @@
-"""What `recall evaluate` prints."""
+"""What `recall evaluate` prints, and the tasks that it is asked for."""
 
+import pytest
+
+import recall
 from recall.cli import main
+from recall.errors import BadValueError, UnknownNameError
 from tests.factories.policies import write_untrained
 
 
@@ -11,3 +15,43 @@ def test_repeated_tasks_are_numbered_where_results_are_printed(tmp_path, capsys)
     assert header == ["run", "task", "mode", "episodes", "success", "last_success", "return"]
     shown = [dict(zip(header, row, strict=True))["task"] for row in rows]
     assert list(dict.fromkeys(shown)) == ["1 point-rich", "point-poor", "3 point-rich"]
+
+
+@pytest.mark.parametrize(
+    ("named", "positions"),
+    [
+        ("3 point-rich", [2]),
+        ("point-rich", [0, 2]),
+        ("2 point-poor", [1]),
+        ("1", [1]),
+        (2, [2]),
+        (["1 point-rich", "point-poor"], [0, 1]),
+    ],
+)
+def test_a_task_is_chosen_by_what_is_printed_of_it_its_name_or_its_position(
+    tmp_path, named, positions
+):
+    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
+    records = recall.evaluate(folder, 1, named, workers=1)
+    assert list(dict.fromkeys(record["position"] for record in records)) == positions
+
+
+def test_the_command_takes_the_names_that_it_prints(tmp_path, capsys):
+    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
+    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--task", "3 point-rich"])
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert {row.split("\t")[1] for row in rows} == {"3 point-rich"}
+    with pytest.raises(UnknownNameError, match="Valid: 1 point-rich, 3 point-rich, point-poor"):
+        recall.evaluate(folder, 1, "2 point-rich", workers=1)
+
+
+def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):
+    folder = write_untrained(tmp_path / "fleet", "point-rich", seeds=(0, 1))
+    returns = {
+        seed: [record["return"] for record in recall.evaluate(folder, 2, workers=1, seed=seed)]
+        for seed in (None, 0, 1)
+    }
+    assert returns[None] != returns[0] != returns[1]
+    assert returns[0] == [each["return"] for each in recall.evaluate(folder, 2, workers=2, seed=0)]
+    with pytest.raises(BadValueError, match="seed is -1"):
+        recall.evaluate(folder, 1, seed=-1)

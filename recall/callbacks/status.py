@@ -9,6 +9,7 @@ from recall.callbacks.rate import Rate
 from recall.config.spec import FleetSpec
 from recall.results.evaluations import EvaluationRecord
 from recall.worlds.registry import task_label
+from recall.worlds.task_names import numbered
 
 _WINDOW_SECONDS = 60.0
 _RUNS_SHOWN = 8  # larger fleets show only their mean
@@ -149,5 +150,5 @@ class Status:
 
 
 def _label(spec: FleetSpec, position: int) -> str:
-    names = {task_label(run.tasks[position]) for run in spec.runs}
+    names = {numbered(run.task_names)[position] for run in spec.runs}
     return names.pop() if len(names) == 1 else f"task {position + 1}"

@@ -10,7 +10,7 @@ from recall.worlds.registrations import Registrations
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
 # the worker, so results do not depend on the number of workers. The streams of a run's further
 # environments have the number of the environment, too.
-ACTIONS, TRAINING, EVALUATION, SCORING = range(4)
+ACTIONS, TRAINING, EVALUATION, SCORING, OTHER_EPISODES = range(5)
 
 
 class RunTasks(NamedTuple):

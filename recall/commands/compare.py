@@ -5,13 +5,14 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from recall.commands.report import Mode, Out, Success, Window, measure_of, tell_end
+from recall.commands.report import Mode, Out, Reference, Success, Window, measure_of, tell_end
 
 
 def compare(
     first: Annotated[Positional[Path], arg(metavar="A", help="Folder of the first runs.")],
     second: Annotated[Positional[Path], arg(metavar="B", help="Folder of the second runs.")],
     out: Out = Path("comparison"),
+    reference: Reference = (),
     window: Window = 5,
     mode: Mode = "stochastic",
     success: Success = "any",
@@ -26,5 +27,5 @@ def compare(
     console = Console()
     measure = measure_of(window, mode, success)
     with writing_to(out):
-        made = make_comparison(first, second, out, measure, figures, console)
+        made = make_comparison(first, second, out, reference, measure, figures, console)
     tell_end(made, console)

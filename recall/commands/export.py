@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from recall.commands.show import TASK_NAMES
 from recall.errors import BadValueError
 
 
@@ -16,9 +17,7 @@ def export(
     torch: Annotated[
         Path | None, arg(help="PyTorch file to write (.pt2, read by torch.export.load).")
     ] = None,
-    task: Annotated[
-        str | None, arg(help="Task whose policy is exported: a name, or a position from 0 on.")
-    ] = None,
+    task: Annotated[str | None, arg(help=f"Task whose policy is exported. {TASK_NAMES}")] = None,
     run: Annotated[
         str | None, arg(help="Name of the run. None: the first that has the task.")
     ] = None,
@@ -32,8 +31,7 @@ def export(
 
     if onnx is None and torch is None:
         raise BadValueError("nothing to export to: name a file with --onnx or --torch")
-    position = int(task) if task is not None and task.isdigit() else task
-    policy = load_policy(folder, position, run, at)
+    policy = load_policy(folder, task, run, at)
     for path in filter(None, (onnx, torch)):
         path.parent.mkdir(parents=True, exist_ok=True)
     if onnx is not None:

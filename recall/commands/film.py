@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import Flag, print_rows
+from recall.commands.show import TASK_NAMES, Flag, print_rows
 from recall.errors import BadValueError
 
 if TYPE_CHECKING:
     from recall.filming.film import Film
+
+Tasks = Annotated[tuple[str, ...], arg(help=f"Tasks to film; all if none are given. {TASK_NAMES}")]
 
 
 def film(
     folder: Annotated[
         Positional[Path], arg(metavar="FOLDER", help="Folder of a fleet, or of an archived fleet.")
     ],
-    task: Annotated[tuple[str, ...], arg(help="Tasks to film; all if none are given.")] = (),
+    task: Tasks = (),
     out: Annotated[
         Path | None,
         arg(help="File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films."),
@@ -46,6 +48,7 @@ def film(
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
     from recall.filming.nothing_to_film import one_sided
+    from recall.filming.stages import left_out_lines
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(
@@ -66,9 +69,10 @@ def film(
         sheet=sheet,
     )
     _tell(made, out)
-    times = {take.when for take in made.takes}
-    if when == "both" and (why := one_sided(folder, made.run, times)):
-        print(why, file=sys.stderr)
+    times = {take.when for take in made.takes} if when == "both" else ("before", "after")
+    for line in (*left_out_lines(made.left_out), one_sided(folder, made.run, times)):
+        if line is not None:
+            print(line, file=sys.stderr)
 
 
 def _tell(made: "Film", asked: Path | None) -> None:

@@ -5,6 +5,11 @@ from collections.abc import Sequence
 from recall.errors import BadValueError
 from recall.settings.checked import Words
 
+PLUGIN_HELP = (
+    "Every command also accepts --plugin MODULE_OR_FILE, which makes methods, worlds or figures of "
+    "your own known; it may be given more than once."
+)
+"""What the help of every command says of the option that `recall.cli` reads for all of them."""
 _NO = "no-"
 
 

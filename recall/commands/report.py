@@ -44,6 +44,13 @@ Success = Annotated[
     Literal["any", "last"],
     arg(help="Count success at any step of an episode, or only at its last step."),
 ]
+Names = Annotated[
+    tuple[str, ...],
+    arg(
+        help="Other names, each as LABEL=NAME. The label of a method, such as RECALL, is renamed "
+        "in the labels of all its variants; that of a variant, there alone."
+    ),
+]
 
 
 def measure_of(window: int, mode: str, success: str) -> "Measure":
@@ -83,7 +90,7 @@ def report(
         tuple[str, ...],
         arg(help="Methods or labels to show, in this order; all if none are given."),
     ] = (),
-    names: Annotated[tuple[str, ...], arg(help="Other names for labels, each as LABEL=NAME.")] = (),
+    names: Names = (),
     font: Annotated[str, arg(help="Font of the figures.")] = "DejaVu Sans",
     font_size: Annotated[
         float, arg(help="Points of the figures' text, when they are shown at their width.")

@@ -10,6 +10,11 @@ from tyro.conf import FlagCreatePairsOff, arg
 
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
 AsJson = Annotated[Flag, arg(name="json", help="Print one JSON document.")]
+TASK_NAMES = (
+    'A name, such as push or, of a task that the sequence repeats, "3 push"; or a position, from 0 '
+    "on."
+)
+"""The part of an option's help that says how a task is named."""
 
 
 def is_terminal() -> bool:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.options import read_options
-from recall.commands.show import AsJson, Flag, print_json, print_rows
+from recall.commands.options import PLUGIN_HELP, read_options
+from recall.commands.show import TASK_NAMES, AsJson, Flag, print_json, print_rows
 from recall.errors import UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
+from recall.worlds.task_names import numbered
 
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
@@ -111,7 +112,7 @@ def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
         learner=spec.settings.learner,
         method_settings=spec.method,
     )
-    about = f"{TRAIN_HELP} {_NAMES_HELP}"
+    about = f"{TRAIN_HELP} {_NAMES_HELP} {PLUGIN_HELP}"
     tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
 
 
@@ -167,16 +168,22 @@ def evaluate(
     episodes: Annotated[
         int | None, arg(help="Number of episodes per task and mode. None: the fleet's own setting.")
     ] = None,
-    task: Annotated[tuple[str, ...], arg(help="Tasks to evaluate; all if none are given.")] = (),
+    task: Annotated[
+        tuple[str, ...], arg(help=f"Tasks to evaluate; all if none are given. {TASK_NAMES}")
+    ] = (),
     workers: Annotated[
         int | None, arg(help="Number of worker processes. None: one per core.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        arg(help="Seed of other episodes. None: the episodes of the last evaluation in training."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate the trained policies of a fleet again."""
     from recall import api
 
-    records = api.evaluate(folder, episodes, task or None, workers=workers)
+    records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
     runs = _description(folder)["runs"]
     rows = [record | {"run": runs[record["run"]]["name"]} for record in records]
     if as_json:
@@ -184,16 +191,10 @@ def evaluate(
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
     shown = [
-        row | {"task": _numbered(record["position"], runs[record["run"]]["tasks"])}
+        row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
         for row, record in zip(rows, records, strict=True)
     ]
     print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)
-
-
-def _numbered(position: int, tasks: Sequence[str]) -> str:
-    """Return a task's name, with its number in the sequence if the sequence repeats it."""
-    name = tasks[position]
-    return name if tasks.count(name) == 1 else f"{position + 1} {name}"
 
 
 def _description(folder: Path) -> dict[str, Any]:

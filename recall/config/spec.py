@@ -39,6 +39,11 @@ class RunSpec:
     sequence: str
     tasks: tuple[Task, ...]
 
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        """Return the names of the tasks, in the order of the sequence."""
+        return tuple(map(task_label, self.tasks))
+
 
 @dataclass(frozen=True)
 class FleetSpec:

@@ -57,3 +57,8 @@ def policy_path(folder: Path, run: str, label: str) -> Path:
 def policy_paths(folder: Path, run: str, labels: str = "*") -> list[Path]:
     """Return the policy files of a run that exist, sorted; `labels` is a pattern of labels."""
     return sorted((folder / POLICIES / run).glob(f"{labels}{POLICY_SUFFIX}"))
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Return True if a checkpoint was written; unfinished ones have other names."""
+    return any(path.name.isdigit() for path in folder.glob(f"{CHECKPOINTS}/*"))

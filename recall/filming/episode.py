@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-import gymnasium
 import numpy as np
 
 from recall.collect import noise
 from recall.collect.rolling import finite
-from recall.errors import RecallError
-from recall.worlds.simulator import Array, Simulator
+from recall.worlds.simulator import Array, DrawingError, Simulator
 
 
 class Frame(NamedTuple):
@@ -45,7 +43,7 @@ def filmed_episode(
     observation = simulator.reset(0, np.random.default_rng(first))
     drawn = noise.draw_episode(stream, (horizon_steps, simulator.action_space.shape[0]))
     success = False
-    yield Frame(_picture(simulator, size), 0, success)
+    yield Frame(picture(simulator, size), 0, success)
     for step in range(1, horizon_steps + 1):
         action = policy.act(observation, None if deterministic else drawn[step - 1])
         result = simulator.step(finite(action.astype(np.float32))[np.newaxis])
@@ -53,15 +51,14 @@ def filmed_episode(
         success |= bool(result.success[0])
         over = bool(result.terminated[0] | result.truncated[0] | result.diverged[0])
         if over or step == horizon_steps or step % every == 0:
-            yield Frame(_picture(simulator, size), step, success)
+            yield Frame(picture(simulator, size), step, success)
         if over:
             return
 
 
-def _picture(simulator: Simulator, size: tuple[int, int]) -> Array:
+def picture(simulator: Simulator, size: tuple[int, int]) -> Array:
+    """Return an image of a simulator's only slot. Raises DrawingError if its world draws none."""
     try:
         return simulator.render(0, *size)
     except NotImplementedError as error:
-        raise RecallError(f"{error}, so it cannot be filmed") from error
-    except gymnasium.error.Error as error:  # for example, a drawing library is not installed
-        raise RecallError(f"{simulator.task} cannot be drawn: {error}") from error
+        raise DrawingError(f"{error}, so it cannot be filmed") from error

@@ -19,6 +19,7 @@ from jax.flatten_util import ravel_pytree
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
 from recall.learn.agent import Agent
+from recall.learn.metrics import merged
 from recall.learn.plasticity import Plasticity
 from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
@@ -101,7 +102,7 @@ def burst(
             step, state, (numbers, drawn), heads_of_turn, length, _unrolled()
         )
         means = named[0](jnp.nanmean(rows, axis=0))
-        return state, means | describe(agent, state)
+        return state, merged(means, describe(agent, state))
 
     with _precision(agent):
         return _over_runs(one_run, state, replay)

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from recall.learn import losses, value_bounds
 from recall.learn.agent import Agent
+from recall.learn.metrics import merged
 from recall.learn.optimise import apply_gradients
 from recall.learn.state import (
     Forward,
@@ -211,7 +212,7 @@ def joint_loss(
         "by_head": _by_head(batch, jnp.mean(q, axis=0) * scale.sigma + scale.mean, -log_pi),
     }
     total = loss_q + loss_pi + loss_alpha + extra_pi + extra_q
-    return total, (forward, metrics | metrics_pi | metrics_q)
+    return total, (forward, merged(metrics, metrics_pi, metrics_q))
 
 
 def bounds_of(agent: Agent, rewards: Any, alpha: Array, lag: float) -> tuple[Array, Array]:
@@ -264,7 +265,7 @@ def update(
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
     method_state = method.on_update(agent, state.method_state, forward)
     state = state._replace(trainable=trainable, method_state=method_state, failed_at=failed_at)
-    return state, _by_task(agent, metrics, batch) | edited | norms
+    return state, merged(_by_task(agent, metrics, batch), edited, norms)
 
 
 def _networks_of(trainable: Trainable, batch: Batch) -> Networks:

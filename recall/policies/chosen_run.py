@@ -5,28 +5,39 @@ from pathlib import Path
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import ARCHIVE_NOTE, DESCRIPTION, OUTCOME, POLICIES
 from recall.files.reading import read_json
+from recall.worlds.task_names import TaskName, numbered, positions_of
 
 
-def chosen_run(folder: Path, task: str | int | None, run: str | None) -> str:
+def chosen_run(folder: Path, task: TaskName | None, run: str | None) -> str:
     """Return the name of the run that is meant: `run`, or the first that has the task."""
+    if not folder.is_dir():
+        raise BadValueError(
+            f"there is no folder {folder}: give that of a fleet, or one of its policy files"
+        )
     tasks = _tasks_of_runs(folder)
     there = {path.name for path in (folder / POLICIES).glob("*") if path.is_dir()}
     if not there:
         raise BadValueError(_no_policies(folder))
     # The order of run.json, so that seed 2 comes before seed 10.
     kept = [name for name in tasks if name in there] or sorted(there)
-    having = [name for name in kept if not isinstance(task, str) or task in tasks.get(name, ())]
+    having = [
+        name
+        for name in kept
+        if not isinstance(task, str) or positions_of(task, tasks.get(name, ()))
+    ]
     if run is not None:
         if run not in there:
             raise _without_policies(folder, run, kept, tasks)
         if run in tasks and run not in having:
             where = f"Runs that have it: {', '.join(having)} (run=, --run)." if having else ""
-            raise UnknownNameError(f"task of run {run}", task, tasks[run], where)
+            raise UnknownNameError(f"task of run {run}", task, numbered(tasks[run]), where)
         return run
     if having or not tasks:
         return (having or kept)[0]
-    known = dict.fromkeys(each for name in kept for each in tasks.get(name, ()))
-    others = [name for name, names in tasks.items() if task in names]
+    known = dict.fromkeys(each for name in kept for each in numbered(tasks.get(name, ())))
+    others = [
+        name for name, names in tasks.items() if task is not None and positions_of(task, names)
+    ]
     why = f"Runs whose policies are not in {folder} have it: {', '.join(others)}." if others else ""
     raise UnknownNameError(f"task of the runs in {folder}", task, known, why)
 

@@ -10,6 +10,7 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learnt, policy_path, policy_paths
 from recall.policies.chosen_run import chosen_run, is_archive, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
+from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
 At = Literal["final", "learnt"]
@@ -27,6 +28,7 @@ class Policy:
         self.info = info
         self.position = position
         self.task = info.tasks[position]
+        self._shown = numbered(info.tasks)[position]
         self.method, self.run, self.seed = info.method, info.run, info.seed
         self.observation_size = info.shape.observation_size
         self.action_size = info.shape.action_size
@@ -41,7 +43,7 @@ class Policy:
 
     def __repr__(self) -> str:
         return (
-            f"<policy of {self.run} on {self.task}: {self.observation_size} observations, "
+            f"<policy of {self.run} on {self._shown}: {self.observation_size} observations, "
             f"{self.action_size} actions>"
         )
 
@@ -106,16 +108,17 @@ class Policy:
 
 def load_policy(
     folder: str | Path,
-    task: str | int | None = None,
+    task: TaskName | None = None,
     run: str | None = None,
     at: At = "final",
 ) -> Policy:
     """Read one trained policy of a fleet; neither JAX nor the environments are imported.
 
-    `folder` is a fleet's folder, or one of its policy files. `task` is a task's name or its
-    position in the sequence; it may be left out if there is only one. `run` is the name of a run
-    (None: the first that has the task). `at` is "final", the end of the sequence, or "learnt", the
-    end of the task's own training.
+    `folder` is a fleet's folder, or one of its policy files. `task` is a task's name, such as
+    "push" or, of a task that the sequence repeats, "3 push", or its position in the sequence, from
+    0 on; it may be left out if there is only one. `run` is the name of a run (None: the first that
+    has the task). `at` is "final", the end of the sequence, or "learnt", the end of the task's own
+    training.
     """
     folder = Path(folder)
     if folder.suffix == POLICY_SUFFIX:
@@ -154,33 +157,32 @@ def _without_final(folder: Path) -> str:
     return f"{folder} has no final policies: it is not finished"
 
 
-def _from_file(path: Path, task: str | int | None) -> Policy:
+def _from_file(path: Path, task: TaskName | None) -> Policy:
+    if not path.exists():
+        raise BadValueError(f"there is no file {path}: give a policy file or a fleet's folder")
     info, vectors = read_policy_file(path)
     only = len(vectors) == 1 and task is None
     position = next(iter(vectors)) if only else _position(info, task)
     if position not in vectors:
-        held = ", ".join(info.tasks[each] for each in vectors)
+        held = ", ".join(numbered(info.tasks)[each] for each in vectors)
         raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
     return Policy(info, position, vectors[position])
 
 
-def _position(info: PolicyInfo, task: str | int | None) -> int:
+def _position(info: PolicyInfo, task: TaskName | None) -> int:
     """Return the position of the task that is meant."""
     tasks = info.tasks
     if task is None:
         if len(tasks) == 1:
             return 0
-        raise BadValueError(f"task: choose one of {', '.join(tasks)}, or a position from 0 on")
-    if isinstance(task, int):
-        if not 0 <= task < len(tasks):
-            raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
-        return task
-    if task not in tasks:
-        raise UnknownNameError(f"task of run {info.run}", task, tasks)
-    if tasks.count(task) > 1:
-        where = [position for position, name in enumerate(tasks) if name == task]
-        raise BadValueError(
-            f"task {task!r} comes more than once: give its position, one of "
-            f"{', '.join(map(str, where))}"
-        )
-    return tasks.index(task)
+        shown = ", ".join(numbered(tasks))
+        raise BadValueError(f"task: choose one of {shown}, or a position from 0 on")
+    found = positions_of(task, tasks)
+    if not found and isinstance(task, int):
+        raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
+    if not found:
+        raise UnknownNameError(f"task of run {info.run}", task, numbered(tasks))
+    if len(found) > 1:
+        names = ", ".join(repr(numbered(tasks)[position]) for position in found)
+        raise BadValueError(f"task {task!r} comes more than once: choose one of {names}")
+    return found[0]

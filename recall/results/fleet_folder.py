@@ -23,6 +23,7 @@ from recall.files.fleet_layout import (
     RECORDS,
     REPLAY,
     TENSORBOARD,
+    has_checkpoint,
     records_file,
 )
 from recall.results.archive_note import check_trainable, is_archive
@@ -32,6 +33,7 @@ from recall.results.way_out import resuming
 
 # Files that a process killed during start-up may have left.
 _OURS = (LOCK, temporary_of(Path(DESCRIPTION)).name)
+_NAMED = 3  # other folders in a message
 
 
 class FolderInUseError(RecallError):
@@ -95,12 +97,24 @@ def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / DESCRIPTION).exists():
         if any(path.name not in _OURS for path in folder.glob("*")) or _is_other_lock(folder):
-            raise FolderInUseError(f"{folder} is not empty and holds no run: choose another folder")
+            raise FolderInUseError(_no_place(folder))
         return
     try:
         read_description(folder)
     except RecallError as error:
         raise FolderInUseError(f"{error}. Choose another folder to train in") from error
+
+
+def _no_place(folder: Path) -> str:
+    """Return why a folder that holds no run, but other things, is no place for a fleet."""
+    others = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    if not others:
+        return f"{folder} is not empty and holds no run: choose another folder"
+    named = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+    return (
+        f"{folder} holds other folders ({named}), and a fleet needs a folder of its own: choose "
+        f"one such as {folder / 'NAME'}"
+    )
 
 
 def _is_other_lock(folder: Path) -> bool:
@@ -142,9 +156,8 @@ def check_free(folder: Path, description: Description) -> None:
 def _holds_nothing(folder: Path) -> bool:
     """Return True if a fleet was started here but nothing of it was saved or evaluated."""
     evaluations = folder / records_file("evaluations")
-    saved = [path for path in folder.glob(f"{CHECKPOINTS}/*") if path.name.isdigit()]
     return not (
-        saved
+        has_checkpoint(folder)
         or is_finished(folder)
         or is_archive(folder)
         or any(folder.glob(f"{POLICIES}/*/*{POLICY_SUFFIX}"))

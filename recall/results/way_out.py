@@ -10,7 +10,7 @@ from pathlib import Path
 
 from recall.config.spec import functions_argument
 from recall.errors import RecallError
-from recall.files.fleet_layout import CHECKPOINTS, OUTCOME
+from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, has_checkpoint
 from recall.results.archive_note import is_archive
 from recall.results.description import read_description
 
@@ -28,6 +28,17 @@ def resuming(folder: Path) -> str:
         return f"recall.resume({str(folder)!r}, {functions_argument(functions)})"
     plugins = [word for name in description.get("plugins", ()) for word in ("--plugin", name)]
     return shlex.join(["recall", "resume", str(folder), *plugins])
+
+
+def with_more_space(folder: Path) -> str:
+    """Return what is left of a fleet that a full disk has stopped, and what to do then."""
+    if has_checkpoint(folder):
+        kept = "The last checkpoint is intact"
+        return f"{kept}: free some space, then continue with `{resuming(folder)}`"
+    if (folder / DESCRIPTION).exists():
+        again = f"`{resuming(folder)}` starts from the beginning"
+        return f"No checkpoint was written yet: free some space, then {again}"
+    return "Nothing was saved: free some space, then train again"
 
 
 def ending_again(folder: Path) -> str | None:

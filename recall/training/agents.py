@@ -1,10 +1,11 @@
-"""The agent of a fleet, from its spec and the sizes of its tasks."""
+"""The agent of a fleet, from its spec and the sizes of its tasks, and the check of its method."""
 
 from functools import lru_cache
 
 from recall.collect.task_sizes import task_sizes
 from recall.config.spec import FleetSpec
 from recall.learn.agent import Agent
+from recall.learn.contract import check_contract
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
@@ -13,3 +14,12 @@ def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
     tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
     columns, state_size = task_sizes(tuple(tasks), spec.settings.world)
     return Agent(spec.method, spec.settings.learner, columns, spec.tasks), state_size
+
+
+def check_method(spec: FleetSpec) -> None:
+    """Raise BadValueError if a method of the user's breaks the contract of methods.
+
+    Those of the package are checked by its tests; tracing them at every start would take a second.
+    """
+    if type(spec.method).__module__.partition(".")[0] != __name__.partition(".")[0]:
+        check_contract(agent_of(spec)[0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.collect.messages import EVALUATION, SCORING, Episode, EpisodeResult
+from recall.collect.messages import EVALUATION, OTHER_EPISODES, SCORING, Episode, EpisodeResult
 from recall.collect.pool import Pool
 from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
@@ -31,34 +31,45 @@ def evaluate(
     step: int,
     counts: Counts,
     positions: Sequence[int] | None = None,
-    tasks: Collection[str] | None = None,
+    wanted: Sequence[Collection[int]] | None = None,
+    seed: int | None = None,
 ) -> Iterator[EvaluationRecord]:
     """Evaluate every task of every run with `counts` of episodes; yield the records.
 
-    `positions` restricts the evaluation to the tasks at these positions (None: all), and `tasks`
-    to the tasks with these names.
+    `positions` restricts the evaluation to the tasks at these positions (None: all), and `wanted`
+    does the same for each run on its own. With a `seed` the episodes are others than in training,
+    and the same for all runs.
     """
     for position in range(len(runs[0].tasks)) if positions is None else positions:
         chosen = [
-            index
-            for index, run in enumerate(runs)
-            if tasks is None or task_label(run.tasks[position]) in tasks
+            index for index in range(len(runs)) if wanted is None or position in wanted[index]
         ]
-        played = planned(runs, chosen, [position], step, counts)
+        played = planned(runs, chosen, [position], step, counts, seed)
         results = pool.play(policies_of(position), [each._replace(place=0) for each in played])
         yield from recorded(runs, chosen, [position], step, counts, results)
 
 
 def planned(
-    runs: Sequence[Any], chosen: Sequence[int], positions: Sequence[int], step: int, counts: Counts
+    runs: Sequence[Any],
+    chosen: Sequence[int],
+    positions: Sequence[int],
+    step: int,
+    counts: Counts,
+    seed: int | None = None,
 ) -> list[Episode]:
-    """Return the episodes of an evaluation, each with the policy at the place of its position."""
+    """Return the episodes of an evaluation, each with the policy at the place of its position.
+
+    They are those of training at this `step`, or others with a `seed`.
+    """
+    domain = EVALUATION if seed is None else OTHER_EPISODES
     return [
         Episode(index, position, mode == "deterministic", stream, position)
         for position in positions
         for index in chosen
         for mode, count in counts.items()
-        for stream in streams(runs[index].seed, EVALUATION, position, step, mode, count)
+        for stream in streams(
+            runs[index].seed if seed is None else seed, domain, position, step, mode, count
+        )
     ]
 
 

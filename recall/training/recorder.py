@@ -24,7 +24,7 @@ from recall.results.evaluations import EvaluationRecord
 from recall.results.records import health_record, training_records
 from recall.results.store import Store
 from recall.training.progress import Progress
-from recall.worlds.registry import task_label
+from recall.worlds.task_names import numbered
 
 Array = np.ndarray
 
@@ -52,7 +52,7 @@ class Recorder:
     def __init__(self, spec: FleetSpec, store: Store, callback: Callback):
         self._runs = spec.runs
         self._names = [run.name for run in spec.runs]
-        self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._tasks = [numbered(run.task_names) for run in spec.runs]
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
         self.broken_tasks: dict[str, None] = {}  # that returned non-finite numbers, in this process

@@ -8,10 +8,11 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from recall.errors import BadValueError
-from recall.worlds import gym_answers
+from recall.worlds import gym_answers, gym_drawing
+from recall.worlds.gym_drawing import RENDER_MODE
 from recall.worlds.gym_specs import known_spec
 from recall.worlds.registry import Task, task_label
-from recall.worlds.simulator import Array, Simulator, Step, unit_box
+from recall.worlds.simulator import Array, DrawingError, Simulator, Step, unit_box
 
 _Env = gymnasium.Env[Any, Any]
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
@@ -104,20 +105,24 @@ class GymnasiumSimulator(Simulator):
         return _restored, (self._source, self._horizon_steps, states)
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """Return the environment's own image, in its own size."""
-        if self._envs[slot].render_mode != "rgb_array":
+        """Return the environment's own image, in its own size.
+
+        Raises DrawingError if the environment draws none.
+        """
+        if self._envs[slot].render_mode != RENDER_MODE:
             if not isinstance(self._source, str):
-                raise BadValueError(
+                raise DrawingError(
                     f"{self.task} made an environment with render_mode "
                     f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array': give a "
                     'function that makes it with render_mode="rgb_array" (recall.film takes it in '
                     f"functions={{{self.task!r}: ...}})"
                 )
             state = self.get_state(slot)
+            drawing = gym_drawing.made(lambda: self._make(RENDER_MODE), self.task)
             self._envs[slot].close()
-            self._envs[slot] = self._make(render_mode="rgb_array")
+            self._envs[slot] = drawing
             self.set_state(slot, state)
-        return np.asarray(self._envs[slot].render(), np.uint8)
+        return gym_drawing.image(self._envs[slot], self.task)
 
     def close(self) -> None:
         """Close every environment."""

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
+from recall.errors import BadValueError
+
 Array = np.ndarray
+
+
+class DrawingError(BadValueError):
+    """A task whose images were asked for draws none."""
 
 
 class Step(NamedTuple):

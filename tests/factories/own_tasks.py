@@ -49,3 +49,15 @@ class Broken(Point):
 
     def reward(self):
         return np.nan if self.steps > 40 and self.seed_given % 10 == 0 else 1.0
+
+
+class Fleeting(Point):
+    """Its episodes last from 1 to 9 steps, as their seed has it."""
+
+    def reset(self, *, seed=None, options=None):
+        self.steps, self.length = 0, 1 + seed % 9
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        observation, reward, *_ = super().step(action)
+        return observation, reward, self.steps == self.length, False, {}

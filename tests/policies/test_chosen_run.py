@@ -39,6 +39,20 @@ def test_the_first_run_that_has_the_task_is_taken(folder):
     assert (chosen.run, chosen.position) == (SECOND_SEED, 1)
 
 
+def test_a_number_in_the_sequence_chooses_the_run_too(folder):
+    chosen = recall.load_policy(folder, "1 point-poor")
+    assert (chosen.run, chosen.position) == (OTHER, 0)
+    assert recall.load_policy(folder, "2 point-poor").run == FIRST
+    assert recall.load_policy(folder, "1").position == 1
+
+
+def test_repeated_tasks_are_loaded_and_shown_by_their_numbers(tmp_path):
+    repeated = write_untrained(tmp_path, "point-rich,point-poor,point-rich")
+    policy = recall.load_policy(repeated, "3 point-rich")
+    assert (policy.task, policy.position) == ("point-rich", 2)
+    assert "on 3 point-rich:" in repr(policy)
+
+
 def test_a_task_of_other_runs_is_told_with_these(folder):
     with pytest.raises(UnknownNameError) as caught:
         recall.load_policy(folder, "point-slide", run=FIRST)

@@ -153,8 +153,12 @@ def test_the_run_the_task_and_the_time_are_chosen(folder, observations):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "task: choose one of point-rich, point-poor, point-rich"),
-        ({"task": "point-rich"}, "comes more than once: give its position, one of 0, 2"),
+        ({}, "task: choose one of 1 point-rich, point-poor, 3 point-rich, or a position"),
+        (
+            {"task": "point-rich"},
+            "comes more than once: choose one of '1 point-rich', '3 point-rich'",
+        ),
+        ({"task": "2 point-rich"}, "Valid: 1 point-rich, point-poor, 3 point-rich"),
         ({"task": "point-pour"}, "did you mean 'point-poor'"),
         ({"task": 3}, "there are 3, from 0 on"),
         ({"task": 2, "at": "learnt"}, "not finished"),
@@ -174,6 +178,10 @@ def test_unfinished_empty_and_damaged_folders_are_told(tmp_path, folder, observa
     assert recall.load_policy(unfinished, 1, at="learnt").position == 1
     with pytest.raises(BadValueError, match="no policies"):
         recall.load_policy(tmp_path, 0)
+    with pytest.raises(BadValueError, match=r"there is no folder .*/nowhere: give that of a fleet"):
+        recall.load_policy(tmp_path / "nowhere", 0)
+    with pytest.raises(BadValueError, match=r"there is no file .*/nothing\.npz"):
+        recall.load_policy(tmp_path / "nothing.npz", 0)
     (path,) = folder.glob("policies/*seed10/final.npz")
     cut = tmp_path / "cut.npz"
     cut.write_bytes(path.read_bytes()[:3000])

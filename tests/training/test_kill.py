@@ -172,6 +172,24 @@ def test_no_space_left_is_told_and_costs_nothing_but_the_time(tmp_path, uninterr
 
 
 @pytest.mark.slow
+def test_no_space_for_the_first_checkpoint_does_not_promise_one(tmp_path, uninterrupted):
+    folder = tmp_path / "run"
+    process = train_process(folder)
+    wait_for(lambda: (folder / "run.json").exists(), "a start")
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2, error
+    told = error.splitlines()[-1]
+    assert not a_checkpoint(folder)
+    again = f"free some space, then `recall resume {folder}` starts from the beginning"
+    assert told.endswith(f"No checkpoint was written yet: {again}"), told
+    trainer, complaints = go_on(folder)
+    assert complaints == []
+    run(trainer)
+    assert left_by(folder) == uninterrupted
+
+
+@pytest.mark.slow
 def test_two_processes_do_not_train_in_one_folder(tmp_path):
     folder = tmp_path / "run"
     first = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)

@@ -50,6 +50,13 @@ def test_the_reward_by_hand():
     )
 
 
+def test_a_wall_takes_the_speed_of_what_runs_into_it():
+    simulator = pointworld.make_simulator("point-rich", 1)
+    simulator.reset(0, np.random.default_rng(0), {"rand_vec": [1.5, 0.0, 0.5, 0.5]})
+    observation = simulator.step(np.array([[1.0, 0.0]])).observation[0]
+    np.testing.assert_array_equal(observation[:4], [1.5, 0.0, 0.0, 0.0])
+
+
 def test_a_start_and_goal_can_be_given():
     simulator = pointworld.make_simulator("point-rich", 1)
     observation = simulator.reset(0, np.random.default_rng(0), {"rand_vec": [0.1, 0.2, 0.3, 0.4]})

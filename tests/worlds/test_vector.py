@@ -71,9 +71,12 @@ def test_slot_0_plays_what_make_plays():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("task", ["point-poor", "push", "gym:Pendulum-v1", ending, breaking])
-def test_it_equals_gymnasiums_own_vector_of_single_environments(task, mode, dtype):
-    horizon = 7
+@pytest.mark.parametrize(
+    ("task", "horizon"),  # `ending` ends after 3 steps: before the horizon, or right at it
+    [("point-poor", 7), ("push", 7), ("gym:Pendulum-v1", 7), (breaking, 7),
+     (ending, 7), (ending, 3)],
+)  # fmt: skip
+def test_it_equals_gymnasiums_own_vector_of_single_environments(task, horizon, mode, dtype):
     ours = recall.make_vec(task, 3, horizon=horizon, autoreset=mode.name.lower())
     theirs = SyncVectorEnv([lambda: recall.make(task, horizon=horizon)] * 3, autoreset_mode=mode)
     assert ours.observation_space == theirs.observation_space

@@ -1,0 +1,128 @@
+"""Films of tasks that cannot be drawn, or that a sequence repeats."""
+
+import gymnasium
+import pytest
+
+import recall
+from recall.cli import main
+from recall.errors import RecallError
+from recall.filming.stages import left_out_lines
+from tests.factories.environments import Blank
+from tests.factories.policies import write_untrained
+
+
+class WithoutMode(Blank):
+    """An environment whose constructor takes no render_mode."""
+
+    def __init__(self):
+        super().__init__()
+
+
+class WithoutImage(Blank):
+    """An environment whose render() returns nothing."""
+
+    def render(self):
+        return None
+
+
+class WithoutRender(Blank):
+    """An environment that declares an image and has no code for it."""
+
+    render = gymnasium.Env.render
+
+
+class Undeclared(Blank):
+    """An environment that takes render_mode and does not declare the mode."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012
+
+
+class Broken(Blank):
+    """An environment whose drawing fails."""
+
+    def render(self):
+        raise ZeroDivisionError("no width\nand no height")
+
+
+WHY = {
+    WithoutMode: "its constructor takes no render_mode; it must take render_mode=",
+    WithoutImage: "its render() returned None; it must take",
+    WithoutRender: "it has no render(); it must take",
+    Undeclared: "AssertionError: With no render_modes",
+    Broken: "ZeroDivisionError: no width and no height; it must take",
+}
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    for kind in (Blank, *WHY):
+        name = f"Left/{kind.__name__}-v0"
+        if name not in gymnasium.registry:
+            gymnasium.register(name, entry_point=kind, max_episode_steps=5)
+
+
+def id_of(kind):
+    return f"gym:Left/{kind.__name__}-v0"
+
+
+@pytest.mark.parametrize("kind", WHY)
+@pytest.mark.filterwarnings("error")
+def test_an_environment_that_cannot_be_drawn_is_told_in_one_line(tmp_path, capsys, kind):
+    folder = write_untrained(tmp_path / "fleet", [id_of(kind)])
+    with pytest.raises(SystemExit):
+        main(["film", str(folder), "--out", str(tmp_path / "film.png")])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"recall: {id_of(kind)} cannot be drawn: {WHY[kind]}")
+    assert not (tmp_path / "film.png").exists()
+
+
+def test_the_tasks_that_can_be_drawn_are_filmed(tmp_path, capsys):
+    kinds = (WithoutMode, Blank, WithoutImage, WithoutMode)
+    folder = write_untrained(tmp_path / "fleet", ",".join(map(id_of, kinds)))
+    out = tmp_path / "film.png"
+    made = recall.film(folder, out=out, size=(32, 32))
+    assert [take.task for take in made.takes] == [id_of(Blank)]
+    assert out.exists()
+    assert list(made.left_out) == [
+        f"1 {id_of(WithoutMode)}", id_of(WithoutImage), f"4 {id_of(WithoutMode)}"
+    ]  # fmt: skip
+    main(["film", str(folder), "--out", str(out), "--size", "32", "32", "--when", "after"])
+    first, second = capsys.readouterr().err.splitlines()
+    both = f"1 {id_of(WithoutMode)}, 4 {id_of(WithoutMode)}"
+    assert first.startswith(f"the film leaves out {both}: {id_of(WithoutMode)} cannot be drawn: ")
+    assert second.startswith(f"the film leaves out {id_of(WithoutImage)}: ")
+    assert [first, second] == left_out_lines(made.left_out)
+    with pytest.raises(RecallError, match=r"takes no render_mode.*; .*returned None"):
+        recall.film(folder, [0, id_of(WithoutImage)], out)
+
+
+def unseen():
+    return Blank()
+
+
+def test_functions_without_images_are_left_out_too(tmp_path):
+    def seen():
+        return Blank("rgb_array")
+
+    folder = write_untrained(tmp_path / "fleet", [unseen, seen], horizon_steps=5)
+    functions = {"unseen": unseen, "seen": seen}
+    made = recall.film(folder, None, tmp_path / "film.png", functions=functions, size=(32, 32))
+    assert [take.task for take in made.takes] == ["seen"]
+    assert "made an environment with render_mode None" in made.left_out["unseen"]
+
+
+def test_a_repeated_task_is_filmed_by_the_name_that_is_printed(tmp_path, capsys):
+    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
+    film = ["film", str(folder), "--size", "32", "32", "--sheet", "--when", "after"]
+
+    def printed(*options):
+        main([*film, *options])
+        *rows, path = capsys.readouterr().out.splitlines()
+        return [row.split("\t")[0] for row in rows], path
+
+    all_of_them, _ = printed()
+    assert all_of_them == ["1 point-rich", "point-poor", "3 point-rich"]
+    third, path = printed("--task", "3 point-rich")
+    assert third == ["3 point-rich"]
+    assert printed("--task", "2") == (third, path), "a position means the same"
+    assert printed("--task", "point-rich")[0] == ["1 point-rich", "3 point-rich"]

@@ -66,12 +66,12 @@ def make_report(
     all. Files that an earlier report wrote into `out` are removed, and no others. A `live` page is
     served, and loads itself again when there is a newer one.
 
-    `methods` chooses and orders what is shown, by name or label; `names` maps labels to others;
-    `look` sets the fonts and sizes of figures.
+    `methods` chooses and orders what is shown, by name or label; `names` maps labels to others,
+    that of a method for all its variants; `look` sets the fonts and sizes of figures.
     """
     measure = measure or Measure()
     check_success(measure)
-    folders, reference = _listed(folders), _listed(reference)
+    folders, reference = listed(folders), listed(reference)
     collection = gather(folders, reference)
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."
@@ -134,7 +134,8 @@ def problems_of(board: ScoreBoard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _listed(folders: Iterable[Folder] | Folder) -> list[Path]:
+def listed(folders: Iterable[Folder] | Folder) -> list[Path]:
+    """Return the folders that an argument names, whether it is one or several."""
     return [Path(folders)] if isinstance(folders, str | Path) else [Path(each) for each in folders]
 
 

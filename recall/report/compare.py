@@ -1,8 +1,7 @@
 """Compare two folders of runs: settings that differ, metrics, and curves on one another."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,17 @@ from rich.console import Console
 
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.report.build import Report, write_report
+from recall.report.build import Folder, Report, listed, write_report
+from recall.report.matching import Match, matches_of, nothing_in_common
 from recall.report.tables.alone import single_tables
 from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
 from recall.report.tables.pairwise import OF_INTERVALS
 from recall.report.tables.returns import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.collection import Collection, gather
 from recall.results.differences import shared_seeds
-from recall.results.measures import METRICS, TITLES, Measure, check_success
+from recall.results.measures import METRICS, TITLES, TRANSFER, Measure, check_success
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import counted
@@ -27,19 +28,11 @@ _Pair = tuple[Scores, Scores]  # of the first and of the second folder, on one s
 _KINDS = ("average_success", "current_task", "seeds", "task_curves", "task_returns", "profiles")
 
 
-@dataclass(frozen=True)
-class _Match:
-    """Runs of the two folders that are compared: one method on one sequence."""
-
-    sequence: str
-    first: list[RunResult]
-    second: list[RunResult]
-
-
 def compare(
-    first: str | Path,
-    second: str | Path,
-    out: str | Path = "comparison",
+    first: Folder,
+    second: Folder,
+    out: Folder = "comparison",
+    reference: Iterable[Folder] | Folder = (),
     measure: Measure | None = None,
     figures: bool = True,
     console: Console | None = None,
@@ -47,27 +40,28 @@ def compare(
     """Compare the runs below two folders, and write tables, figures and a page into `out`.
 
     Runs of the same method on the same sequence are compared. Differences are second minus first,
-    seed by seed for the seeds that both have.
+    seed by seed for the seeds that both have. Forward transfer compares with single-task runs of
+    either folder or below `reference`, or else with those shipped with the package, as in
+    `recall.make_report`; where there are none, a note says so.
     """
     measure = measure or Measure()
     check_success(measure)
-    sides = [gather(Path(first)), gather(Path(second))]
+    sides = gather(first), gather(second)
+    alone = gather((), [Path(first), Path(second), *listed(reference)])
     for side, folder in zip(sides, (first, second), strict=True):
         if not side.runs:
             raise BadValueError(f"{folder} has no runs to compare: {' '.join(side.problems)}")
     names = _names(Path(first), Path(second))
-    matches, left_out = _matches(*sides)
+    matches, left_out = matches_of(*sides)
     if not matches:
-        raise BadValueError(
-            f"{first} and {second} have no method and sequence in common: nothing can be compared"
-        )
+        raise BadValueError(nothing_in_common(sides, (Path(first), Path(second)), left_out))
     marked = [
         tuple(_marked(run, name) for match in matches for run in runs(match))
         for name, runs in zip(names, (lambda m: m.first, lambda m: m.second), strict=True)
     ]
-    references = tuple(run for side in sides for run in side.reference_runs)
-    problems = tuple(dict.fromkeys([*sides[0].problems, *sides[1].problems, *left_out]))
-    board = ScoreBoard(Collection(marked[0] + marked[1], problems, references), measure)
+    found = [problem for each in (*sides, alone) for problem in each.problems]
+    problems = tuple(dict.fromkeys([*found, *left_out]))
+    board = ScoreBoard(Collection(marked[0] + marked[1], problems, alone.reference_runs), measure)
     tables = [
         *_settings_tables(matches, names),
         *_metric_tables(board, matches, names),
@@ -91,46 +85,7 @@ def _marked(run: RunResult, name: str) -> RunResult:
     return dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
 
 
-def _matches(first: Collection, second: Collection) -> tuple[list[_Match], list[str]]:
-    """Return what both have of each method and sequence, and sentences on the rest."""
-    found, left_out = [], []
-    sides = first.by_sequence(), second.by_sequence()
-    for sequence in [name for name in sides[0] if name in sides[1]]:
-        ones, others = (_by_method(side[sequence]) for side in sides)
-        for method in [name for name in ones if name in others]:
-            pairs = list(_pairs(ones[method], others[method]))
-            found += [_Match(sequence, *pair) for pair in pairs]
-            if not pairs:
-                left_out.append(
-                    f"{method} on {sequence} has several variants in a folder and none in common: "
-                    "left out. Name the folder of one variant."
-                )
-    for one, other, where in ((*sides, "second"), (*reversed(sides), "first")):
-        if missing := [name for name in one if name not in other]:
-            left_out.append(f"Not in the {where} folder: {', '.join(missing)}.")
-    return found, left_out
-
-
-def _by_method(part: Collection) -> dict[str, dict[str, list[RunResult]]]:
-    found: dict[str, dict[str, list[RunResult]]] = {}
-    for label, runs in part.by_label().items():
-        found.setdefault(runs[0].method, {})[label] = runs
-    return found
-
-
-def _pairs(
-    ones: dict[str, list[RunResult]], others: dict[str, list[RunResult]]
-) -> Iterator[tuple[list[RunResult], list[RunResult]]]:
-    """Yield the runs with equal labels, or the only variant of each side."""
-    if len(ones) == len(others) == 1:
-        yield next(iter(ones.values())), next(iter(others.values()))
-        return
-    for label in ones:
-        if label in others:
-            yield ones[label], others[label]
-
-
-def _settings_tables(matches: Sequence[_Match], names: Sequence[str]) -> list[Table]:
+def _settings_tables(matches: Sequence[Match], names: Sequence[str]) -> list[Table]:
     """Return the table of settings that differ between the folders."""
     rows: dict[tuple[str, ...], Row] = {}
     for match in matches:
@@ -164,7 +119,7 @@ def _value(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _metric_tables(
-    board: ScoreBoard, matches: Sequence[_Match], names: Sequence[str]
+    board: ScoreBoard, matches: Sequence[Match], names: Sequence[str]
 ) -> list[Table]:
     """Return a table for each method over all of its sequences, if several, and for each match."""
     by_labels: dict[tuple[str, str], list[_Pair]] = {}
@@ -181,18 +136,24 @@ def _metric_tables(
     return [_metric_table(pairs, names) for pairs in (*every, *single)]
 
 
+def _has(scores: Sequence[Scores], metric: str) -> bool:
+    """Return True if there is a mean of a metric over all these sequences."""
+    return all(each.metric(metric) is not None for each in scores)
+
+
 def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
     """Return the metrics of both sides, as means over the sequences of `pairs`, and differences."""
     sides: list[list[Scores]] = [list(side) for side in zip(*pairs, strict=True)]
     both = [*sides[0], *sides[1]]
-    metrics = [metric for metric in METRICS if all(each.metric(metric) for each in both)]
+    having = {metric: [side for side in sides if _has(side, metric)] for metric in METRICS}
     backwards = [(second, first) for first, second in pairs]
     rows = [
         Row(
             TITLES[metric],
             (*(mean_cell(side, metric) for side in sides), difference_cell(backwards, metric)),
         )
-        for metric in metrics
+        for metric in METRICS
+        if having[metric]
     ]
     where = sides[0][0].sequence if len(pairs) == 1 else f"{len(pairs)} sequences"
     labels = dict.fromkeys(
@@ -208,7 +169,9 @@ def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
         rows=tuple(rows),
         notes=(
             *budget_notes(both),
+            *transfer_facts(each for side in having[TRANSFER] for each in side),
             f"The difference is {names[1]} minus {names[0]}, over {shared}. {OF_INTERVALS}",
         ),
+        advice=transfer_note(both),
         group=kind,
     )

@@ -127,7 +127,8 @@ def _title(board: ScoreBoard, members: Sequence[str]) -> str:
     first = members[0]
     if len(members) > 1:
         return f"{family_title(family_of(first))}, {len(members)} sequences"
-    tasks = next(each.tasks for each in board.scores.values() if each.sequence == first)
+    scores = next(each for each in board.scores.values() if each.sequence == first)
+    tasks = scores.sequence_tasks
     return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
 
 

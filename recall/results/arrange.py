@@ -15,23 +15,43 @@ def arranged(
     """Return a collection with only `methods`, in their order, and with labels renamed.
 
     A method is given by its name or label, which stand for all its variants, or by the label of
-    one variant. `names` maps labels to what stands instead of them.
+    one variant. `names` maps these to what stands instead of them: that of a method renames its
+    part of every label ("RECALL, preset quick" becomes "Ours, preset quick"), except of labels
+    that are given names of their own.
     """
     names = names or {}
     known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
     for name in (*methods, *names):
         if name not in known:
             raise UnknownNameError("method of this report", name, known)
-    taken = set(collection.labels) - set(names)
-    for old, new in names.items():
-        if new in taken:
-            raise BadValueError(f"{old}={new}: another method already has this name")
-        taken.add(new)
+    labels = _new_labels(collection, names)
     runs = [run for run in collection.runs if not methods or _place(run, methods) is not None]
     if methods:
         runs.sort(key=lambda run: _place(run, methods) or 0)
-    renamed = (dataclasses.replace(run, label=names.get(run.label, run.label)) for run in runs)
+    renamed = (dataclasses.replace(run, label=labels[run.label]) for run in runs)
     return dataclasses.replace(collection, runs=tuple(renamed), chosen=tuple(methods))
+
+
+def _new_labels(collection: Collection, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the new label of every label. Raises an error if two of them would be the same."""
+    methods = {run.method: method_label(run.method) for run in collection.runs}
+    shown = {method: names.get(own, names.get(method, own)) for method, own in methods.items()}
+    _check_distinct(methods, shown)
+    labels = {run.label: run.method for run in collection.runs}
+    new = {
+        label: names.get(label, shown[method] + label.removeprefix(methods[method]))
+        for label, method in labels.items()
+    }
+    _check_distinct({label: label for label in labels}, new)
+    return new
+
+
+def _check_distinct(old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Raise an error if two keys, which have different old names, have the same new name."""
+    of_name = {old[key]: key for key in old if new[key] == old[key]}  # those that keep theirs
+    for key, name in new.items():
+        if of_name.setdefault(name, key) != key:
+            raise BadValueError(f"{old[key]}={name}: another method already has this name")
 
 
 def _names_of(run: RunResult) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from recall.results.departures import identity
 from recall.results.naming import grouped, labelled
+from recall.results.plugin_code import same_code
 from recall.results.references import References, find_references, is_reference
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
@@ -112,20 +113,26 @@ def gather(
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
-    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced."""
-    kept: dict[Any, RunResult] = {}
+    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced.
+
+    Runs that were trained by different code of a plug-in are no duplicates.
+    """
+    kept: dict[Any, list[RunResult]] = {}
     problems = []
     for run in runs:
         key = (run.method, run.sequence, run.tasks, run.seed, run.source, _frozen(run.settings))
-        other = kept.setdefault(key, run)
-        if other is not run:
-            better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
-            kept[key] = better
-            problems.append(
-                f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
-                f"the one in {worse.folder} is left out."
-            )
-    return list(kept.values()), problems
+        alike = kept.setdefault(key, [])
+        other = next((each for each in alike if same_code(each, run)), None)
+        if other is None:
+            alike.append(run)
+            continue
+        better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
+        alike[alike.index(other)] = better
+        problems.append(
+            f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
+            f"the one in {worse.folder} is left out."
+        )
+    return [run for alike in kept.values() for run in alike], problems
 
 
 def _progress(run: RunResult) -> tuple[bool, int]:

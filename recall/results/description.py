@@ -75,12 +75,18 @@ def _faults(content: Description, path: Path) -> Iterator[str]:
     if not (isinstance(settings, dict) and isinstance(settings.get("schedule"), dict)):
         yield _unexpected("settings", settings)
     yield from _faults_of_numbers(settings["schedule"], method)
+    yield from _faults_of_surroundings(content)
+
+
+def _faults_of_surroundings(content: Description) -> Iterator[str]:
     for name in ("versions", "machine"):
         if not isinstance(content.get(name, {}), dict):
             yield _unexpected(name, content[name])
     for name in ("functions", "plugins", "command"):
         if not _is_texts(content.get(name, [])):
             yield _unexpected(name, content[name])
+    if not _is_facts(content.get("plugin_sources", {})):
+        yield _unexpected("plugin_sources", content["plugin_sources"])
 
 
 def _faults_of_numbers(schedule: Description, method: Description) -> Iterator[str]:
@@ -112,6 +118,13 @@ def _faults_of_runs(runs: Any, path: Path) -> Iterator[str]:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_facts(value: Any) -> bool:
+    """Return True for texts by name, by the name of what they describe."""
+    return isinstance(value, dict) and all(
+        isinstance(facts, dict) and _is_texts(list(facts.values())) for facts in value.values()
+    )
 
 
 def _is_count(value: Any) -> bool:

@@ -59,10 +59,10 @@ def curves(results: Results, mode: Mode = "stochastic", field: Field = "success"
 
 def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> float:
     """Return p_task(step): the mean of the stage's last evaluations up to `step`."""
-    return float(_successes_at(curve, step, window)[task])
+    return float(successes_at(curve, step, window)[task])
 
 
-def _successes_at(curve: Curves, step: int, window: int) -> Array:
+def successes_at(curve: Curves, step: int, window: int) -> Array:
     """Return p_i(step), [task], with NaN if the run was not evaluated that far."""
     rows = _rows_of_stage(curve, step)
     if not len(rows) or not _reached(curve, step):
@@ -111,18 +111,19 @@ def _mean(values: Array) -> Array:
 
 
 def performance_over_time(curve: Curves) -> Array:
-    """Return P(t) at the curve's steps, [evaluation]."""
-    return np.mean(curve.success, axis=1)
+    """Return P(t) at the curve's steps, [evaluation], over the tasks whose success is known."""
+    known = np.isfinite(curve.success).any(axis=0)
+    return np.mean(curve.success if known.all() else curve.success[:, known], axis=1)
 
 
 def final_successes(curve: Curves, window: int = WINDOW) -> Array:
     """Return p_i(N D), [task]: the success at the end of the sequence."""
-    return _successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
+    return successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
 
 
 def latest_successes(curve: Curves, window: int = WINDOW) -> Array:
     """Return p_i at the last evaluation, [task]."""
-    return _successes_at(curve, int(curve.steps[-1]), window)
+    return successes_at(curve, int(curve.steps[-1]), window)
 
 
 def trained_successes(curve: Curves, window: int = WINDOW) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 from recall.results import continual_world_logs
 from recall.results.families import table_of
 from recall.results.labels import Variant, differing, in_words, label_of, order_of, variants
+from recall.results.plugin_code import told_apart
 from recall.results.references import STEPS
 from recall.results.run_result import RunResult
 
@@ -35,7 +36,7 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
             )
     sequences = list(dict.fromkeys(sorted((run.sequence for run in runs), key=_natural)))
     return sorted(
-        named,
+        told_apart(named),
         key=lambda run: (
             order_of(run.method, run.label),
             sequences.index(run.sequence),

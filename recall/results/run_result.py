@@ -10,7 +10,7 @@ import numpy as np
 
 from recall.results.archive_note import ArchiveNote
 from recall.results.departures import DEFAULT
-from recall.results.evaluations import FIELDS, MODES
+from recall.results.evaluations import FIELDS, MODES, RATES
 from recall.results.metrics import Curves
 from recall.results.training_records import Training, read_training
 
@@ -97,10 +97,15 @@ class RunResult:
         return (self.source, str(sorted(shown.items())))
 
     def curve(self, mode: str = MODES[0], field: str = FIELDS[0]) -> Curves:
-        """Return the curves of one mode and field, as the metrics take them."""
-        return Curves(
-            self.name, self.tasks, self.steps_per_task, self.steps, self.curves[mode, field]
-        )
+        """Return the curves of one mode and field, as the metrics take them.
+
+        The success of tasks that do not report it is NaN, unless no task does.
+        """
+        values = self.curves[mode, field]
+        if self.without_success and self.reports_success and field in RATES:
+            silent = [task in self.without_success for task in self.tasks]
+            values = np.where(silent, np.nan, values)
+        return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values)
 
     @cached_property
     def training(self) -> dict[str, Array]:

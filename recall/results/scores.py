@@ -10,6 +10,7 @@ from recall.methods import METHODS
 from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
+from recall.results.evaluations import RATES
 from recall.results.measures import FORGETTING, PERFORMANCE, RETURN, Measure
 from recall.results.references import EVALUATE_EVERY, References
 from recall.results.run_result import RunResult
@@ -24,7 +25,10 @@ def learnt_together(method: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of one label on one sequence, with arrays [complete run, task]."""
+    """The scores of one label on one sequence, with arrays [complete run, task].
+
+    Tasks that do not report success are left out of the tasks and of the arrays.
+    """
 
     label: str
     method: str
@@ -51,6 +55,22 @@ class Scores:
     """Number of evaluations that are averaged at the end of a stage."""
     seeds: tuple[int, ...] = ()
     """The seeds of this label on any sequence, which the bootstrap draws from."""
+    positions: tuple[int, ...] = ()
+    """Positions of the tasks in the sequence."""
+
+    @property
+    def sequence_tasks(self) -> tuple[str, ...]:
+        """Return all tasks of the sequence."""
+        return self.runs[0].tasks
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Return the tasks that are left out, because they do not report success."""
+        return tuple(
+            task
+            for position, task in enumerate(self.sequence_tasks)
+            if position not in self.positions
+        )
 
     @property
     def name(self) -> str:
@@ -161,8 +181,9 @@ class ScoreBoard:
         self.scores: dict[tuple[str, str], Scores] = {}
         measured = collection if self.measure.field == RETURN else collection.with_success
         for sequence, part in measured.sequential.by_sequence().items():
+            positions = self._scored_positions(part.runs)
             for label, runs in part.by_label().items():
-                if scores := self._score(label, sequence, runs):
+                if scores := self._score(label, sequence, runs, positions):
                     self.scores[label, sequence] = scores
         self._share_seeds()
 
@@ -187,13 +208,28 @@ class ScoreBoard:
         found = {label for label, _ in self.scores}
         return [label for label in self.collection.labels if label in found]
 
-    def _score(self, label: str, sequence: str, runs: Sequence[RunResult]) -> Scores | None:
+    def _scored_positions(self, runs: Sequence[RunResult]) -> list[int]:
+        """Return the positions of the tasks whose measured value all these runs know."""
+        silent = {task for run in runs for task in run.without_success}
+        rates = self.measure.field in RATES
+        return [
+            position
+            for position, task in enumerate(runs[0].tasks)
+            if not rates or task not in silent
+        ]
+
+    def _score(
+        self, label: str, sequence: str, runs: Sequence[RunResult], positions: list[int]
+    ) -> Scores | None:
         window = self.measure.window
         kept, final, trained, areas = [], [], [], []
         for run in runs:
             curve = self._curve(run)
-            rows = metrics.final_successes(curve, window), metrics.trained_successes(curve, window)
-            own = self.areas_of(run)
+            rows = [
+                metrics.final_successes(curve, window)[positions],
+                metrics.trained_successes(curve, window)[positions],
+            ]
+            own = self.areas_of(run)[positions]
             if not run.complete:
                 continue
             if not np.isfinite([*rows, own]).all():
@@ -214,7 +250,7 @@ class ScoreBoard:
             first.method,
             first.variant,
             sequence,
-            first.tasks,
+            tuple(first.tasks[position] for position in positions),
             first.steps_per_task,
             tuple(kept),
             np.array(final),
@@ -225,6 +261,7 @@ class ScoreBoard:
             compared,
             evaluations,
             metrics.window_of(evaluations, window),
+            positions=tuple(positions),
         )
 
     def _share_seeds(self) -> None:

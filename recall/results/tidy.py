@@ -1,4 +1,4 @@
-"""Tidy tables of everything that was measured: a row per evaluation of a task, and a row per run.
+"""Tidy tables of what was measured: a row per evaluation of a task, per task and stage, per run.
 
 The columns are plain lists, so that CSV needs no other package. Parquet needs pyarrow, and a
 DataFrame needs pandas; the extra `pandas` installs both.
@@ -18,22 +18,25 @@ from recall.files.atomic import replacement, temporary_of, write_text
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES, RATES
 from recall.results.measures import METRICS
+from recall.results.metrics import successes_at
 from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard
+from recall.results.scores import ScoreBoard, learnt_together
 
 Columns = dict[str, list[Any]]
 Folder = str | Path
-TABLES = ("evaluations", "runs")
+TABLES = ("evaluations", "stages", "runs")
 _WHO = ("label", "method", "preset", "sequence", "seed")
 _HOW_TO_INSTALL = "install it with `pip install 'recall-rl[pandas]'`"
 
 
 def frame(
-    folders: Iterable[Folder] | Folder, table: Literal["evaluations", "runs"] = "evaluations"
+    folders: Iterable[Folder] | Folder,
+    table: Literal["evaluations", "stages", "runs"] = "evaluations",
 ) -> Any:
-    """Return every evaluation, or every run, below some folders as a pandas DataFrame.
+    """Return every evaluation, stage or run below some folders as a pandas DataFrame.
 
-    `evaluations` has a row for each run, step, task and mode; `runs` has a row for each run, with
+    `evaluations` has a row for each run, step, task and mode; `stages` has a row for each run,
+    stage and task, with the success at the end of the stage; `runs` has a row for each run, with
     its metrics and settings. Folders that cannot be read are left out.
     """
     if table not in TABLES:
@@ -46,10 +49,13 @@ def frame(
     for folder in map(Path, folders):
         if not folder.exists():
             raise BadValueError(f"there is no folder {folder}")
-    collection = gather(folders)
+    return pandas.DataFrame(_columns_of(table, ScoreBoard(gather(folders))))
+
+
+def _columns_of(table: str, board: ScoreBoard) -> Columns:
     if table == "evaluations":
-        return pandas.DataFrame(evaluation_columns(collection))
-    return pandas.DataFrame(run_columns(ScoreBoard(collection)))
+        return evaluation_columns(board.collection)
+    return stage_columns(board) if table == "stages" else run_columns(board)
 
 
 def evaluation_columns(collection: Collection) -> Columns:
@@ -85,6 +91,29 @@ def _add_evaluations(columns: Columns, run: RunResult, mode: str) -> None:
     columns["mode"] += [mode] * count
     for field, column in zip(FIELDS, values, strict=True):
         columns[field] += column[kept].tolist()
+
+
+def stage_columns(board: ScoreBoard) -> Columns:
+    """Return the columns of the table with a row for each run, finished stage and task.
+
+    Rows of tasks not yet trained show what transfers to them without training, and rows of old
+    tasks what later ones gave them or took from them. Runs that train all tasks at once have none.
+    """
+    measure, names = board.measure, ("run", "folder", "stage", "trained", "position", "task")
+    columns: Columns = {name: [] for name in (*_WHO, *names, measure.field)}
+    for run in board.collection.sequential.runs:
+        if learnt_together(run.method):
+            continue
+        curve = run.curve(measure.mode, measure.field)
+        for stage, trained in enumerate(run.tasks):
+            end = (stage + 1) * run.steps_per_task
+            values = successes_at(curve, end, measure.window)
+            for position in np.flatnonzero(np.isfinite(values)).tolist():
+                row = (run.name, str(run.folder), stage, trained, position, run.tasks[position])
+                row = (*(getattr(run, name) for name in _WHO), *row, float(values[position]))
+                for column, value in zip(columns.values(), row, strict=True):
+                    column.append(value)
+    return columns
 
 
 def run_columns(board: ScoreBoard) -> Columns:
@@ -163,11 +192,11 @@ def _alike(values: list[Any]) -> list[Any]:
 
 
 def write_tables(board: ScoreBoard, folder: Path) -> list[Path]:
-    """Write both tables into a folder, as CSV and, with pyarrow, as Parquet."""
+    """Write all tables into a folder, as CSV and, with pyarrow, as Parquet."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    tables = {"evaluations": evaluation_columns(board.collection), "runs": run_columns(board)}
-    for name, columns in tables.items():
+    for name in TABLES:
+        columns = _columns_of(name, board)
         written.append(folder / f"{name}.csv")
         write_csv(columns, written[-1])
         if can_write_parquet():

@@ -49,3 +49,9 @@ def without_reached(runs: Iterable[RunResult]) -> list[RunResult]:
         else run
         for run in runs
     ]
+
+
+def left_out(tasks: Iterable[str]) -> str:
+    """Return a sentence on the tasks that means of success leave out, or nothing without any."""
+    names = ", ".join(dict.fromkeys(tasks))
+    return f"Without {names}, whose success is not reported." if names else ""

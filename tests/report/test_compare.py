@@ -86,11 +86,54 @@ def test_curves_of_two_folders_lie_on_one_another(tmp_path):
     assert len(colours) == 2
 
 
+def test_forward_transfer_is_compared_or_said_to_be_left_out(tmp_path, capsys):
+    """Areas of 0.2 and 0.6, and of 0.5 alone: transfers of -0.6 and 0.2, as (0.6 - 0.5) / 0.5."""
+    for name, success in (("old", 0.2), ("new", 0.6)):
+        write_fleet(tmp_path / name, "recall", "push,hammer", (0, 1), level(success, success))
+    folders = [tmp_path / "old", tmp_path / "new", tmp_path / "out"]
+    _, left_out = compare(*folders, figures=False).tables
+    assert [row.heading for row in left_out.rows] == ["average performance", "forgetting"]
+    (advice,) = left_out.advice
+    assert advice.startswith("Forward transfer of old: RECALL, new: RECALL is left out: there is")
+    write_fleet(tmp_path / "alone", sequence=["push", "hammer"], success=level(0.5, 0.5))
+    for reference in (tmp_path / "alone", [tmp_path / "alone"]):
+        _, table = compare(*folders, reference, figures=False).tables
+        values = [cell.ours.value for cell in table.rows[-1].cells]
+        assert table.rows[-1].heading == "forward transfer"
+        assert values == pytest.approx([-0.6, 0.2, 0.8])
+        assert not table.advice
+    write_fleet(tmp_path / "long", "recall", "push,hammer", (0, 1), level(0.2, 0.2),
+                steps_per_task=2_000)  # fmt: skip
+    _, one_sided = compare(folders[1], tmp_path / "long", folders[2], tmp_path / "alone",
+                           figures=False).tables  # fmt: skip
+    ours, theirs, difference = one_sided.rows[-1].cells
+    assert ours.ours.value == pytest.approx(0.2)
+    assert theirs.ours is None is difference.ours
+    assert any("Forward transfer of long: RECALL is left out" in text for text in one_sided.advice)
+    main(["compare", *map(str, folders[:2]), "--reference", str(tmp_path / "alone"), "--out",
+          str(tmp_path / "out"), "--no-figures"])  # fmt: skip
+    assert "forward transfer" in capsys.readouterr().out
+
+
+def test_references_in_either_folder_serve_both(tmp_path):
+    for name, success in (("old", 0.2), ("new", 0.6)):
+        write_fleet(tmp_path / name / "runs", "recall", "push,hammer", (0,), level(success))
+    write_fleet(tmp_path / "new" / "alone", sequence=["push", "hammer"], seeds=(0,),
+                success=level(0.5))  # fmt: skip
+    made = compare(tmp_path / "old", tmp_path / "new", tmp_path / "out", figures=False)
+    table = {each.name: each for each in made.tables}["compare-recall-push,hammer"]
+    assert [cell.ours.value for cell in table.rows[-1].cells] == pytest.approx([-0.6, 0.2, 0.8])
+
+
 def test_folders_with_nothing_in_common_are_refused(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
     write_fleet(tmp_path / "b", "ewc", "push,hammer")
-    with pytest.raises(BadValueError, match="no method and sequence in common"):
+    write_fleet(tmp_path / "c", "recall", "hammer,push")
+    report = f"`recall report {tmp_path / 'a'} {tmp_path / 'b'}` shows both, with the differences"
+    with pytest.raises(BadValueError, match=f"a has RECALL and .*b has EWC: .*{report} between me"):
         compare(tmp_path / "a", tmp_path / "b", tmp_path / "out")
+    with pytest.raises(BadValueError, match=r"sequence in common: .*recall report .* shows both$"):
+        compare(tmp_path / "a", tmp_path / "c", tmp_path / "out")
     with pytest.raises(BadValueError, match="no runs to compare"):
         compare(tmp_path / "a", tmp_path / "missing", tmp_path / "out")
 
@@ -205,6 +248,31 @@ def test_methods_are_chosen_ordered_and_renamed(tmp_path):
     with pytest.raises(BadValueError, match="LABEL=NAME"):
         names_from(["RECALL"])
     assert names_from(["EWC=a=b"]) == {"EWC": "a=b"}
+
+
+def test_the_name_of_a_method_renames_its_part_of_every_label(tmp_path):
+    write_fleet(tmp_path / "quick", "recall", "push,hammer", preset="quick")
+    write_fleet(tmp_path / "light", "recall", "push,hammer", distillation_weight=0.1)
+    write_fleet(tmp_path / "ewc", "ewc", "push,hammer")
+    found = gather(tmp_path)
+    assert found.labels == ["EWC", "RECALL, preset quick", "RECALL, λ 0.1"]
+
+    def renamed(**names):
+        return arranged(found, names=names).labels
+
+    for name in ("RECALL", "recall"):
+        assert renamed(**{name: "Ours"}) == ["EWC", "Ours, preset quick", "Ours, λ 0.1"]
+    quick = {"RECALL, preset quick": "Small"}
+    assert renamed(RECALL="Ours", **quick) == ["EWC", "Small", "Ours, λ 0.1"]
+    assert renamed(**quick) == ["EWC", "Small", "RECALL, λ 0.1"]
+    assert renamed(EWC="RECALL", RECALL="EWC") == [
+        "RECALL", "EWC, preset quick", "EWC, λ 0.1"
+    ]  # fmt: skip
+    for names in ({"RECALL": "EWC"}, quick | {"RECALL, λ 0.1": "Small"}):
+        with pytest.raises(BadValueError, match="another method already has this name"):
+            renamed(**names)
+    with pytest.raises(UnknownNameError, match="unknown method of this report 'RECAL'"):
+        renamed(RECAL="Ours")
 
 
 def test_fonts_and_sizes_are_options(tmp_path):

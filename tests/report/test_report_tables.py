@@ -8,7 +8,7 @@ from recall.methods.recall import Recall
 from recall.report import paper
 from recall.report.tables.cells import with_best_bold
 from recall.report.tables.computation import added_losses
-from recall.report.tables.cost import stored
+from recall.report.tables.storage import stored
 from recall.report.tables.table import Cell, Table
 from recall.results.benches import read_benches
 from recall.results.bootstrap import Estimate

@@ -36,6 +36,12 @@ def expanded(folder, name):
     return lzma.decompress((folder / f"{name}.jsonl.xz").read_bytes())
 
 
+def frequent_steps(folder, run):
+    """Steps of a run's training records, without those that are never left out."""
+    records = map(json.loads, expanded(folder, "training").splitlines())
+    return [each["step"] for each in records if each["run"] == run and "loss_q" in each]
+
+
 def test_records_come_back_line_by_line(finished, tmp_path):
     made = recall.archive(finished, tmp_path / "kept")
     assert (made.fleets, made.runs, made.policies, made.left_out) == (1, 2, 0, ())
@@ -103,8 +109,9 @@ def test_training_records_are_thinned_and_the_report_says_so(tmp_path):
     assert [record for record in kept if "loss_q" not in record] == rare
     # Of 250, 500, ... 2000: the last up to 600, 1200, 1800 and 2400.
     for run in (0, 1):
-        steps = [each["step"] for each in kept if each["run"] == run and "loss_q" in each]
-        assert steps == [500, 1_000, 1_750, 2_000]
+        assert frequent_steps(made.folder, run) == [500, 1_000, 1_750, 2_000]
+    whole = recall.archive(folder, tmp_path / "whole", training_every=500)
+    assert frequent_steps(whole.folder, 0) == [500, 1_000, 1_500, 2_000]
     assert expanded(made.folder, "evaluations") == (folder / "evaluations.jsonl").read_bytes()
     note = "the last in every 600 steps is kept"
     assert note in read(made.folder).archived.in_words()

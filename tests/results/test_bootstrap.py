@@ -137,3 +137,10 @@ def test_the_probability_of_improvement_by_hand():
     above = bootstrap.probability_of_improvement(np.array([3.0, 4.0]), others).estimate
     assert (above.value, *above.interval) == (1.0, 1.0, 1.0)
     assert bootstrap.probability_of_improvement(np.array([3.0]), others).estimate == (1.0, None)
+
+
+def test_both_sides_of_a_comparison_are_drawn_by_themselves():
+    """Drawn alike, a method and its equal would tie in every draw."""
+    values = np.array([0.0, 1.0])
+    value, (low, high) = bootstrap.probability_of_improvement(values, values).estimate
+    assert low < value == 0.5 < high

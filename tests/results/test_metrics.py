@@ -65,6 +65,12 @@ def test_forward_transfer_is_what_it_is_by_hand():
     assert metrics.forward_transfer(TWO_TASKS, [0.25, 0.75]) == pytest.approx((1 / 3 - 1 / 2) / 2)
 
 
+def test_an_evaluation_counts_for_the_steps_since_the_one_before():
+    uneven = Curves("a", ("t",), 100, np.array([40, 80, 100]), np.array([[0.0], [0.5], [1.0]]))
+    # 40 steps of 0, 40 of 0.5 and 20 of 1.
+    assert metrics.area(uneven, 0) == pytest.approx(0.4)
+
+
 def test_performance_over_time_is_the_mean_success_of_all_tasks():
     assert metrics.performance_over_time(TWO_TASKS)[:2] == pytest.approx([0.1, 0.2])
 

@@ -52,12 +52,24 @@ def test_every_run_has_its_metrics_and_settings(folder):
         recall.results.frame(folder / "nowhere")
 
 
+def test_every_stage_has_the_success_on_all_tasks_at_its_end(folder):
+    frame = recall.results.frame(folder, "stages")
+    assert set(frame["method"]) == {"recall"}  # the other run has not finished a stage
+    one = frame.query("seed == 1").set_index(["trained", "task"])["success"]
+    assert one.to_dict() == {
+        ("push", "push"): 1.0, ("push", "hammer"): 0.0, ("hammer", "push"): 1.0,
+        ("hammer", "hammer"): 1.0,
+    }  # fmt: skip
+    assert list(frame.query("seed == 0")["stage"]) == [0, 0, 1, 1]
+
+
 def test_files_hold_the_same(folder, tmp_path):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     board = ScoreBoard(gather(folder))
     written = tidy.write_tables(board, tmp_path / "data")
     assert [path.name for path in written] == [
-        "evaluations.csv", "evaluations.parquet", "runs.csv", "runs.parquet"
+        "evaluations.csv", "evaluations.parquet", "stages.csv", "stages.parquet", "runs.csv",
+        "runs.parquet",
     ]  # fmt: skip
     frame = recall.results.frame(folder)
     stored = pandas.read_parquet(tmp_path / "data" / "evaluations.parquet")

@@ -169,4 +169,4 @@ class Scene:
 
     def successes(self, run: RunResult) -> Array:
         """Return the success rates [evaluation, task] of a run."""
-        return run.curves[self.measure.mode, self.measure.field]
+        return run.curve(self.measure.mode, self.measure.field).success

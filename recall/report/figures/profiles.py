@@ -14,6 +14,7 @@ from recall.report.figures.bands import DRAWS, Band
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import COLUMN, LineStyle
+from recall.report.figures.success import silence
 from recall.results.bootstrap import CONFIDENCE, generator
 from recall.results.scores import Scores
 
@@ -74,7 +75,8 @@ def _make_figure(scene: Scene, family: Family, found: dict[str, Band]) -> Figure
         f"{KIND}-{slug(family.name)}",
         f"Performance profiles, {family.name}",
         "The share of all runs and tasks that end with at least this success. A curve above "
-        "another is better at every threshold; bands are 90 % intervals over runs.",
+        "another is better at every threshold; bands are 90 % intervals over runs. "
+        f"{silence(family)}".rstrip(),
         figure,
         (panel,),
     )

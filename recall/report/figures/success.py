@@ -13,6 +13,7 @@ from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import PANELS, Family, Group, shown_families
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, LineStyle
+from recall.results.without_success import left_out
 
 Array = np.ndarray
 NO_SEQUENCES = "there are no runs of one task after the other"
@@ -37,10 +38,16 @@ def of_families(
             reason = f"{family.name} has {len(family.groups)} sequences, more than fit one figure"
             yield Skipped(kind, reason)
             continue
-        text = f"{caption} {seeds_in_words(family.groups)}"
+        text = " ".join(filter(None, [caption, seeds_in_words(family.groups), silence(family)]))
         yield family_figure(
             kind, heading, text, family, scene.line_styles, curve_of, broken, what=what
         )
+
+
+def silence(family: Family) -> str:
+    """Return a sentence on the tasks of a family that do not report success, if there are any."""
+    runs = [run for group in family.groups for each in group.runs.values() for run in each]
+    return left_out(task for run in runs for task in run.without_success)
 
 
 def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:

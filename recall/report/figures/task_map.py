@@ -33,12 +33,12 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def _make_figure(group: Group, scores: Sequence[Scores]) -> Figure:
-    labels = [each.label for each in scores]
+    labels, tasks = [each.label for each in scores], scores[0].tasks
     final = np.stack([each.final.mean(axis=0) for each in scores])
     lost = np.stack([(each.trained - each.final).mean(axis=0) for each in scores])
     most = max(0.3, float(np.abs(lost).max()))
     longest = max(layout.text_width(label, SMALL) for label in labels)
-    names = max(layout.text_width(task, TINY) for task in group.tasks)
+    names = max(layout.text_width(task, TINY) for task in tasks)
     space = layout.Space(left=longest + 0.16, right=0.1, above=0.26, below=0.12 + names, under=0.1)
     figure, axes = layout.grid(2, 1, 0.2 * len(labels), width=TEXT, space=space)
     panels = []
@@ -53,9 +53,9 @@ def _make_figure(group: Group, scores: Sequence[Scores]) -> Figure:
             Series(label, GREY, plain(range(len(row))), plain(row))
             for label, row in zip(labels, values, strict=True)
         ]
-        panels.append(Panel.of(ax, title, ("task", "method"), rows, columns=group.tasks))
+        panels.append(Panel.of(ax, title, ("task", "method"), rows, columns=tasks))
     axes[0].set_xticks([])
-    axes[1].set_xticks(range(len(group.tasks)), group.tasks, rotation=90, fontsize=TINY)
+    axes[1].set_xticks(range(len(tasks)), tasks, rotation=90, fontsize=TINY)
     return Figure(
         KIND,
         f"{KIND}-{slug(group.sequence)}",

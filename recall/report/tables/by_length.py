@@ -42,7 +42,7 @@ def scores_by_length(
     for label in labels:
         lengths: dict[int, list[Scores]] = {}
         for scores in board.among([label], board.sequences):
-            lengths.setdefault(len(scores.tasks), []).append(scores)
+            lengths.setdefault(len(scores.sequence_tasks), []).append(scores)
         if len(lengths) >= LEAST:
             found[label] = {length: lengths[length] for length in sorted(lengths)}
     for length in lengths_of(found):

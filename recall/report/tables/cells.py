@@ -14,6 +14,7 @@ from recall.results.main_labels import main_labels
 from recall.results.over_sequences import mean_over
 from recall.results.references import STEPS
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.without_success import left_out
 from recall.results.wording import spanned
 
 
@@ -130,6 +131,7 @@ def budget_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
     steps = spanned([each.steps_per_task for each in scores])
     return (
         f"{spanned(runs)} {noun}, {steps} steps per task. {window_note(scores)}",
+        *filter(None, [left_out(task for each in scores for task in each.silent)]),
         *_departures(scores),
     )
 

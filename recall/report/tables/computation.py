@@ -1,5 +1,7 @@
 """Say in words what a run computes beside plain SAC: its method says it, from its settings."""
 
+from collections.abc import Sequence
+
 from recall.errors import RecallError
 from recall.learn.method import Method
 from recall.methods import METHODS
@@ -50,6 +52,17 @@ def other_work(run: RunResult) -> list[str]:
     if updates := run.settings.get(f"{METHOD}retraining_updates"):
         found.append(f"{updates:,} updates of retraining after each task but the last")
     return found
+
+
+def unknown_notes(runs: Sequence[RunResult], does: str) -> list[str]:
+    """Return a note on the methods that cannot be asked, as in "what it computes"."""
+    names = dict.fromkeys(run.method for run in runs if method_of(run) is None)
+    if not names:
+        return []
+    return [
+        f"{UNKNOWN.capitalize()}: no method {' or '.join(names)} with the settings of these runs "
+        f"is registered. If a plug-in has it, `recall report --plugin` says what it {does}."
+    ]
 
 
 def _names_its_losses(kind: type[Method]) -> bool:

@@ -1,11 +1,10 @@
-"""Build tables of cost: stored transitions from the settings, update times from benchmarks."""
+"""Build tables of cost: computation and storage from the settings, update times from benchmarks."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from recall.replay.capacity import rows_held
-from recall.report import paper
-from recall.report.tables.computation import UNKNOWN, added_losses, method_of, other_work
+from recall.report.tables.computation import added_losses, other_work, unknown_notes
+from recall.report.tables.storage import storage_table, stored
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.results.bootstrap import Estimate
 from recall.results.collection import Collection
@@ -24,7 +23,7 @@ def cost_tables(collection: Collection, benches: Sequence[dict[str, Any]] = ()) 
     runs = _examples(collection)
     if not runs:
         return []
-    return [_computation(runs, benches), _storage(runs), *map(_updates, benches)]
+    return [_computation(runs, benches), storage_table(runs), *map(_updates, benches)]
 
 
 def _examples(collection: Collection) -> list[RunResult]:
@@ -52,21 +51,10 @@ def _computation(runs: Sequence[RunResult], benches: Sequence[Any]) -> Table:
         corner="method",
         columns=("added to the losses", "other computation", "rows in an update"),
         rows=tuple(rows),
-        notes=("As the settings of the runs say.", *_unknown(runs)),
+        notes=("As the settings of the runs say.", *unknown_notes(runs, "computes")),
         advice=() if benches else (_NO_TIMES,),
         group="computation",
     )
-
-
-def _unknown(runs: Sequence[RunResult]) -> list[str]:
-    """Return a note on the methods that cannot be asked what they compute."""
-    names = dict.fromkeys(run.method for run in runs if method_of(run) is None)
-    if not names:
-        return []
-    return [
-        f"{UNKNOWN.capitalize()}: no method {' or '.join(names)} with the settings of these runs "
-        "is registered. If a plug-in has it, `recall report --plugin` says what it computes."
-    ]
 
 
 def _batch(run: RunResult) -> str:
@@ -76,37 +64,6 @@ def _batch(run: RunResult) -> str:
     return (
         f"{new} new, {old} old" if run.settings.get("method.sampling") == "balanced" else str(new)
     )
-
-
-def _storage(runs: Sequence[RunResult]) -> Table:
-    rows = []
-    for run in runs:
-        new, old = stored(run)
-        theirs = paper.storage(run.method) or (MISSING, MISSING)
-        ours = [
-            MISSING if new is None else f"{new:,}",
-            MISSING if not old else f"{old:,} (N = {len(run.tasks)})",
-        ]
-        words = [text or MISSING for text in theirs]
-        rows.append(Row(run.label, tuple(Cell(text=text) for text in (*ours, *words))))
-    return Table(
-        name="storage",
-        title="Transitions stored",
-        corner="method",
-        columns=("of the current task", "of old tasks", "the paper's D_new", "the paper's D_old"),
-        rows=tuple(rows),
-        notes=("N is the number of tasks. Ours is what a run of these settings holds in the end.",),
-        group="storage",
-    )
-
-
-def stored(run: RunResult) -> tuple[int | None, int | None]:
-    """Return stored transitions of the current and of old tasks; None where unknown."""
-    capacity = run.settings.get("schedule.replay_capacity")
-    if capacity is None or "method.memory_per_task" not in run.settings:
-        return None, None
-    new, each = rows_held(capacity, run.steps_per_task, run.settings["method.memory_per_task"])
-    return new, (len(run.tasks) - 1) * each
 
 
 def _updates(bench: dict[str, Any]) -> Table:

@@ -17,7 +17,7 @@ def exploration_table(board: ScoreBoard) -> list[Table]:
     rows, choosing = [], [label for label in labels if _chooses(board, label)]
     for sequence in board.sequences:
         scores = [board.get(label, sequence) for label in choosing]
-        tasks = next((each.tasks for each in scores if each is not None), ())
+        tasks = next((each.sequence_tasks for each in scores if each is not None), ())
         for position in range(_FIRST_CHOICE, len(tasks)):
             cells = tuple(_chosen(each, position) for each in scores)
             if any(cell.text for cell in cells):
@@ -55,7 +55,7 @@ def _chosen(scores: Scores | None, position: int) -> Cell:
     if scores is None:
         return Cell()
     counts = Counter(head for run in scores.runs if (head := _best_head(run, position)) is not None)
-    named = [f"{scores.tasks[head]} {count}" for head, count in counts.most_common()]
+    named = [f"{scores.sequence_tasks[head]} {count}" for head, count in counts.most_common()]
     return Cell(text=", ".join(named)) if named else Cell()
 
 

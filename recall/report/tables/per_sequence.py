@@ -59,7 +59,7 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
     lower = [metric in LOWER_IS_BETTER for metric in metrics]
     return Table(
         name=sequence,
-        title=f"Results on {display_name(sequence, scores[0].tasks)}",
+        title=f"Results on {display_name(sequence, scores[0].sequence_tasks)}",
         corner="method",
         columns=(*(TITLES[metric] for metric in metrics), "interquartile mean"),
         rows=with_best_of_columns(rows, [*lower, False]),
@@ -70,12 +70,13 @@ def _metrics(sequence: str, scores: Sequence[Scores]) -> Table:
     )
 
 
-def _numbered(tasks: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{number} {task}" for number, task in enumerate(tasks, start=1))
+def _numbered(scores: Scores) -> tuple[str, ...]:
+    pairs = zip(scores.positions, scores.tasks, strict=True)
+    return tuple(f"{position + 1} {task}" for position, task in pairs)
 
 
 def _tasks(sequence: str, scores: Sequence[Scores]) -> Table:
-    tasks = scores[0].tasks
+    tasks, where = scores[0].tasks, display_name(sequence, scores[0].sequence_tasks)
     rows = [
         Row(
             each.label,
@@ -85,9 +86,9 @@ def _tasks(sequence: str, scores: Sequence[Scores]) -> Table:
     ]
     return Table(
         name=f"{sequence}-tasks",
-        title=f"Success on each task at the end of {display_name(sequence, tasks)}",
+        title=f"Success on each task at the end of {where}",
         corner="method",
-        columns=_numbered(tasks),
+        columns=_numbered(scores[0]),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
         notes=budget_notes(scores),
         group=sequence,
@@ -96,7 +97,7 @@ def _tasks(sequence: str, scores: Sequence[Scores]) -> Table:
 
 
 def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
-    tasks = scores[0].tasks
+    tasks, where = scores[0].tasks, display_name(sequence, scores[0].sequence_tasks)
     rows = [
         Row(each.label, tuple(Cell(estimate, runs=len(each.runs)) for estimate in transfers))
         for each in scores
@@ -104,9 +105,9 @@ def _transfers(sequence: str, scores: Sequence[Scores]) -> Table:
     ]
     return Table(
         name=f"{sequence}-transfer",
-        title=f"Forward transfer of each task of {display_name(sequence, tasks)}",
+        title=f"Forward transfer of each task of {where}",
         corner="method",
-        columns=_numbered(tasks),
+        columns=_numbered(scores[0]),
         rows=with_best_of_columns(rows, [False] * len(tasks)),
         notes=transfer_facts(scores),
         advice=transfer_note(scores),

@@ -53,7 +53,7 @@ def _table(scores: Sequence[Scores], silent: Sequence[str]) -> Table:
     if set(silent) >= set(tasks):
         notes += (_SILENT,)
     elif silent:
-        notes += (f"{', '.join(silent)}: success is not reported, and counts as 0 elsewhere.",)
+        notes += (f"{', '.join(silent)}: success is not reported; other tables leave them out.",)
     return Table(
         name=f"{scores[0].sequence}-returns",
         title=f"Returns on {display_name(scores[0].sequence, tasks)}",

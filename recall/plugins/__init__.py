@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from recall.errors import BadValueError
+from recall.plugins.sources import remember
 
 HOW_TO_IMPORT = (
     "One of your own has to be imported first: --plugin with its module or file on the command "
@@ -35,6 +36,7 @@ def load_plugin(source: str | Path) -> ModuleType:
     if not str(source).endswith(".py"):
         module = _imported(str(source), str(source))
         _loaded.setdefault(module.__name__, None)
+        remember(module.__name__)
         return module
     path = Path(source).resolve()
     if not path.is_file():
@@ -48,6 +50,7 @@ def load_plugin(source: str | Path) -> ModuleType:
             f"({module.__file__}); rename the file"
         )
     _loaded[module.__name__] = path
+    remember(module.__name__)
     return module
 
 
@@ -68,6 +71,7 @@ def note(module: str) -> None:
     """Remember a module that registers something, however it was imported."""
     if module != "__main__" and not module.startswith("recall."):
         _loaded.setdefault(module, None)
+        remember(module, anew=True)
 
 
 def loaded() -> list[str]:

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from recall.errors import RecallError
+from recall.plugins.sources import remember
 
 Value = TypeVar("Value")
 
@@ -32,6 +33,7 @@ class Registry(MutableMapping[str, Value]):
     def _load(self, point: Any) -> None:
         try:
             self._known[point.name] = self._check(point.name, point.load())
+            remember(point.module, point.dist.version if point.dist else None)
         except Exception as error:
             package = point.dist.name if point.dist else "an installed package"
             raise RecallError(

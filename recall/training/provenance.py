@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recall import plugins
+from recall.plugins.sources import sources
 from recall.version import version
 
 _PACKAGES = {
@@ -35,6 +36,7 @@ def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
         "git": git_state(Path(__file__).parents[2]),
         "command": list(command) or own_command(),
         "plugins": plugins.loaded(),
+        "plugin_sources": sources(),
     }
 
 

@@ -40,5 +40,5 @@ def warning(tasks: Sequence[str]) -> str:
     return (
         f'warning: {", ".join(tasks)}: one random episode of each showed no info["success"] or '
         'info["is_success"], so progress shows returns. If success is never reported, it is '
-        "recorded as 0, and reports show returns too"
+        "recorded as 0, and reports show returns of these tasks instead"
     )

@@ -95,7 +95,7 @@ class Trainer(TrainedFleet):
     def _train_stage(self) -> None:
         # A fleet that was stopped during an evaluation resumes with that evaluation.
         while True:
-            at_end = self.progress.steps == self.task_schedule.steps_per_stage
+            at_end = self._at_end
             if at_end:
                 self.catch_up()
                 self._end_task()
@@ -128,7 +128,8 @@ class Trainer(TrainedFleet):
         self._order_ahead()
         self.catch_up()
         self._keep(rows, ended, before)
-        if self.progress.steps % self.schedule.record_every == 0:
+        # At the end of a stage too: its last episodes must not count as the next task's.
+        if self._at_end or self.progress.steps % self.schedule.record_every == 0:
             failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
             self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
             self.progress.episodes = []
@@ -212,11 +213,15 @@ class Trainer(TrainedFleet):
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
 
+    @property
+    def _at_end(self) -> bool:
+        """Return True if the stage has all its steps."""
+        return self.progress.steps == self.task_schedule.steps_per_stage
+
     def _evaluation_is_due(self) -> bool:
         if self.progress.steps == 0 or self.progress.evaluated == self.total_steps:
             return False
-        at_end = self.progress.steps == self.task_schedule.steps_per_stage
-        return at_end or self.progress.steps % self.schedule.evaluate_every == 0
+        return self._at_end or self.progress.steps % self.schedule.evaluate_every == 0
 
     def _finish_evaluation(self) -> bool:
         """Wait until the pending evaluation is reported; return False if asked to stop."""

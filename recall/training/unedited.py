@@ -6,6 +6,7 @@ from typing import Any
 from recall.errors import RecallError
 from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION
 from recall.files.reading import read_json
+from recall.plugins import sources
 from recall.results.description import (
     Description,
     EditedFleetError,
@@ -59,11 +60,13 @@ def other_versions(description: Description) -> str | None:
         if before != now.get(name)
     ]
     changes += _other_source(description.get("git"))
-    if not changes:
+    plugins = _other_plugins(description.get("plugin_sources", {}))
+    if not changes and not plugins:
         return None
+    how_far = "differ" if plugins else "differ in the last bits"
     return (
-        f"warning: this fleet was started with {', '.join(changes)}: its results may differ in "
-        "the last bits from those of a fleet that was never interrupted"
+        f"warning: this fleet was started with {', '.join([*changes, *plugins])}: its results may "
+        f"{how_far} from those of a fleet that was never interrupted"
     )
 
 
@@ -73,3 +76,12 @@ def _other_source(recorded: Any) -> list[str]:
     if not isinstance(before, str) or now is None or before == now["commit"]:
         return []
     return [f"source code {before[:12]} (now {now['commit'][:12]})"]
+
+
+def _other_plugins(recorded: sources.Sources) -> list[str]:
+    """Return the plug-ins whose code is no longer that of the start, as texts."""
+    now = sources.sources()
+    return [
+        f"plug-in {name} {sources.in_words(recorded[name])} (now {sources.in_words(now[name])})"
+        for name in sources.differing(recorded, now)
+    ]

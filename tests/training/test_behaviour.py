@@ -1,6 +1,8 @@
 """Behaviour: which actions collect a task's first chunks."""
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from recall.learn import fleet
@@ -30,6 +32,17 @@ def test_the_first_actions_of_each_stage(changes, random_steps):
             assert (policies is None) == (steps < expected), (stage, steps)
         (ahead,) = behaviour.policies(state, Progress(stage, 50), ahead=50).values()
         assert ahead is not None
+
+
+def test_the_actor_collects_and_not_its_average():
+    spec = small_spec()
+    agent, _ = agent_of(spec)
+    state = fleet.init(agent, jnp.array([0, 1]))
+    actor = jax.tree.map(lambda leaf: 2.0 * leaf, state.trainable.actor)
+    state = state._replace(trainable=state.trainable._replace(actor=actor))
+    (policies,) = Behaviour(spec, agent).policies(state, Progress(0, 200)).values()
+    trunk = actor["trunk"]
+    np.testing.assert_array_equal(policies[:, : trunk.shape[-1]], trunk)
 
 
 def test_a_fleet_whose_policies_would_never_act_is_warned_of():

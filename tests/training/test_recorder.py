@@ -1,5 +1,6 @@
 """What is said of runs that fail, alone and together."""
 
+import json
 from contextlib import closing
 
 import numpy as np
@@ -73,3 +74,16 @@ def test_a_run_that_fails_before_an_evaluation_is_not_evaluated(tmp_path):
     run(callback.trainer)
     assert evaluated[100] == {1}
     assert set(evaluated) == {100, 200, 300, 400, 500, 600}
+
+
+def test_the_last_episodes_of_a_task_are_recorded_before_the_next_task_starts(tmp_path):
+    """An episode of point-rich pays a thousand times as much as one of point-poor."""
+    spec = small_spec("fine_tuning", "point-rich,point-poor", steps_per_task=250, record_every=100)
+    run(start(spec, tmp_path))
+    lines = (tmp_path / "training.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines if '"episode_return"' in line]
+    returns = {r["step"]: abs(r["episode_return"]) for r in records if r["run"] == 0}
+    assert list(returns) == [100, 200, 250, 350, 450, 500]
+    assert min(returns[step] for step in (100, 200, 250)) > 100 * max(
+        returns[step] for step in (350, 450, 500)
+    )

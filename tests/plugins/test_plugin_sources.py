@@ -1,0 +1,171 @@
+"""The code of plug-ins is recorded, and a fleet that resumes with other code says so."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+import recall
+from recall.callbacks import Callback
+from recall.plugins.sources import differing, sources
+from recall.results.collection import gather
+from recall.results.description import read_description
+from tests.factories.folders import write_fleet
+from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
+
+NAME = "edited_decay"
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    with plugins_forgotten():
+        yield
+    forget()
+
+
+def forget():
+    for name in [name for name in sys.modules if name.startswith("edited_")]:
+        del sys.modules[name]
+
+
+def written(folder, comment=""):
+    """Write the example's method as a plug-in of another name, and return its file."""
+    text = (EXAMPLES / "weight_decay.py").read_text().replace('"weight_decay"', f'"{NAME}"')
+    path = folder / f"{NAME}.py"
+    path.write_text(text + comment)
+    return path
+
+
+class Heard(Callback):
+    def __init__(self):
+        self.messages = []
+
+    def on_message(self, message):
+        self.messages.append(message)
+
+
+def resumed(folder, plugin):
+    """Resume a finished fleet behind its last task, as a new process would; return what it says."""
+    forget()
+    (folder / "outcome.json").unlink()
+    heard = Heard()
+    with plugins_forgotten():
+        recall.load_plugin(plugin)
+        recall.resume(folder, callback=heard)
+    return heard.messages
+
+
+def trained(folder, plugin):
+    forget()
+    with plugins_forgotten():
+        recall.load_plugin(plugin)
+        recall.train(
+            NAME, "point-slide", out=folder, preset="quick", callback=Callback(), **SETTINGS
+        )
+    return folder
+
+
+def test_a_fleet_that_resumes_with_an_edited_plugin_says_so(tmp_path):
+    plugin = written(tmp_path)
+    folder = trained(tmp_path / "fleet", plugin)
+    before = hashlib.sha256(plugin.read_bytes()).hexdigest()[:12]
+    assert read_description(folder)["plugin_sources"] == {NAME: {"source": before}}
+    assert not resumed(folder, plugin)
+    plugin = written(tmp_path, "# edited\n")
+    after = hashlib.sha256(plugin.read_bytes()).hexdigest()[:12]
+    assert resumed(folder, plugin) == [
+        f"warning: this fleet was started with plug-in {NAME} source {before} (now source "
+        f"{after}): its results may differ from those of a fleet that was never interrupted"
+    ]
+
+
+def test_a_fleet_from_before_sources_were_recorded_resumes_without_a_word(tmp_path):
+    plugin = written(tmp_path)
+    folder = trained(tmp_path / "fleet", plugin)
+    description = read_description(folder)
+    del description["plugin_sources"]
+    (folder / "run.json").write_text(json.dumps(description))
+    assert not resumed(folder, written(tmp_path, "# edited\n"))
+
+
+def test_every_module_of_a_package_counts_and_edits_after_the_import_do_not(tmp_path):
+    package = tmp_path / "edited_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "losses.py").write_text("WEIGHT = 1.0\n")
+    (package / "method.py").write_text("from edited_package.losses import WEIGHT\n")
+    sys.path.append(str(tmp_path))
+
+    def loaded():
+        recall.load_plugin("edited_package.method")
+        return sources()["edited_package"]["source"]
+
+    before = loaded()
+    (package / "losses.py").write_text("WEIGHT = 10.0\n")
+    assert loaded() == before
+    forget()
+    with plugins_forgotten():
+        from recall.plugins import sources as remembered
+
+        remembered._digests = {}
+        assert loaded() != before
+
+
+def test_an_entry_point_has_the_version_of_its_distribution(tmp_path):
+    info = tmp_path / "somebody-1.5.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: somebody\nVersion: 1.5\n")
+    (info / "entry_points.txt").write_text(f"[recall.methods]\n{NAME} = {NAME}:WeightDecay\n")
+    text = written(tmp_path).read_text()
+    (tmp_path / f"{NAME}.py").write_text(text.replace("@register_method\n", ""))
+    code = (
+        "import json\nfrom recall.methods import method_class\n"
+        "from recall.plugins import loaded\nfrom recall.plugins.sources import sources\n"
+        f"method_class('{NAME}')\nprint(json.dumps([loaded(), sources()]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    named, found = json.loads(done.stdout)
+    digest = hashlib.sha256((tmp_path / f"{NAME}.py").read_bytes()).hexdigest()[:12]
+    assert found == {NAME: {"source": digest, "version": "1.5"}}
+    assert not named, "an entry point needs no --plugin"
+
+
+def test_only_what_both_know_is_compared():
+    before = {"a": {"source": "1"}, "b": {"source": "2", "version": "1.0"}, "gone": {"source": "3"}}
+    now = {"a": {"source": "1", "version": "1.0"}, "b": {"source": "2", "version": "1.1"}}
+    assert differing(before, now) == ["b"]
+    assert not differing({}, now)
+
+
+def fleet_of(folder, source):
+    """Write a fleet that was trained by the code with this digest; None if none was recorded."""
+    write_fleet(folder, NAME, seeds=(0, 1))
+    if source is not None:
+        path = folder / "run.json"
+        facts = {"plugin_sources": {NAME: {"source": source}}}
+        path.write_text(json.dumps(json.loads(path.read_text()) | facts))
+
+
+def test_runs_of_other_code_are_not_the_same_run_twice(tmp_path):
+    recall.load_plugin(written(tmp_path))
+    for name, source in (("a", "aaa"), ("b", "bbb")):
+        fleet_of(tmp_path / name, source)
+    found = gather(tmp_path)
+    assert not found.problems
+    assert found.labels == [f"Decay, {NAME} source aaa", f"Decay, {NAME} source bbb"]
+    assert [run.seed for run in found.runs] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("source", ["aaa", None])
+def test_runs_of_the_same_or_of_unknown_code_are(tmp_path, source):
+    recall.load_plugin(written(tmp_path))
+    for name, each in (("a", "aaa"), ("b", source)):
+        fleet_of(tmp_path / name, each)
+    found = gather(tmp_path)
+    assert found.labels == ["Decay"]
+    assert len(found.runs) == 2
+    assert all("with the same settings" in problem for problem in found.problems)

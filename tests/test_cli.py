@@ -62,6 +62,14 @@ def test_only_public_names_are_listed():
     assert [name for name in dir(recall) if name.startswith("_")] == ["__version__"]
 
 
+@pytest.mark.parametrize(
+    "words", ["", "train", "resume", "report", "study", "compare", "list", "list tasks", "bench"]
+)
+def test_the_help_of_every_command_names_the_option_for_plugins(words, answer):
+    shown = " ".join(answer(*words.split(), "--help").stdout.split())
+    assert shown.count("Every command also accepts --plugin MODULE_OR_FILE") == 1
+
+
 def test_help_of_an_option_that_is_on_shows_both_forms(answer):
     shown = " ".join(answer("report", "--help").stdout.replace("│", "").split())
     assert "--figures, --no-figures Whether to draw figures. (default: True)" in shown

@@ -135,6 +135,15 @@ class Method(Checked):
         """
         return []
 
+    def old_transitions(self, tasks: int, replayed: int) -> int | str:
+        """Return how many transitions of old tasks a run holds in the end, for reports.
+
+        `replayed` is what replay keeps of each old task, as `memory_per_task` says, and `tasks`
+        counts the tasks of the sequence. A method that keeps transitions in its own state adds
+        them, or returns a text such as "500 states of each old task".
+        """
+        return (tasks - 1) * replayed
+
     def stores_old_data(self) -> bool:
         """Return True if transitions of old tasks are kept."""
         return self.memory_per_task is None or self.memory_per_task > 0
@@ -144,7 +153,7 @@ class Method(Checked):
         return actor
 
     def init(self, agent: "Agent", state: LearnerState) -> Any:
-        """Return the method's own initial state, a pytree whose shapes never change."""
+        """Return the method's own initial state: a pytree of fixed structure, shapes and types."""
         return ()
 
     def actor_for_training(self, actor: Params, key: Array) -> Params:

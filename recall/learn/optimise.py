@@ -18,7 +18,7 @@ from recall.learn.target_scale import Scale, move_statistics
 from recall.nets import adam, popart
 from recall.nets.adam import Moments
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import map_heads, take_heads
+from recall.nets.heads import Rows, map_heads, take_heads
 from recall.nets.multihead import LAST_LAYER
 from recall.nets.polyak import polyak
 from recall.replay.batch import Batch
@@ -61,12 +61,16 @@ def apply_gradients(
 
 
 def _presence(batch: Batch, uniform: bool) -> tuple[Array, Array]:
-    """Return which heads [heads] have rows, and which learn their temperature."""
+    """Return which heads [heads] have rows, and which learn their temperature.
+
+    A static layout of rows has some for every head, and the current task's is the last.
+    """
     heads = len(batch.heads)
-    if uniform:
-        present = jnp.any(jax.nn.one_hot(batch.head_of_row(), heads, dtype=bool), axis=0)
-        return present, present
-    return jnp.ones(heads, bool), jnp.arange(heads) == heads - 1
+    if isinstance(batch.rows, Rows) and not uniform:
+        return jnp.ones(heads, bool), jnp.arange(heads) == heads - 1
+    of_row = jax.nn.one_hot(batch.head_of_row(), heads, dtype=bool)
+    present = jnp.any(of_row, axis=0)
+    return present, present if uniform else jnp.any(of_row & (batch.new > 0)[:, None], axis=0)
 
 
 def _where(present: Array, new: Any, old: Any) -> Any:

@@ -1,10 +1,12 @@
 """What people see of a fleet, and that looking changes nothing."""
 
+import inspect
 import re
+from pathlib import Path
 
 import pytest
 
-from recall.callbacks import CallbackList
+from recall.callbacks import Callback, CallbackList
 from recall.callbacks.status import Status
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.wandb_callback import WeightsAndBiases
@@ -103,3 +105,13 @@ def test_no_end_is_foretold_from_steps_without_updates():
     assert not status.time_left(450)
     status.step(150)
     assert status.time_left(400).endswith("left")
+
+
+def test_the_page_names_every_method_with_its_arguments():
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    rows = re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)
+    methods = [value for name, value in vars(Callback).items() if not name.startswith("_")]
+    assert rows == [
+        f"{each.__name__}({', '.join(list(inspect.signature(each).parameters)[1:])})"
+        for each in methods
+    ]

@@ -25,7 +25,7 @@ from recall.learn import fleet
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
 from tests.factories.fleets import small_spec
-from tests.factories.own_tasks import Dying, Raising
+from tests.factories.own_tasks import Dying, Fleeting, Raising
 from tests.factories.processes import is_alive
 
 
@@ -207,6 +207,18 @@ def test_episodes_do_not_touch_what_is_being_trained():
         assert pool.play(policies, episodes[2:3]) == first[2:3]
     finally:
         pool.close()
+
+
+def test_an_episode_that_ends_before_those_beside_it_is_counted_once():
+    pool, policies = small_pool(Fleeting)
+    try:
+        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(8)]
+        together = pool.play(policies, episodes)
+        alone = [pool.play(policies, [episode]) for episode in episodes]
+    finally:
+        pool.close()
+    assert [[each] for each in together] == alone
+    assert len({each.episode_return for each in together}) > 3, "they last differently long"
 
 
 def test_an_order_that_fails_is_told_when_its_chunk_is_taken():

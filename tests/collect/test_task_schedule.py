@@ -165,6 +165,17 @@ def test_multi_task_learns_every_task_from_the_start_and_alike(tmp_path):
         trainer.close()
 
 
+def assert_acted(trainer, rows, task, first, policies):
+    """`rows` [run, slot, column] are those that these policies collect from step `first` on."""
+    for number, one in enumerate(trainer.spec.runs):
+        observation, action, *_ = trainer.agent.columns.split(rows[number])
+        policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
+        horizon = horizon_steps(one.tasks[task], trainer.spec.settings.world)
+        noise = draw((one.seed, task), first, (50, 2), trainer.schedule.noise_colour, horizon)
+        expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
+        np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
     trainer = trainer_of("perfect_memory", tmp_path)
     try:
@@ -177,7 +188,7 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
         old = np.asarray(trainer.history.replay.old)[:, 0]
         np.testing.assert_array_equal(old[..., :width], trainer.history.replay.new)
         for chunk in range(3):
-            policies = trainer.policies(0)
+            policies = [trainer.policies(task) for task in (0, 1)]
             first = 300 + 50 * chunk
             trainer.advance()
             now = np.asarray(trainer.history.replay.old)[:, 0]
@@ -186,14 +197,14 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
             np.testing.assert_array_equal(now[:, ~fresh], old[:, ~fresh])
             assert (now[:, fresh] != old[:, fresh]).any(axis=2).all()
             assert not now[..., width:].any(), "no policy is stored with them"
-            for number, one in enumerate(trainer.spec.runs):
-                observation, action, *_ = trainer.agent.columns.split(now[number, slots])
-                policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
-                horizon = horizon_steps(one.tasks[0], trainer.spec.settings.world)
-                noise = draw((one.seed, 0), first, (50, 2), trainer.schedule.noise_colour, horizon)
-                expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
-                np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
+            assert_acted(trainer, now[:, slots], 0, first, policies[0])
             old = now
+        # The new task's own policy acts too, after 100 random steps.
+        assert_acted(trainer, np.asarray(trainer.history.replay.new)[:, 100:], 1, 100, policies[1])
+        # Since the record at step 100 each run has ended one episode of the task that it learns.
+        assert sorted(run for run, *_ in trainer.progress.episodes) == [0, 1]
+        # Bursts of 5 at steps 100 to 300 of the first task, and at 100 and 150 of the second.
+        assert trainer.progress.updates == 5 * (5 + 2)
         assert int(trainer.view().old_sizes[0]) == 150
         np.testing.assert_array_equal(now[..., :width], rings(trainer, tmp_path)[0])
     finally:

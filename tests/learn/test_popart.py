@@ -12,7 +12,15 @@ from recall.learn.target_scale import scale_of, scale_of_loss
 from recall.methods import FineTuning, Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads
-from tests.factories.learners import REWARD, copied, make_agent, make_replay, one, run_burst
+from tests.factories.learners import (
+    REWARD,
+    TASKS,
+    copied,
+    make_agent,
+    make_replay,
+    one,
+    run_burst,
+)
 
 BOUNDS = (1e-4, 1e6)
 
@@ -125,13 +133,15 @@ def test_the_recursion_is_the_papers():
     np.testing.assert_allclose(statistics.variance[0], second - mean**2, rtol=1e-4)
 
 
-def test_a_bias_corrected_step_takes_the_first_targets_as_they_are():
+@pytest.mark.parametrize("step_size", [3e-4, 0.1])
+def test_a_bias_corrected_step_takes_the_first_targets_as_they_are(step_size):
+    """To the bit: a first step of a little more than 1 would make the last variance negative."""
     statistics = popart.update(
-        popart.init(2), jnp.array([7.0, 1.0]), jnp.array([4.0, 1.0]),
-        jnp.array([True, False]), 3e-4, True,
+        popart.init(3), jnp.array([7.0, 1.0, 1e5]), jnp.array([4.0, 1.0, 0.0]),
+        jnp.array([True, False, True]), step_size, True,
     )  # fmt: skip
-    np.testing.assert_array_equal(statistics.mean, [7.0, 0.0])
-    np.testing.assert_array_equal(statistics.variance, [4.0, 1.0])
+    np.testing.assert_array_equal(statistics.mean, [7.0, 0.0, 1e5])
+    np.testing.assert_array_equal(statistics.variance, [4.0, 1.0, 0.0])
 
 
 def test_bias_corrected_steps_give_a_weighted_mean_of_what_was_seen():
@@ -189,6 +199,24 @@ def test_a_first_batch_of_one_row_is_normalised_too():
     scale = scale_of_loss(agent, networks, target, head)
     np.testing.assert_allclose(scale.mean, [2.0, 2.0, 2.0, -1000.0], rtol=1e-6)
     np.testing.assert_allclose((target - scale.mean) / scale.sigma, [-1.22, 0, 1.22, 0], atol=0.01)
+
+
+def test_values_are_recorded_in_the_units_of_the_rewards():
+    agent = make_agent()
+    trainable = fleet.init(agent, jnp.array([0])).trainable
+    statistics = popart.Statistics(*(jnp.full((1, TASKS), value) for value in (70.0, 9.0, 1.0)))
+    out = trainable.critic["heads"]["out"]
+    says_two = {"kernel": jnp.zeros_like(out["kernel"]), "bias": jnp.full_like(out["bias"], 2.0)}
+    critic = trainable.critic | {"heads": trainable.critic["heads"] | {"out": says_two}}
+    trainable = trainable._replace(popart={"heads": statistics}, critic=critic)
+    state = fleet.init(agent, jnp.array([0]))._replace(trainable=trainable)
+    _, metrics = run_burst(agent, state, make_replay(1), 2, updates=1)
+    np.testing.assert_allclose(metrics["q_value"][0, :3], 3.0 * 2.0 + 70.0, rtol=1e-6)
+
+
+def test_the_scale_stays_within_its_bounds():
+    statistics = popart.Statistics(jnp.zeros(3), jnp.array([1e-12, 4.0, 1e14]), jnp.ones(3))
+    np.testing.assert_allclose(popart.sigma(statistics, BOUNDS), [1e-4, 2.0, 1e6])
 
 
 def test_bounds_of_the_scale_do_nothing_where_nothing_is_normalised():

@@ -132,6 +132,16 @@ def test_turns_are_the_same_for_several_runs_and_several_updates_in_a_round(
         jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-6), run, expected[n])
 
 
+def test_metrics_of_a_task_are_means_over_the_updates_that_it_took_part_in():
+    """Tasks 1 and 2 each miss one of the two turns, which must not cost them their metrics."""
+    task, most = IN_TURN
+    agent = make_agent(Recall(**SMALL, max_old_tasks=most))
+    updates = 2 * agent.settings.updates_per_turn
+    _, metrics = run_burst(agent, trained_state(agent), make_replay(1), task, updates)
+    for name in ("q_value", "entropy"):
+        assert np.isfinite(metrics[name][0]).all(), name
+
+
 def test_a_burst_that_would_end_within_a_turn_is_refused():
     task, most = IN_TURN
     agent = make_agent(Recall(**SMALL, max_old_tasks=most))

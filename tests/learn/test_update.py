@@ -10,9 +10,7 @@ from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.state import Forward
 from recall.methods import Ewc, FineTuning, PerfectMemory, Recall
-from recall.nets.heads import (
-    head_of,
-)
+from recall.nets.heads import head_of
 from recall.replay.batch import Stored
 from recall.replay.buffer import tasks_of_turn
 from tests.factories.learners import (
@@ -182,7 +180,7 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(copy_statistics
     before = copied(state.trainable)
     state = fleet.start_task(agent, state, jnp.asarray(2), jnp.array([1, -1]))
     after = copied(state.trainable)
-    for name in PER_TASK:
+    for name in (*PER_TASK, "averaged"):
         old, new = getattr(before, name), getattr(after, name)
         np.testing.assert_array_equal(new["trunk"], old["trunk"])
         heads, old_heads = flat(new["heads"], 2), flat(old["heads"], 2)

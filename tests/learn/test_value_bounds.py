@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
+from recall.learn.update import bounds_of
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
 from recall.methods import Clear, MultiTask, PerfectMemory, Recall
 from tests.factories.learners import REWARD, TASKS, make_agent, make_replay, run_burst
@@ -93,9 +94,13 @@ def test_without_bounds_any_value_is_learnt():
 
 def test_bounds_are_recorded_for_tasks_whose_rewards_were_seen():
     agent = make_agent()
-    _, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 1)
+    state, metrics = run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 1)
     low, high = np.asarray(metrics["q_lowest"][0]), np.asarray(metrics["q_highest"][0])
     np.testing.assert_array_equal(np.isnan(low), [False, False, True, True])
     assert len(low) == TASKS
     assert np.all(low[:2] < 0.0)
     assert np.all(high[:2] > 0.0)
+    # Those of the critics, which may lag two thousand updates behind alpha.
+    rewards, log_alpha = state.trainable.rewards["heads"], state.trainable.log_alpha["heads"]
+    expected = bounds_of(agent, rewards, jnp.exp(log_alpha), 2.0)
+    np.testing.assert_allclose([low[:2], high[:2]], [b[0, :2] for b in expected], rtol=1e-5)

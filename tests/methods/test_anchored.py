@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall.methods import L2, Ewc, Mas
-from recall.methods._anchored import Anchor, mean_of_rows, penalty
+from recall.methods._anchored import Anchor, Anchors, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows
 from recall.replay.batch import Batch
@@ -88,6 +88,10 @@ def test_the_penalty_is_the_quadratic_and_pulls_back():
     assert penalty(anchor, params) == 3.0
     slope = jax.grad(lambda trunk: penalty(anchor, {"trunk": trunk}))(params["trunk"])
     np.testing.assert_array_equal(slope, [6.0, 0.0])
+    method, anchors = Ewc(weight=2.0, critic_weight=5.0), Anchors(anchor, anchor)
+    for loss_of, weight in ((method.actor_loss, 2.0), (method.critic_loss, 5.0)):
+        loss, metrics = loss_of(None, anchors, params, None)
+        assert (loss, *metrics.values()) == (weight * 3.0, 3.0)
 
 
 @pytest.mark.parametrize("rows", [1, 6, 8, 20])
@@ -95,6 +99,21 @@ def test_a_mean_of_rows_is_one_whatever_their_number(rows):
     values = jnp.arange(rows, dtype=jnp.float32)
     found = mean_of_rows(lambda value: jnp.stack([value, value**2]), values)
     np.testing.assert_allclose(found, [values.mean(), (values**2).mean()], rtol=1e-6)
+
+
+class Echo(L2):
+    """Finds everything as important as the batch is large, where a batch is a single number."""
+
+    def actor_importance(self, agent, actor, task, batch):
+        return jnp.full_like(actor["trunk"], batch)
+
+
+def test_importance_is_the_mean_over_batches_that_are_each_drawn_anew():
+    method, key = small(Echo, importance_batches=3), jax.random.PRNGKey(4)
+    state, _ = SmallFleet(method).one_run()
+    ended = method.on_task_end(None, state, 0, lambda size, key: jax.random.uniform(key), key)
+    expected = np.mean([jax.random.uniform(each) for each in jax.random.split(key, 3)])
+    np.testing.assert_allclose(ended.method_state.actor.importance, expected, rtol=1e-5)
 
 
 def test_importance_adds_up_and_the_anchor_moves_on():

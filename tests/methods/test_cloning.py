@@ -14,6 +14,7 @@ from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
 from recall.replay import buffer
+from recall.replay.batch import Stored
 from tests.factories.learners import flat
 from tests.factories.method_fleets import (
     COLUMNS,
@@ -92,6 +93,15 @@ def test_a_mean_over_old_rows_leaves_new_rows_out():
     assert mean_of_old(run_batch, jnp.array([jnp.nan, jnp.inf, 2.0, 4.0])) == 3.0
     none_old = type("B", (), {"new": jnp.ones(2)})()
     assert mean_of_old(none_old, jnp.array([1.0, 1.0])) == 0.0
+
+
+def test_values_are_cloned_by_half_the_squared_distance_of_both_critics():
+    batch = type("B", (), {"new": jnp.array([1.0, 0.0]), "stored": Stored(None, jnp.zeros((2, 2)))})
+    forward = type("F", (), {"batch": batch, "q": jnp.array([[1.0, 2.0], [3.0, 4.0]])})
+    loss, metrics = Clear(weight=7.0, critic_weight=0.5).critic_loss(None, (), None, forward)
+    # The second row alone is old: (2^2 + 4^2) / 2.
+    assert metrics["loss_clone_q"] == 10.0
+    assert loss == 0.5 * 10.0
 
 
 def test_stored_outputs_are_those_at_the_end_of_the_task():

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.learn import fleet
 from recall.nets.gaussian import Gaussian
 from recall.replay import buffer
 from recall.replay.batch import ReplayView, Stored
@@ -66,6 +67,16 @@ def test_reservoir_recall_keeps_its_share():
     assert len({tuple(row) for row in kept}) == MEMORY
 
 
+def test_every_task_draws_its_own_rows_to_keep():
+    run = SmallFleet(small("recall", memory_per_task=MEMORY))
+    run.start()
+    kept, view = run.replay, run.view()
+    for task in (0, 1):  # both end with the same transitions
+        kept = fleet.archive(run.agent, run.state, kept, view._replace(task=jnp.asarray(task)))
+    one, other = np.asarray(kept.old[0, :, :, : COLUMNS.width])
+    assert {tuple(row) for row in one} != {tuple(row) for row in other}
+
+
 def test_reset_gives_each_task_a_network_that_no_other_task_touches():
     run = SmallFleet(small("reset"))
     heads = [flat(run.state.trainable.actor["heads"], 2)]
@@ -92,11 +103,11 @@ def test_perfect_memory_with_one_network_shared(shared):
 def test_moments_are_forgotten_when_a_task_starts(resets):
     run = SmallFleet(small("fine_tuning", reset_optimiser=resets))
     old = run.state.trainable
-    moments = jax.tree.map(jnp.ones_like, (old.actor_moments, old.critic_moments))
-    started = old._replace(actor_moments=moments[0], critic_moments=moments[1])
-    run.state = run.state._replace(trainable=started)
+    names = ("actor_moments", "critic_moments", "alpha_moments")
+    ones = {name: jax.tree.map(jnp.ones_like, getattr(old, name)) for name in names}
+    run.state = run.state._replace(trainable=old._replace(**ones))
     run.start()
-    now = run.state.trainable
-    for leaf in leaves((now.actor_moments, now.critic_moments)):
-        assert leaf.all() == (not resets)
-        assert leaf.any() == (not resets)
+    for name in names:
+        for leaf in leaves(getattr(run.state.trainable, name)):
+            assert leaf.all() == (not resets), name
+            assert leaf.any() == (not resets), name

@@ -14,6 +14,7 @@ from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
 from recall.learn.state import LearnerState
 from recall.methods import METHODS, Method, method_class
+from recall.settings import SacSettings
 from recall.training.checkpoint import Checkpoints
 from tests.factories.method_fleets import MEMORY, TASKS, SmallFleet, assert_same, leaves, small
 
@@ -151,18 +152,27 @@ def test_the_papers_settings_are_the_defaults():
     chosen = {
         "ewc": {"weight": 1e4, "critic_weight": 0.0, "importance_floor": 1e-5},
         "packnet": {"retraining_updates": 100_000, "clip_norm": 2e-5},
-        "clonex": {"weight": 100.0, "critic_weight": 0.0, "memory_per_task": 10_000},
+        "clonex": {
+            "weight": 100.0, "critic_weight": 0.0, "memory_per_task": 10_000, "clip_norm": 0.1,
+        },
+        "clear": {"weight": 0.01, "critic_weight": 0.005, "memory_per_task": None},
         "perfect_memory": {"batch_size": 512, "memory_per_task": None},
-        "recall": {"distillation_weight": 10.0, "batch_size": 128, "memory_per_task": None},
+        "recall": {
+            "distillation_weight": 10.0, "distillation_kl": "mean", "clip_norm": 0.1,
+            "batch_size": 128, "memory_per_task": None,
+        },
         "l2": {"weight": 1e5},
         "mas": {"weight": 1e4},
-        "vcl": {"weight": 1.0, "first_task_kl": False},
+        "vcl": {"weight": 1.0, "first_task_kl": False, "initial_log_std": -3.0},
         "agem": {"memory_per_task": 10_000, "old_batch_size": 128},
         "multi_task": {"batch_size": 128, "normalise_targets": False, "memory_per_task": None},
-    }
+    }  # fmt: skip
     for name, settings in chosen.items():
         for setting, value in settings.items():
             assert getattr(METHODS[name](), setting) == value, (name, setting)
+    sac = SacSettings()
+    assert (sac.learning_rate, sac.discount, sac.target_smoothing) == (1e-3, 0.99, 0.005)
+    assert sac.target_output_std == 0.089
 
 
 def test_fine_tuning_is_the_defaults():

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.methods.packnet import FROZEN, layout, release
+from recall.methods.packnet import FROZEN, Owners, PackNet, layout, release
 from tests.factories.method_fleets import SETTINGS, TASKS, SmallFleet, agent_of, small
 
 
@@ -40,6 +40,13 @@ def test_the_smallest_weights_are_released_and_everyone_gets_an_equal_share():
 def test_equal_weights_are_shared_out_too():
     released = release(jnp.ones(10), jnp.zeros(10, jnp.int32), jnp.asarray(0), jnp.asarray(1))
     assert np.sum(released) == 5
+
+
+def test_a_task_acts_with_its_own_weights_and_those_of_earlier_tasks():
+    owners = Owners(jnp.array([FROZEN, 0, 1, 2]))
+    actor = {"trunk": jnp.arange(1.0, 5.0), "heads": None}
+    found = PackNet().actor_for_task(owners, actor, 1)
+    np.testing.assert_array_equal(found["trunk"], [1.0, 2.0, 3.0, 0.0])
 
 
 def test_later_training_leaves_frozen_weights_and_old_policies_alone():

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from recall.methods.vcl import SPREAD, Prior, Vcl, divergence
 from recall.replay import buffer
@@ -21,6 +22,15 @@ def test_the_divergence_of_gaussians():
     np.testing.assert_allclose(divergence(mean, log_std, prior), expected, rtol=1e-5)
     itself = Prior(jnp.asarray(mean), jnp.asarray(log_std), jnp.asarray(1.0))
     np.testing.assert_allclose(divergence(mean, log_std, itself), 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_the_prior_says_how_much_the_divergence_counts(weight):
+    """KL(N(1, 1), N(0, 1)) is 1/2 for each of two weights; without a prior it counts for 0."""
+    actor = {"trunk": jnp.ones(2), SPREAD: jnp.zeros(2)}
+    prior = Prior(jnp.zeros(2), jnp.zeros(2), jnp.asarray(weight))
+    loss, _ = Vcl(weight=2.0).actor_loss(None, prior, actor, None)
+    assert loss == weight * 2 * 0.5
 
 
 def test_training_draws_weights_and_acting_uses_their_means():

@@ -27,6 +27,19 @@ def test_squashed_gaussian_log_probability_is_the_change_of_variables():
     np.testing.assert_allclose(log_pi, expected, rtol=1e-5)
 
 
+def test_the_spread_of_a_policy_is_bounded():
+    found = gaussian.from_outputs(jnp.array([0.5, 9.0, -30.0, 5.0]))
+    np.testing.assert_array_equal(found.mean, [0.5, 9.0])
+    np.testing.assert_array_equal(found.log_std, [-20.0, 2.0])
+
+
+def test_the_target_entropy_is_that_of_independent_gaussians():
+    """Each dimension has 1/2 log(2 pi e sigma^2), and entropies of independent ones add up."""
+    of_one = 0.5 * np.log(2 * np.pi * np.e * 0.089**2)
+    assert gaussian.target_entropy(1, 0.089) == pytest.approx(of_one)
+    assert gaussian.target_entropy(4, 0.089) == pytest.approx(4 * of_one)
+
+
 def test_networks_start_as_flax_would_start_them():
     """Kernels uniform within Glorot's limit, biases 0, the norm's scales 1; heads differ."""
     network = make_agent().critic

@@ -10,25 +10,44 @@ from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from tests.factories.learners import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
 
+FILLED = np.array([3, 5, 4, 9])  # rows of three old tasks and of the current one
+VIEW = ReplayView(*map(jnp.asarray, (3, FILLED[3], FILLED)))
 
-def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
-    """Rewards tell where a row comes from: 100 task + slot, and -1 in what is not filled."""
-    filled = np.array([3, 5, 4, 9])
+
+def numbered_rows() -> tuple[buffer.Replay, list[np.ndarray]]:
+    """Rewards that tell where a row comes from: 100 task + slot, and -1 in what is not filled."""
     slots = np.arange(20)
-    numbered = [np.where(slots < size, 100 * task + slots, -1) for task, size in enumerate(filled)]
+    numbered = [np.where(slots < size, 100 * task + slots, -1) for task, size in enumerate(FILLED)]
     replay = buffer.init(COLUMNS, 20, 3, 20, runs=1)
     replay = jax.tree.map(lambda leaf: np.array(leaf[0]), replay)
     replay.old[..., REWARD] = numbered[:3]
     replay.old[..., COLUMNS.width] = numbered[:3]  # the first number of the stored policy
     replay.new[..., REWARD] = numbered[3]
-    replay = jax.tree.map(jnp.asarray, replay)
-    view = ReplayView(jnp.asarray(3), jnp.asarray(9), jnp.asarray(filled))
+    of_tasks = [rewards[:size] for rewards, size in zip(numbered, FILLED, strict=True)]
+    return jax.tree.map(jnp.asarray, replay), of_tasks
+
+
+def test_every_row_that_is_stored_is_as_likely_as_any_other():
+    """Bits that count up draw every one of the 21 rows as often, each with its own head."""
+    replay, of_tasks = numbered_rows()
+    bits = jnp.arange(4 * FILLED.sum(), dtype=jnp.uint32)
+    batch = buffer.sample_uniform(replay, VIEW, COLUMNS, bits)
+    rewards, heads = np.asarray(batch.reward), np.asarray(batch.head_of_row())
+    for task, expected in enumerate(of_tasks):
+        np.testing.assert_array_equal(np.sort(rewards[heads == task]), expected.repeat(4))
+    np.testing.assert_array_equal(batch.new, heads == 3)
+    old = heads < 3
+    np.testing.assert_array_equal(batch.stored.policy.mean[old, 0], rewards[old])
+
+
+def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
+    replay, of_tasks = numbered_rows()
     bits = jax.random.bits(jax.random.PRNGKey(0), (50 + 2 * 40,))
     for heads in (np.array([0, 2, 3]), jnp.array([2, 1, 3])):
-        batch = buffer.sample_balanced(replay, view, COLUMNS, 50, heads, bits)
+        batch = buffer.sample_balanced(replay, VIEW, COLUMNS, 50, heads, bits)
         groups = np.split(np.asarray(batch.reward), [50, 90])
         for task, rewards in zip([3, *heads[:2]], groups, strict=True):
-            assert set(rewards) == set(numbered[int(task)][: filled[int(task)]])
+            assert set(rewards) == set(of_tasks[int(task)])
         old = batch.reward[50:]
         np.testing.assert_array_equal(batch.stored.policy.mean[50:, 0], old)
         np.testing.assert_array_equal(batch.head_of_row(), [2] * 50 + [0] * 40 + [1] * 40)

@@ -48,7 +48,7 @@ def film(
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
     from recall.filming.nothing_to_film import one_sided
-    from recall.filming.stages import left_out_lines
+    from recall.filming.shots import left_out_lines
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(

@@ -17,7 +17,7 @@ from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
-from recall.filming.stages import Stage, stages_of
+from recall.filming.shots import Shot, shots_of
 from recall.filming.takes import Take, When, chosen_run, takes_of
 from recall.results.evaluations import Mode
 from recall.results.store import read_description
@@ -111,9 +111,9 @@ def film(
         every = longest  # only the end of each episode is shown
     manner = _Manner(deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2))
     with ExitStack() as simulators:
-        stages, left_out = stages_of(chosen, takes, spec.settings.world, size, simulators)
-        write(_pictures(spec, chosen, stages, episodes, manner), path, fps)
-    return Film(path, chosen.name, tuple(stage.take for stage in stages), left_out)
+        shots, left_out = shots_of(chosen, takes, spec.settings.world, size, simulators)
+        write(_pictures(spec, chosen, shots, episodes, manner), path, fps)
+    return Film(path, chosen.name, tuple(shot.take for shot in shots), left_out)
 
 
 def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _name(run: RunSpec, tasks: Sequence[TaskName] | None, when: When, determinis
 def _pictures(
     spec: FleetSpec,
     run: RunSpec,
-    stages: Sequence[Stage],
+    shots: Sequence[Shot],
     episodes: int,
     manner: _Manner,
 ) -> Iterator[Image.Image]:
@@ -146,7 +146,7 @@ def _pictures(
     mode: Mode = "deterministic" if manner.deterministic else "stochastic"
     for episode in range(episodes):
         tiles: dict[int, list[Tile]] = {}
-        for take, simulator, horizon in stages:
+        for take, simulator, horizon in shots:
             stream = streams(run.seed, EVALUATION, take.position, spec.total_steps, mode, episodes)[
                 episode
             ]

@@ -85,13 +85,10 @@ def test_which_worker_has_which_environment_does_not_matter(workers, kill):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "changes"),
-    [
-        ("recall", {}),
-        pytest.param("perfect_memory", {"replay_mode": "online"}, marks=pytest.mark.slow),
-        pytest.param("multi_task", {}, marks=pytest.mark.slow),
-    ],
+    [("recall", {}), ("perfect_memory", {"replay_mode": "online"}), ("multi_task", {})],
 )
 def test_a_fleet_with_several_environments_resumes_exactly(tmp_path, method, changes):
     spec = small_spec(method, environments=2, workers=3, checkpoint_minutes=1e-9, **changes)

@@ -6,7 +6,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import RecallError
-from recall.filming.stages import left_out_lines
+from recall.filming.shots import left_out_lines
 from tests.factories.environments import Blank
 from tests.factories.policies import write_untrained
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LISTENING = "0A"
 START = """
 import json, os, sys
@@ -51,6 +53,7 @@ def listening(pids):
                 yield fields[1].partition(":")[0]
 
 
+@pytest.mark.slow
 def test_all_its_ports_are_on_loopback(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", START], capture_output=True, text=True, timeout=120, check=False

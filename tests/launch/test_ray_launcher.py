@@ -231,6 +231,7 @@ class WithoutFiles(Lines):
             path.unlink()
 
 
+@pytest.mark.slow
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
     with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
         launcher.needs_of(64, None)

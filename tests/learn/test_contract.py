@@ -38,6 +38,7 @@ def own(**values) -> Method:
     return dataclass(frozen=True)(type("Own", (Own,), values))()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_every_method_of_the_package_keeps_it(method):
     check_contract(make_agent(replace(method(), batch_size=8)))

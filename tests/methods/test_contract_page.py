@@ -49,6 +49,7 @@ def drawn(agent, task):
     return batch, state, replay, view, noise
 
 
+@pytest.mark.slow
 def test_the_last_quarter_of_a_batch_is_of_old_tasks(agent):
     batch, *_ = drawn(agent, 2)
     head = np.asarray(batch.head_of_row())
@@ -68,6 +69,7 @@ def test_the_first_task_has_no_old_rows(agent):
     np.testing.assert_array_equal(batch.observation, 9.0)
 
 
+@pytest.mark.slow
 def test_an_update_changes_the_heads_with_rows_and_the_current_temperature_alone(agent):
     _, state, replay, view, noise = drawn(agent, 1)
     after, _ = update(agent, state, replay, view, 0, jnp.asarray(0), noise)

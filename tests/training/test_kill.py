@@ -103,7 +103,11 @@ def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "sigterm"]
+    ("number", "status"),
+    [
+        pytest.param(signal.SIGINT, 130, id="ctrl-c", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, 143, id="sigterm"),
+    ],
 )
 def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted, number, status):
     folder = tmp_path / "run"
@@ -124,6 +128,7 @@ def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted
     assert left_by(folder) == uninterrupted
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrupted):
     folder = tmp_path / "run"
     process = train_process(folder)
@@ -139,6 +144,7 @@ def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrup
     assert left_by(folder) == uninterrupted
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     folder = tmp_path / "run"
     process = train_process(folder, evaluation_episodes=100_000, evaluate_every=50)

@@ -14,7 +14,7 @@ from recall.worlds.registry import horizon_steps, make_simulator
 from recall.worlds.simulator import DrawingError, Simulator
 
 
-class Stage(NamedTuple):
+class Shot(NamedTuple):
     """A take with a simulator of its task, and the longest length of an episode."""
 
     take: Take
@@ -22,19 +22,19 @@ class Stage(NamedTuple):
     horizon_steps: int
 
 
-def stages_of(
+def shots_of(
     run: RunSpec,
     takes: Sequence[Take],
     world: WorldSettings,
     size: tuple[int, int],
     simulators: ExitStack,
-) -> tuple[list[Stage], dict[str, str]]:
-    """Return a stage for each take, and why tasks are left out that cannot be drawn, by task.
+) -> tuple[list[Shot], dict[str, str]]:
+    """Return a shot for each take, and why tasks are left out that cannot be drawn, by task.
 
     Every simulator draws its first picture here, so that nothing is filmed in vain. If no task can
     be drawn, an error says why. The simulators are closed with `simulators`.
     """
-    stages: list[Stage] = []
+    shots: list[Shot] = []
     left_out: dict[str, str] = {}
     for take in takes:
         if take.task in left_out:
@@ -48,10 +48,10 @@ def stages_of(
         except DrawingError as error:
             left_out[take.task] = str(error)
             continue
-        stages.append(Stage(take, simulator, horizon_steps(task, world)))
-    if not stages:
+        shots.append(Shot(take, simulator, horizon_steps(task, world)))
+    if not shots:
         raise DrawingError("; ".join(dict.fromkeys(left_out.values())))
-    return stages, left_out
+    return shots, left_out
 
 
 def left_out_lines(left_out: dict[str, str]) -> list[str]:

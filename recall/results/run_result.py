@@ -99,10 +99,10 @@ class RunResult:
     def curve(self, mode: str = MODES[0], field: str = FIELDS[0]) -> Curves:
         """Return the curves of one mode and field, as the metrics take them.
 
-        The success of tasks that do not report it is NaN, unless no task does.
+        The success of tasks that do not report it is NaN; the records have 0 there.
         """
         values = self.curves[mode, field]
-        if self.without_success and self.reports_success and field in RATES:
+        if self.without_success and field in RATES:
             silent = [task in self.without_success for task in self.tasks]
             values = np.where(silent, np.nan, values)
         return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values)

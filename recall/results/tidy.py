@@ -16,7 +16,7 @@ import numpy as np
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of, write_text
 from recall.results.collection import Collection, gather
-from recall.results.evaluations import FIELDS, MODES, RATES
+from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import METRICS
 from recall.results.metrics import successes_at
 from recall.results.run_result import RunResult
@@ -71,14 +71,11 @@ def evaluation_columns(collection: Collection) -> Columns:
 def _add_evaluations(columns: Columns, run: RunResult, mode: str) -> None:
     tasks = len(run.tasks)
     missing = np.full((len(run.steps), tasks), np.nan)
-    values = [run.curves.get((mode, field), missing).ravel() for field in FIELDS]
-    kept = np.isfinite(values).any(axis=0)
-    # The records have 0 where success is not known.
-    silent = np.tile([task in run.without_success for task in run.tasks], len(run.steps))
     values = [
-        np.where(silent, np.nan, column) if field in RATES else column
-        for field, column in zip(FIELDS, values, strict=True)
+        (run.curve(mode, field).success if (mode, field) in run.curves else missing).ravel()
+        for field in FIELDS
     ]
+    kept = np.isfinite(values).any(axis=0)
     count = int(kept.sum())
     positions = np.tile(np.arange(tasks), len(run.steps))[kept]
     for name in _WHO:

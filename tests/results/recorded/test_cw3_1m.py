@@ -111,6 +111,16 @@ def test_the_page_says_when_the_hard_tasks_were_found(boards, text, tasks, final
     assert "after 300,000 steps of their stages all six are at 0.8 or more already" in text
 
 
+@pytest.mark.parametrize(("one", "other", "tasks"), [(3, 6, 1), (5, 8, 2)])
+def test_runs_that_begin_with_the_same_tasks_are_equal_in_them(boards, text, one, other, tasks):
+    runs = of_method(boards["cw3-1m"], "recall")
+    first, second = (runs[number - 1].training for number in (one, other))
+    rows = first["step"] < 1_000_000 * tasks
+    assert np.count_nonzero(rows) >= 99 * tasks
+    np.testing.assert_array_equal(first["loss_q"][rows], second["loss_q"][rows])
+    assert "so the 24 tasks were learnt 21 times" in text
+
+
 def test_nothing_is_forgotten(text, learnt, final):
     assert (learnt - final).max() == pytest.approx(0.1)
     assert "0.1 is the largest loss of a single task" in text

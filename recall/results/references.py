@@ -7,12 +7,16 @@ networks, the batches and the optimiser must be the same.
 Four settings may differ (TOLERATED) if no reference has the same ones: the interval between
 evaluations, because a curve can be read at other steps (recall.results.metrics.area_at), the
 precision of matrix products, by how many bursts the collecting policies are behind, and in how many
-environments a run collects. Runs that were found come before those that are shipped with the
-package (recall.results.shipped_references). Reports say which were used, and what differs.
+environments a run collects. A reference may also be longer than needed, if it was evaluated often
+enough: plain SAC does not know how long it will train, so the beginning of its curve is that of a
+shorter run. Runs that were found come before those that are shipped with the package
+(recall.results.shipped_references). Reports say which were used, and what differs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from recall.results import continual_world_logs
 from recall.results.departures import METHOD, NO_MATTER, PRECISION, comparable, settings_of_preset
@@ -25,6 +29,9 @@ STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
 POLICY_LAG = "schedule.policy_lag"
 ENVIRONMENTS = "schedule.environments"
 TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS)
+# So many evaluations must lie in the part of a longer run that counts: the value of the first
+# is taken for all steps before it.
+_FEWEST_EVALUATIONS = 4
 # Settings that plain SAC on a single task does not use.
 _UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
 # Settings of Continual World's code that concern SAC itself.
@@ -69,27 +76,35 @@ def find_references(
 def _comparable(
     run: RunResult, task: str, candidates: Iterable[RunResult]
 ) -> tuple[list[RunResult], list[str]]:
-    """Return the runs that are most alike, and sentences on those that are too different."""
-    same: list[RunResult] = []
-    similar: list[RunResult] = []
+    """Return the runs that are most alike, and sentences on those that are too different.
+
+    No more steps than needed come first, then the same settings.
+    """
+    found: dict[tuple[int, bool], list[RunResult]] = {}
     refused: dict[str, None] = {}
     for other in candidates:
         if other.tasks != (task,) or other.source != run.source:
             continue
         unlike = mismatch(run, other)
-        if not unlike:
-            same.append(other)
-        elif all(name in TOLERATED for name in unlike):
-            similar.append(other)
+        tolerated = (*TOLERATED, STEPS) if _begins_like(run, other) else TOLERATED
+        if all(name in tolerated for name in unlike):
+            found.setdefault((other.steps_per_task, bool(unlike)), []).append(other)
         else:
             refused[_refusal(other, unlike)] = None
-    return same or similar, list(refused)
+    return found[min(found)] if found else [], list(refused)
+
+
+def _begins_like(run: RunResult, reference: RunResult) -> bool:
+    """Return True if a reference is longer than a stage of the run and was evaluated during it."""
+    stage = run.steps_per_task
+    evaluations = int(np.count_nonzero((reference.steps > 0) & (reference.steps <= stage)))
+    return reference.steps_per_task > stage and evaluations >= _FEWEST_EVALUATIONS
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
     """Return the settings in which a reference is unlike a run: what is needed, what is there.
 
-    Any of them but those in TOLERATED keeps the two from being compared.
+    Any of them keeps the two from being compared, but for more steps and those in TOLERATED.
     """
     wanted, there = needed(run), needed(reference)
     wanted[STEPS], there[STEPS] = run.steps_per_task, reference.steps_per_task

@@ -292,7 +292,7 @@ class ScoreBoard:
         return found, compared
 
     def _area_alone(self, run: RunResult, position: int, reference: RunResult) -> float:
-        """Return AUC of a single-task run, at the run's own evaluations if its interval differs."""
+        """Return AUC of a single-task run, at the run's own evaluations if it has others."""
         steps = metrics.steps_of_stage(self._curve(run), position)
         if _evaluated_alike(run, reference, steps):
             return self.areas_of(reference)[0]
@@ -309,7 +309,9 @@ class ScoreBoard:
 
 
 def _evaluated_alike(run: RunResult, reference: RunResult, steps: Array) -> bool:
-    """Return True if both have the same interval; `steps` are those of a stage of the run."""
+    """Return True if both stages have the same evaluations; `steps` are those of the run's."""
+    if run.steps_per_task != reference.steps_per_task:
+        return False
     intervals = [each.settings.get(EVALUATE_EVERY) for each in (run, reference)]
     if None not in intervals:
         return intervals[0] == intervals[1]

@@ -213,7 +213,7 @@ def test_a_copy_is_left_out_and_the_longer_one_kept(tmp_path):
 
 def test_references_are_single_tasks_of_the_same_length_and_world(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
+    write_fleet(tmp_path / "shorter", sequence="push", steps_per_task=STEPS // 2)
     write_fleet(tmp_path / "easier", sequence="push", reward="v2")
     write_fleet(tmp_path / "other", "recall", "push")
     write_fleet(tmp_path / "unfinished", sequence="push", finished=False, seeds=(8,))
@@ -221,7 +221,7 @@ def test_references_are_single_tasks_of_the_same_length_and_world(tmp_path):
     none = gather(tmp_path).references(run, "push")
     assert not none.runs
     assert [reason.split(" has ")[1] for reason in none.refused] == [
-        "2,000 steps per task and not 1,000 steps per task",
+        "500 steps per task and not 1,000 steps per task",
         "reward v2 and not reward v1",
     ]
     write_fleet(tmp_path / "single" / "push", sequence=["push", "hammer"], seeds=(6, 7))

@@ -128,13 +128,52 @@ def test_a_reference_with_another_interval_is_read_at_the_runs_steps(tmp_path):
     assert scores.forward_transfer.estimate.value == pytest.approx((0.75 - 0.6875) / (1 - 0.6875))
     assert (
         "The single-task runs of push, hammer have evaluate every 500 and not evaluate every 250; "
-        "their curves are read at the runs' own evaluation steps, by linear interpolation."
+        "curves are read at the runs' own evaluation steps, by linear interpolation."
     ) in notes_of(tmp_path)
     # Runs with the same interval come first, and their areas are the means of their evaluations.
     write_fleet(tmp_path / "c", sequence=["push", "hammer"], seeds=(2, 3), success=half_then_all)
     scores = transfer_of(tmp_path)
     assert [list(areas) for areas in scores.references.values()] == [[0.5, 0.5]] * 2
     assert "linear interpolation" not in notes_of(tmp_path)
+
+
+def test_of_a_longer_reference_the_beginning_counts(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *place: 0.75)
+
+    def write_alone(name, steps, **choices):
+        write_fleet(
+            tmp_path / name,
+            sequence=["push", "hammer"],
+            success=half_then_all,
+            steps_per_task=steps,
+            **choices,
+        )
+
+    # Of all 4,000 steps the mean is 0.875; of the first 1,000, as in a run of that length, 0.5.
+    write_alone("longest", 4_000)
+    scores = transfer_of(tmp_path)
+    assert [list(areas) for areas in scores.references.values()] == [[0.5, 0.5]] * 2
+    assert scores.forward_transfer.estimate.value == pytest.approx(0.5)
+    told = notes_of(tmp_path)
+    assert (
+        "The single-task runs of push, hammer have 4,000 steps per task and not 1,000 steps per "
+        "task; only the beginning of their curves counts."
+    ) in told
+    # No more steps than needed come first, but neither shorter runs nor those whose beginning was
+    # hardly evaluated.
+    write_alone("longer", 2_000, evaluate_every=50)
+    write_alone("rarely evaluated", 1_500, evaluate_every=500)
+    write_alone("shorter", 500)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.method == "recall")
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"longer"}
+    assert (
+        "only the beginning of their curves counts; curves are read at the runs' own evaluation "
+        "steps, by linear interpolation."
+    ) in notes_of(tmp_path)
+    write_alone("same", 1_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"same"}
 
 
 def test_interpolation_starts_at_step_0_if_it_was_evaluated():

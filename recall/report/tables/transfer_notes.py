@@ -6,7 +6,7 @@ from typing import Any
 from recall.report.train_command import reference_command
 from recall.results.departures import PRECISION
 from recall.results.labels import in_words
-from recall.results.references import EVALUATE_EVERY, mismatch
+from recall.results.references import EVALUATE_EVERY, STEPS, mismatch
 from recall.results.run_result import RunResult
 from recall.results.scores import Scores, learnt_together
 
@@ -68,7 +68,8 @@ def _missing(group: Sequence[Scores]) -> list[str]:
     run = group[0].runs[0]
     start = (
         f"Forward transfer of {_labels(group)} is left out: there is nothing to compare with for "
-        f"{', '.join(tasks)}, learnt alone in {run.steps_per_task:,} steps with the same settings."
+        f"{', '.join(tasks)}, learnt alone in {run.steps_per_task:,} steps or more with the same "
+        "settings."
     )
     seeds = sorted({one.seed for each in group for one in each.runs})
     command = reference_command(run, tasks, seeds)
@@ -142,9 +143,9 @@ def _difference(unlike: Mapping[str, tuple[Any, Any]]) -> str:
     wanted, there = (
         in_words({name: values[side] for name, values in unlike.items()}) for side in (0, 1)
     )
-    how = (
-        "; their curves are read at the runs' own evaluation steps, by linear interpolation"
-        if EVALUATE_EVERY in unlike
-        else ""
-    )
-    return f"{there} and not {wanted}{how}"
+    how = [f"{there} and not {wanted}"]
+    if STEPS in unlike:
+        how.append("only the beginning of their curves counts")
+    if EVALUATE_EVERY in unlike:
+        how.append("curves are read at the runs' own evaluation steps, by linear interpolation")
+    return "; ".join(how)

@@ -1,5 +1,8 @@
 """What `recall evaluate` prints, and the tasks that it is asked for."""
 
+import json
+
+import numpy as np
 import pytest
 
 import recall
@@ -43,6 +46,20 @@ def test_the_command_takes_the_names_that_it_prints(tmp_path, capsys):
     assert {row.split("\t")[1] for row in rows} == {"3 point-rich"}
     with pytest.raises(UnknownNameError, match="Valid: 1 point-rich, 3 point-rich, point-poor"):
         recall.evaluate(folder, 1, "2 point-rich", workers=1)
+
+
+def test_success_that_is_not_reported_is_a_dash(tmp_path, capsys):
+    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor")
+    description = json.loads((folder / "run.json").read_text())
+    description["without_success"] = ["point-rich"]
+    (folder / "run.json").write_text(json.dumps(description))
+    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1"])
+    header, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    shown = {row[1]: dict(zip(header, row, strict=True)) for row in rows}
+    silent, telling = shown["point-rich"], shown["point-poor"]
+    assert (silent["success"], silent["last_success"]) == ("-", "-")
+    assert np.isfinite(float(silent["return"]))
+    assert (telling["success"], telling["last_success"]) == ("0", "0")
 
 
 def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):

@@ -180,8 +180,12 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the trained policies of a fleet again."""
+    """Evaluate the trained policies of a fleet again.
+
+    A task that does not report success has a dash there.
+    """
     from recall import api
+    from recall.results.without_success import silent_tasks_in
 
     records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
     runs = _description(folder)["runs"]
@@ -190,8 +194,13 @@ def evaluate(
         print_json(rows)
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
+    solved = {record["task"] for record in records if record["success"]}
+    silent = set(silent_tasks_in(folder)) - solved
+    unknown = {"success": "-", "last_success": "-"}
     shown = [
-        row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
+        row
+        | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
+        | (unknown if record["task"] in silent else {})
         for row, record in zip(rows, records, strict=True)
     ]
     print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)

@@ -16,7 +16,14 @@ MEGABYTE = 1_000_000
 
 @pytest.mark.parametrize(
     ("name", "runs"),
-    [("cw3", 144), ("cw3-1m", 8), ("cw3-white", 24), ("learning-250k", 62), ("pairs", 50)],
+    [
+        ("cw3", 144),
+        ("cw3-1m", 8),
+        ("cw10", 6),
+        ("cw3-white", 24),
+        ("learning-250k", 62),
+        ("pairs", 50),
+    ],
 )
 def test_every_run_is_complete_and_readable(boards, name, runs):
     collection = boards[name].collection
@@ -26,7 +33,13 @@ def test_every_run_is_complete_and_readable(boards, name, runs):
 
 
 @pytest.mark.parametrize(
-    ("name", "runs"), [("cw3", ["clonex-cw3-2-seed1"]), ("cw3-1m", []), ("cw3-white", [])]
+    ("name", "runs"),
+    [
+        ("cw3", ["clonex-cw3-2-seed1"]),
+        ("cw3-1m", []),
+        ("cw10", ["clonex-cw10-seed1"]),
+        ("cw3-white", []),
+    ],
 )
 def test_the_runs_with_health_warnings_are_known(boards, name, runs):
     assert [run.name for run in boards[name].collection.runs if run.warnings] == runs

@@ -52,7 +52,7 @@ from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
 from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task
-from recall.worlds.task_names import TaskName, chosen_positions, listed, numbered, positions_of
+from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Folder = str | Path
@@ -293,7 +293,7 @@ def evaluate(
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
-    chosen = listed(tasks)
+    chosen = as_tasks(tasks)
     _check_tasks(runs, policies, chosen)
     wanted = [chosen_positions(chosen, run.task_names) for run in runs]
     own = counts_of(spec.settings.schedule)

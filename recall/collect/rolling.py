@@ -12,7 +12,7 @@ from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.simulator import Array, Roll
 
 
-class Rows(NamedTuple):
+class ChunkRows(NamedTuple):
     """Transitions [environment, step, columns] that are being written, as views of their fields."""
 
     observation: Array
@@ -42,7 +42,7 @@ class Actor:
 
 def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
     """Fill `rows` [environment, step, columns] with transitions; return the episodes that ended."""
-    views = Rows(*columns.split(rows))
+    views = ChunkRows(*columns.split(rows))
     views.terminated[:] = 0.0
     steps, done = rows.shape[1], 0
     outcomes: list[Outcome] = []
@@ -58,7 +58,7 @@ def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> lis
     return outcomes
 
 
-def _step(episodes: Episodes, actor: Actor, rows: Rows, step: int) -> list[Outcome]:
+def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[Outcome]:
     """Collect one step."""
     rows.observation[:, step] = episodes.observation
     actions = rows.action[:, step]
@@ -71,7 +71,7 @@ def _step(episodes: Episodes, actor: Actor, rows: Rows, step: int) -> list[Outco
 
 
 def _roll(
-    episodes: Episodes, quick: Roll, actor: Actor, rows: Rows, step: int, end: int
+    episodes: Episodes, quick: Roll, actor: Actor, rows: ChunkRows, step: int, end: int
 ) -> tuple[int, list[Outcome]]:
     """Collect the steps up to `end`, or fewer if a slot diverges; return the next step."""
     first = step

@@ -59,6 +59,11 @@ def policy_paths(folder: Path, run: str, labels: str = "*") -> list[Path]:
     return sorted((folder / POLICIES / run).glob(f"{labels}{POLICY_SUFFIX}"))
 
 
+def is_archive(folder: Path) -> bool:
+    """Return True if a folder is the archive of a fleet, which may lack policies on purpose."""
+    return (folder / ARCHIVE_NOTE).exists()
+
+
 def has_checkpoint(folder: Path) -> bool:
     """Return True if a checkpoint was written; unfinished ones have other names."""
     return any(path.name.isdigit() for path in folder.glob(f"{CHECKPOINTS}/*"))

@@ -25,7 +25,7 @@ from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited
 from recall.worlds.registry import Task, horizon_steps
-from recall.worlds.task_names import TaskName, chosen_positions, listed, numbered
+from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered
 
 SIZE = (320, 240)
 _FRAMES = 100  # per episode, by default
@@ -86,7 +86,7 @@ def film(
     """
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every, size = from_plain(Count | None, every, "every"), _checked_size(size)
-    named = listed(tasks)
+    named = as_tasks(tasks)
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
     folder = Path(folder)

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from recall.files.fleet_layout import FINAL, POLICIES, learnt, policy_path
-from recall.results.archive_note import is_archive
+from recall.files.fleet_layout import FINAL, POLICIES, is_archive, learnt, policy_path
 from recall.results.fleet_folder import all_failed, is_finished
 from recall.results.policies import without_policies
 

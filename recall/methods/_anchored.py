@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import in_words
+from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import Rows, take_heads
 from recall.replay.batch import Batch
@@ -81,7 +81,7 @@ class Anchored(Method):
 
     def added_losses(self) -> list[str]:
         """Return the penalties with their weights."""
-        return in_words(self.penalty_name, self.weight, self.critic_weight)
+        return term_in_words(self.penalty_name, self.weight, self.critic_weight)
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance of the actor's shared parameters [size], a batch mean."""

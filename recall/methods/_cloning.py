@@ -17,7 +17,7 @@ from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling
 from recall.learn.state import Forward
-from recall.methods._wording import in_words
+from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -62,7 +62,7 @@ class Cloning(Method):
 
     def added_losses(self) -> list[str]:
         """Return the cloning losses with their weights."""
-        return in_words("behavioural cloning", self.weight, self.critic_weight)
+        return term_in_words("behavioural cloning", self.weight, self.critic_weight)
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
         """Return the KL divergence [batch] of policies [batch, act]."""

@@ -41,7 +41,7 @@ from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling, Sharing
 from recall.learn.state import Forward
 from recall.methods._cloning import mean_of_old
-from recall.methods._wording import in_words
+from recall.methods._wording import term_in_words
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.settings.checked import NotNegative
@@ -84,7 +84,7 @@ class Recall(Method):
         """Return the distillation with its weight, and that of the critics."""
         # New rows have no stored policy, so batches of new rows alone distil nothing.
         distils = self.distil and self.sampling != "new"
-        found = in_words("policy distillation", self.distillation_weight) if distils else []
+        found = term_in_words("policy distillation", self.distillation_weight) if distils else []
         return found + (["old critics' values as targets"] if self.distils_critics else [])
 
     def actor_loss(

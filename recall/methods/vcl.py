@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import in_words
+from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative, Range
@@ -61,7 +61,7 @@ class Vcl(Method):
 
     def added_losses(self) -> list[str]:
         """Return the KL loss with its weight."""
-        return in_words("KL to the last posterior", self.weight)
+        return term_in_words("KL to the last posterior", self.weight)
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the log standard deviations; the network's initial parameters are the means."""

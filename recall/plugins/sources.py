@@ -85,6 +85,6 @@ def _unlike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return any(one[fact] != other[fact] for fact in one if fact in other)
 
 
-def in_words(facts: Mapping[str, str]) -> str:
+def facts_in_words(facts: Mapping[str, str]) -> str:
     """Return what is recorded of a plug-in as text: its version and its digest."""
     return " ".join([*filter(None, [facts.get("version")]), f"source {facts.get('source')}"])

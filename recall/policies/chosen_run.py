@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import ARCHIVE_NOTE, DESCRIPTION, OUTCOME, POLICIES
+from recall.files.fleet_layout import DESCRIPTION, OUTCOME, POLICIES, is_archive
 from recall.files.reading import read_json
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
@@ -81,11 +81,6 @@ def _without_policies(
 def missing(folder: Path, what: str) -> str:
     """Return the message about policies that should be there."""
     return f"{folder} is finished, but its {what} are missing: restore them from a copy"
-
-
-def is_archive(folder: Path) -> bool:
-    """Return True for an archive, which may lack policies on purpose."""
-    return (folder / ARCHIVE_NOTE).exists()
 
 
 def is_finished(folder: Path) -> bool:

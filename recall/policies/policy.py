@@ -7,8 +7,15 @@ import numpy as np
 
 from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON, NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learnt, policy_path, policy_paths
-from recall.policies.chosen_run import chosen_run, is_archive, is_finished, missing
+from recall.files.fleet_layout import (
+    FINAL,
+    POLICY_SUFFIX,
+    is_archive,
+    learnt,
+    policy_path,
+    policy_paths,
+)
+from recall.policies.chosen_run import chosen_run, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.worlds.task_names import TaskName, numbered, positions_of
 

@@ -71,7 +71,7 @@ def make_report(
     """
     measure = measure or Measure()
     check_success(measure)
-    folders, reference = listed(folders), listed(reference)
+    folders, reference = as_paths(folders), as_paths(reference)
     collection = gather(folders, reference)
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."
@@ -134,7 +134,7 @@ def problems_of(board: ScoreBoard) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def listed(folders: Iterable[Folder] | Folder) -> list[Path]:
+def as_paths(folders: Iterable[Folder] | Folder) -> list[Path]:
     """Return the folders that an argument names, whether it is one or several."""
     return [Path(folders)] if isinstance(folders, str | Path) else [Path(each) for each in folders]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.report.build import Folder, Report, listed, write_report
+from recall.report.build import Folder, Report, as_paths, write_report
 from recall.report.matching import Match, matches_of, nothing_in_common
 from recall.report.tables.alone import single_tables
 from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
@@ -47,7 +47,7 @@ def compare(
     measure = measure or Measure()
     check_success(measure)
     sides = gather(first), gather(second)
-    alone = gather((), [Path(first), Path(second), *listed(reference)])
+    alone = gather((), [Path(first), Path(second), *as_paths(reference)])
     for side, folder in zip(sides, (first, second), strict=True):
         if not side.runs:
             raise BadValueError(f"{folder} has no runs to compare: {' '.join(side.problems)}")

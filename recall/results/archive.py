@@ -25,10 +25,10 @@ from recall.files.fleet_layout import (
     POLICY_SUFFIX,
     RECORDS,
     STUDY,
+    is_archive,
     records_file,
 )
 from recall.files.reading import read_json
-from recall.results.archive_note import is_archive
 from recall.results.archived_fleet import (
     Choice,
     PoliciesAt,

@@ -15,7 +15,7 @@ from typing import Any
 
 from recall.errors import BadValueError, RecallError
 from recall.files.atomic import write_json
-from recall.files.fleet_layout import ARCHIVE_NOTE
+from recall.files.fleet_layout import ARCHIVE_NOTE, is_archive
 from recall.files.reading import read_json
 
 SCHEMA = 1
@@ -41,11 +41,6 @@ class ArchiveNote:
             "Training records were thinned when the runs were archived: of those of updates, the "
             f"last in every {self.training_every:,} steps is kept."
         )
-
-
-def is_archive(folder: Path) -> bool:
-    """Return True if a folder is the archive of a fleet."""
-    return (folder / ARCHIVE_NOTE).exists()
 
 
 def check_trainable(folder: Path) -> None:

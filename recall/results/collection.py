@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recall.results.departures import identity
+from recall.results.departures import settings_that_matter
 from recall.results.naming import grouped, labelled
 from recall.results.plugin_code import same_code
 from recall.results.references import References, find_references, is_reference
@@ -140,7 +140,7 @@ def _progress(run: RunResult) -> tuple[bool, int]:
 
 
 def _frozen(settings: Any) -> str:
-    return str(sorted(identity(settings).items()))
+    return str(sorted(settings_that_matter(settings).items()))
 
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:

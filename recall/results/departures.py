@@ -50,7 +50,7 @@ def settings_of_preset(method: str, preset: str = DEFAULT) -> Mapping[str, Any]:
     return {name: comparable(value) for name, value in plain.items()}
 
 
-def identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+def settings_that_matter(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that affect what is learnt, in a comparable form."""
     return {name: comparable(value) for name, value in settings.items() if name not in NO_MATTER}
 

@@ -189,7 +189,7 @@ def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
     }
 
 
-def in_words(changes: list[tuple[str, Any, Any]]) -> str:
+def edits_in_words(changes: list[tuple[str, Any, Any]]) -> str:
     """Return what was edited, as text: the first few names with the new and the old value."""
     shown = [
         f"{_in_line(name)} is {_shown(new)}, but was {_shown(old)}"

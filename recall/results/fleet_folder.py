@@ -24,9 +24,10 @@ from recall.files.fleet_layout import (
     REPLAY,
     TENSORBOARD,
     has_checkpoint,
+    is_archive,
     records_file,
 )
-from recall.results.archive_note import check_trainable, is_archive
+from recall.results.archive_note import check_trainable
 from recall.results.description import Description, differences, identity, read_description
 from recall.results.store import read_outcome
 from recall.results.way_out import resuming

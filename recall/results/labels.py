@@ -14,9 +14,9 @@ from recall.methods import METHODS
 from recall.results.departures import (
     DEFAULT,
     departures,
-    identity,
     nearest_preset,
     of_experiment,
+    settings_that_matter,
 )
 
 _SYMBOLS = {"distillation_weight": "λ", "weight": "λ", "critic_weight": "λ of the critics"}
@@ -71,7 +71,7 @@ def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
 
 def differing(runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """Return the settings in which runs differ from each other, where no preset is known."""
-    compared = [identity(settings) for settings in runs]
+    compared = [settings_that_matter(settings) for settings in runs]
     names = dict.fromkeys(name for settings in compared for name in settings)
     varying = [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
     return [
@@ -82,12 +82,12 @@ def differing(runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
 
 def _varying(runs: Sequence[Mapping[str, Any]], departed: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings that differ among the runs and that no preset explains."""
-    compared = [identity(settings) for settings in runs]
+    compared = [settings_that_matter(settings) for settings in runs]
     names = dict.fromkeys(name for found in departed for name in found)
     return [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
 
 
-def in_words(changes: Mapping[str, Any]) -> str:
+def settings_in_words(changes: Mapping[str, Any]) -> str:
     """Return settings and their values as the text of a label."""
     return ", ".join(_one_in_words(name.rpartition(".")[2], changes[name]) for name in changes)
 

@@ -7,7 +7,14 @@ from typing import Any
 
 from recall.results import continual_world_logs
 from recall.results.families import table_of
-from recall.results.labels import Variant, differing, in_words, label_of, order_of, variants
+from recall.results.labels import (
+    Variant,
+    differing,
+    label_of,
+    order_of,
+    settings_in_words,
+    variants,
+)
 from recall.results.plugin_code import told_apart
 from recall.results.references import STEPS
 from recall.results.run_result import RunResult
@@ -60,7 +67,7 @@ def _named(run: RunResult, variant: Variant, imported: bool, with_steps: bool) -
     if with_steps:
         changes[STEPS] = run.steps_per_task
     variant = Variant(variant.preset, changes)
-    words = [IMPORTED] * imported + [in_words(variant.changes)] * bool(variant.changes)
+    words = [IMPORTED] * imported + [settings_in_words(variant.changes)] * bool(variant.changes)
     in_label = ", ".join(words)
     return dataclasses.replace(
         run,

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from recall.plugins.sources import Sources, differing, in_words
+from recall.plugins.sources import Sources, differing, facts_in_words
 from recall.results.run_result import RunResult
 
 
@@ -41,7 +41,7 @@ def _of_one_seed(runs: Sequence[RunResult]) -> Iterator[tuple[Sources, Sources]]
 
 def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     found = sources_of(run)
-    code = [f"{name} {in_words(found[name])}" for name in plugins if name in found]
+    code = [f"{name} {facts_in_words(found[name])}" for name in plugins if name in found]
     if not code:
         return run
     return dataclasses.replace(

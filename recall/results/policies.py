@@ -14,7 +14,7 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
-from recall.files.fleet_layout import FINAL, learnt, policy_path, policy_paths
+from recall.files.fleet_layout import FINAL, is_archive, learnt, policy_path, policy_paths
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import (
     DamagedPolicyError,
@@ -22,7 +22,6 @@ from recall.policies.file_format import (
     pack,
     read_policy_file,
 )
-from recall.results.archive_note import is_archive
 from recall.results.fleet_folder import all_failed, is_finished
 from recall.results.way_out import ending_again
 from recall.worlds.registry import task_label

@@ -20,7 +20,7 @@ import numpy as np
 
 from recall.results import continual_world_logs
 from recall.results.departures import METHOD, NO_MATTER, PRECISION, comparable, settings_of_preset
-from recall.results.labels import in_words
+from recall.results.labels import settings_in_words
 from recall.results.run_result import RunResult
 
 REFERENCE_METHOD = "fine_tuning"
@@ -156,6 +156,6 @@ def _preset(name: str) -> Mapping[str, Any]:
 
 
 def _refusal(reference: RunResult, unlike: Mapping[str, tuple[Any, Any]]) -> str:
-    there = in_words({name: values[1] for name, values in unlike.items()})
-    wanted = in_words({name: values[0] for name, values in unlike.items()})
+    there = settings_in_words({name: values[1] for name, values in unlike.items()})
+    wanted = settings_in_words({name: values[0] for name, values in unlike.items()})
     return f"{reference.tasks[0]} in {reference.folder} has {there} and not {wanted}"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from recall.config.spec import functions_argument
 from recall.errors import RecallError
-from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, has_checkpoint
-from recall.results.archive_note import is_archive
+from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, has_checkpoint, is_archive
 from recall.results.description import read_description
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from recall.errors import RecallError
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.replay.history import History
-from recall.results.description import differences, identity, in_words, read_description
+from recall.results.description import differences, edits_in_words, identity, read_description
 from recall.results.store import Store
 
 Metadata = dict[str, Any]
@@ -41,7 +41,7 @@ class SavedFiles:
     def check(self, metadata: Metadata) -> None:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
         if changes := differences(self._started_as, metadata["fleet"]):
-            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
+            raise RecallError(f"it belongs to another fleet: {edits_in_words(changes)}")
         self._store.check(read_stamps(metadata["records"]))
         if not self._history.is_over(metadata["progress"]["stage"]):
             self._history.check(read_stamps(metadata["replay"]))

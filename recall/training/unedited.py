@@ -11,8 +11,8 @@ from recall.results.description import (
     Description,
     EditedFleetError,
     differences,
+    edits_in_words,
     identity,
-    in_words,
     is_edited,
 )
 from recall.training.provenance import git_state, versions
@@ -24,7 +24,7 @@ def check_unedited(folder: Path, description: Description) -> None:
         return
     started = _started_as(folder)
     changes = [] if started is None else differences(identity(description), started)
-    what = f" ({in_words(changes)})" if changes else ""
+    what = f" ({edits_in_words(changes)})" if changes else ""
     raise EditedFleetError(
         f"{folder / DESCRIPTION} was edited after the fleet was started{what}: undo the edit, or "
         "train the changed fleet in another folder"
@@ -81,7 +81,8 @@ def _other_source(recorded: Any) -> list[str]:
 def _other_plugins(recorded: sources.Sources) -> list[str]:
     """Return the plug-ins whose code is no longer that of the start, as texts."""
     now = sources.sources()
+    told = sources.facts_in_words
     return [
-        f"plug-in {name} {sources.in_words(recorded[name])} (now {sources.in_words(now[name])})"
+        f"plug-in {name} {told(recorded[name])} (now {told(now[name])})"
         for name in sources.differing(recorded, now)
     ]

@@ -39,7 +39,7 @@ def chosen_positions(chosen: Collection[TaskName] | None, tasks: Sequence[str]) 
     return sorted({position for task in chosen for position in positions_of(task, tasks)})
 
 
-def listed(tasks: TaskName | Iterable[TaskName] | None) -> tuple[TaskName, ...] | None:
+def as_tasks(tasks: TaskName | Iterable[TaskName] | None) -> tuple[TaskName, ...] | None:
     """Return the tasks that an argument names, whether it is one or several."""
     return (tasks,) if isinstance(tasks, str | int) else None if tasks is None else tuple(tasks)
 

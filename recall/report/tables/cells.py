@@ -9,7 +9,7 @@ from recall.report.tables.table import Cell, Row
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.departures import departures
 from recall.results.differences import paired_difference, shared_seeds
-from recall.results.labels import in_words
+from recall.results.labels import settings_in_words
 from recall.results.main_labels import main_labels
 from recall.results.over_sequences import mean_over
 from recall.results.references import STEPS
@@ -157,5 +157,5 @@ def _departures(scores: Sequence[Scores]) -> list[str]:
             if name not in run.changes and name != STEPS
         }
         if silent and run.source == "recall":
-            found.setdefault(in_words(silent), {})[each.label] = None
+            found.setdefault(settings_in_words(silent), {})[each.label] = None
     return [f"Not the preset's: {words} in {'; '.join(labels)}." for words, labels in found.items()]

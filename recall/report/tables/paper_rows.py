@@ -18,7 +18,7 @@ from recall.results.departures import (
     SCHEDULE,
     departures,
 )
-from recall.results.labels import in_words, label_of
+from recall.results.labels import label_of, settings_in_words
 from recall.results.scores import Scores
 from recall.results.wording import few
 
@@ -105,7 +105,7 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
             names = [name for name in changed if _is_told(name, run.settings)]
             # How a run explores comes first, so that a long list does not leave it out.
             names.sort(key=lambda name: name not in EXPLORATION)
-            words = [in_words({name: changed[name]}) for name in names]
+            words = [settings_in_words({name: changed[name]}) for name in names]
             if words:
                 found.setdefault(few(words, _MOST_SETTINGS), {})[each.label] = None
     return [

@@ -5,7 +5,7 @@ from typing import Any
 
 from recall.report.train_command import reference_command
 from recall.results.departures import PRECISION
-from recall.results.labels import in_words
+from recall.results.labels import settings_in_words
 from recall.results.references import EVALUATE_EVERY, STEPS, mismatch
 from recall.results.run_result import RunResult
 from recall.results.scores import Scores, learnt_together
@@ -141,7 +141,8 @@ def _unlike(group: Sequence[Scores]) -> list[str]:
 
 def _difference(unlike: Mapping[str, tuple[Any, Any]]) -> str:
     wanted, there = (
-        in_words({name: values[side] for name, values in unlike.items()}) for side in (0, 1)
+        settings_in_words({name: values[side] for name, values in unlike.items()})
+        for side in (0, 1)
     )
     how = [f"{there} and not {wanted}"]
     if STEPS in unlike:

@@ -8,6 +8,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
+from recall.results.evaluations import evaluation_record
 from tests.factories.policies import write_untrained
 
 
@@ -55,11 +56,30 @@ def test_success_that_is_not_reported_is_a_dash(tmp_path, capsys):
     (folder / "run.json").write_text(json.dumps(description))
     main(["evaluate", str(folder), "--episodes", "1", "--workers", "1"])
     header, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
-    shown = {row[1]: dict(zip(header, row, strict=True)) for row in rows}
-    silent, telling = shown["point-rich"], shown["point-poor"]
-    assert (silent["success"], silent["last_success"]) == ("-", "-")
-    assert np.isfinite(float(silent["return"]))
-    assert (telling["success"], telling["last_success"]) == ("0", "0")
+    shown = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [row["task"] for row in shown] == ["point-rich"] * 2 + ["point-poor"] * 2
+    told = [(row["success"], row["last_success"]) for row in shown]
+    assert told == [("-", "-")] * 2 + [("0", "0")] * 2
+    assert all(np.isfinite(float(row["return"])) for row in shown)
+    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--json"])
+    assert [row["success"] for row in json.loads(capsys.readouterr().out)] == [None, None, 0.0, 0.0]
+
+
+def test_a_success_in_the_records_shows_that_a_task_reports_it(tmp_path, capsys):
+    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor")
+    description = json.loads((folder / "run.json").read_text())
+    description["without_success"] = ["point-rich", "point-poor"]
+    (folder / "run.json").write_text(json.dumps(description))
+    records = [
+        evaluation_record(
+            0, 300, position, task, "stochastic", 1,
+            {"success": 1.0 - position, "last_success": 0.0, "return": 0.0},
+        )
+        for position, task in enumerate(description["without_success"])
+    ]  # fmt: skip
+    (folder / "evaluations.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--json"])
+    assert [row["success"] for row in json.loads(capsys.readouterr().out)] == [0.0, 0.0, None, None]
 
 
 def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):

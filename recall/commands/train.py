@@ -5,7 +5,7 @@ preset and the settings file in one place, recall.config.resolve.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -182,28 +182,41 @@ def evaluate(
 ) -> None:
     """Evaluate the trained policies of a fleet again.
 
-    A task that does not report success has a dash there.
+    Tasks that do not report success have a dash instead of success rates, or null in JSON.
     """
     from recall import api
-    from recall.results.without_success import silent_tasks_in
 
     records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
     runs = _description(folder)["runs"]
-    rows = [record | {"run": runs[record["run"]]["name"]} for record in records]
+    unknown = dict.fromkeys(("success", "last_success"))
+    silent = _silent(folder, records)
+    rows = [
+        record
+        | {"run": runs[record["run"]]["name"]}
+        | (unknown if record["task"] in silent else {})
+        for record in records
+    ]
     if as_json:
         print_json(rows)
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
-    solved = {record["task"] for record in records if record["success"]}
-    silent = set(silent_tasks_in(folder)) - solved
-    unknown = {"success": "-", "last_success": "-"}
     shown = [
-        row
-        | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
-        | (unknown if record["task"] in silent else {})
+        row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
         for row, record in zip(rows, records, strict=True)
     ]
     print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)
+
+
+def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the tasks that do not report success, neither in training nor in these records."""
+    from recall.results.search import read_all
+    from recall.results.without_success import silent_tasks_in
+
+    silent = set(silent_tasks_in(folder))
+    if silent:
+        silent -= {record["task"] for record in records if record["success"]}
+        silent -= {task for run in read_all([folder])[0] for task in run.reached}
+    return silent
 
 
 def _description(folder: Path) -> dict[str, Any]:
@@ -213,7 +226,7 @@ def _description(folder: Path) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    return f"{value:.3g}" if isinstance(value, float) else value
+    return "-" if value is None else f"{value:.3g}" if isinstance(value, float) else value
 
 
 def _tell_end(results: Any) -> None:

@@ -29,8 +29,8 @@ STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
 POLICY_LAG = "schedule.policy_lag"
 ENVIRONMENTS = "schedule.environments"
 TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS)
-# So many evaluations must lie in the part of a longer run that counts: the value of the first
-# is taken for all steps before it.
+# Number of evaluations that must lie in the part of a longer run that counts, because the value of
+# the first one is taken for all steps before it.
 _FEWEST_EVALUATIONS = 4
 # Settings that plain SAC on a single task does not use.
 _UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
@@ -64,13 +64,15 @@ def find_references(
 ) -> References:
     """Return which candidates `run` may be compared with on `task`, and why others not.
 
-    If there is none, the runs that `shipped` returns are tried.
+    If there is none, or they are longer than needed, the runs that `shipped` returns are tried.
     """
     found, refused = _comparable(run, task, candidates)
-    if found or run.source == continual_world_logs.SOURCE:
-        return References(found, [] if found else refused)
-    ours, _ = _comparable(run, task, shipped())
-    return References(ours, refused, shipped=bool(ours))
+    exact = found and found[0].steps_per_task == run.steps_per_task
+    if not exact and run.source != continual_world_logs.SOURCE:
+        ours, _ = _comparable(run, task, shipped())
+        if ours and (not found or ours[0].steps_per_task < found[0].steps_per_task):
+            return References(ours, refused, shipped=True)
+    return References(found, [] if found else refused)
 
 
 def _comparable(
@@ -78,27 +80,43 @@ def _comparable(
 ) -> tuple[list[RunResult], list[str]]:
     """Return the runs that are most alike, and sentences on those that are too different.
 
-    No more steps than needed come first, then the same settings.
+    Runs that were evaluated often enough come first, among these those with the fewest steps, and
+    among these those with the same settings. All that are returned have the same number of steps.
     """
-    found: dict[tuple[int, bool], list[RunResult]] = {}
+    found: dict[tuple[bool, int, bool], list[RunResult]] = {}
     refused: dict[str, None] = {}
     for other in candidates:
         if other.tasks != (task,) or other.source != run.source:
             continue
         unlike = mismatch(run, other)
-        tolerated = (*TOLERATED, STEPS) if _begins_like(run, other) else TOLERATED
-        if all(name in tolerated for name in unlike):
-            found.setdefault((other.steps_per_task, bool(unlike)), []).append(other)
+        longer = other.steps_per_task > run.steps_per_task
+        others = {name: values for name, values in unlike.items() if name != STEPS or not longer}
+        rarely = _evaluations(run, other) < _enough(run)
+        if any(name not in TOLERATED for name in others):
+            refused[_refusal(other, others)] = None
+        elif longer and rarely:
+            refused[_refusal(other, unlike) + _too_few(run, other)] = None
         else:
-            refused[_refusal(other, unlike)] = None
+            found.setdefault((rarely, other.steps_per_task, bool(others)), []).append(other)
     return found[min(found)] if found else [], list(refused)
 
 
-def _begins_like(run: RunResult, reference: RunResult) -> bool:
-    """Return True if a reference is longer than a stage of the run and was evaluated during it."""
-    stage = run.steps_per_task
-    evaluations = int(np.count_nonzero((reference.steps > 0) & (reference.steps <= stage)))
-    return reference.steps_per_task > stage and evaluations >= _FEWEST_EVALUATIONS
+def _evaluations(run: RunResult, reference: RunResult) -> int:
+    """Return how many evaluations of a reference lie within the steps of one stage of the run."""
+    steps = reference.steps
+    return int(np.count_nonzero((steps > 0) & (steps <= run.steps_per_task)))
+
+
+def _enough(run: RunResult) -> int:
+    """Return how many evaluations of a reference are enough: no more than the run itself has."""
+    return min(_FEWEST_EVALUATIONS, _evaluations(run, run))
+
+
+def _too_few(run: RunResult, reference: RunResult) -> str:
+    return (
+        f"; only {_evaluations(run, reference)} of its evaluations lie in the first "
+        f"{run.steps_per_task:,} steps, and {_enough(run)} are needed"
+    )
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:

@@ -14,8 +14,9 @@ from recall.report.figures.seeds import MEAN, RUNS
 from recall.report.figures.task_curves import OWN_STAGE
 from recall.report.figures.transfer_areas import GAIN, LOSS
 from recall.results import metrics
-from recall.results.collection import Collection
+from recall.results.collection import Collection, gather
 from recall.results.measures import FORGETTING, PERFORMANCE
+from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection, made_run
 
 METHODS_SHOWN = ("fine_tuning", "perfect_memory", "recall")
@@ -140,6 +141,15 @@ def test_gains_and_losses_are_the_areas_between_the_curves():
     assert "+0.60" in said  # 0.3 of the 0.5 that are left to gain
     assert "0.00" in said
     assert any(text.startswith("forward transfer 0.30") for text in said)
+
+
+def test_of_a_longer_reference_the_pointer_shows_what_counts(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], steps_per_task=4_000)
+    (panel,) = one(Scene(gather(tmp_path)), "transfer_areas").panels
+    _, alone = panel.series
+    assert alone.label == "learnt alone"
+    assert alone.x == [250, 500, 750, 1_000, 1_250, 1_500, 1_750, 2_000]
 
 
 def test_transfer_without_references_says_what_to_run(scene):

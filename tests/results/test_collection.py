@@ -211,7 +211,7 @@ def test_a_copy_is_left_out_and_the_longer_one_kept(tmp_path):
     assert told(found, "the one in", "short is left out")
 
 
-def test_references_are_single_tasks_of_the_same_length_and_world(tmp_path):
+def test_references_are_single_tasks_that_are_long_enough_and_of_the_same_world(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
     write_fleet(tmp_path / "shorter", sequence="push", steps_per_task=STEPS // 2)
     write_fleet(tmp_path / "easier", sequence="push", reward="v2")

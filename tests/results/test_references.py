@@ -128,7 +128,7 @@ def test_a_reference_with_another_interval_is_read_at_the_runs_steps(tmp_path):
     assert scores.forward_transfer.estimate.value == pytest.approx((0.75 - 0.6875) / (1 - 0.6875))
     assert (
         "The single-task runs of push, hammer have evaluate every 500 and not evaluate every 250; "
-        "curves are read at the runs' own evaluation steps, by linear interpolation."
+        "their curves are read at the runs' own evaluation steps, by linear interpolation."
     ) in notes_of(tmp_path)
     # Runs with the same interval come first, and their areas are the means of their evaluations.
     write_fleet(tmp_path / "c", sequence=["push", "hammer"], seeds=(2, 3), success=half_then_all)
@@ -157,7 +157,7 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
     told = notes_of(tmp_path)
     assert (
         "The single-task runs of push, hammer have 4,000 steps per task and not 1,000 steps per "
-        "task; only the beginning of their curves counts."
+        "task; only their first 1,000 steps count; their curves are read at "
     ) in told
     # No more steps than needed come first, but neither shorter runs nor those whose beginning was
     # hardly evaluated.
@@ -167,13 +167,52 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
     found = gather(tmp_path)
     run = next(run for run in found.runs if run.method == "recall")
     assert {other.folder.name for other in found.references(run, "push").runs} == {"longer"}
-    assert (
-        "only the beginning of their curves counts; curves are read at the runs' own evaluation "
-        "steps, by linear interpolation."
-    ) in notes_of(tmp_path)
+    # Of the same length, those with the same settings.
+    write_alone("as long, but rounded", 2_000, precision="bfloat16")
+    write_alone("as long", 2_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
+    write_alone("same, but evaluated once", 1_000, evaluate_every=1_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
     write_alone("same", 1_000)
     found = gather(tmp_path)
     assert {other.folder.name for other in found.references(run, "push").runs} == {"same"}
+
+
+def test_a_longer_reference_that_was_hardly_evaluated_is_refused_with_the_reason(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence="push", steps_per_task=2_000, evaluate_every=500)
+    write_fleet(tmp_path / "c", sequence="push", steps_per_task=2_000, hidden=(32, 32, 32))
+    run = gather(tmp_path / "a").runs[0]
+    rarely, other = gather(tmp_path).references(run, "push").refused
+    assert rarely.endswith(
+        "; only 2 of its evaluations lie in the first 1,000 steps, and 4 are needed"
+    )
+    assert other.endswith("c has hidden 32x32x32 and not hidden 256x256x256x256")
+    # A run that was evaluated no more often itself needs no more.
+    write_fleet(tmp_path / "d", "recall", "push,hammer", (8,), evaluate_every=500)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.seed == 8)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"b"}
+
+
+def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):
+    def write(name, method, steps):
+        settings = {"steps_per_task": steps, "evaluate_every": 30_000, "precision": "bfloat16"}
+        write_fleet(tmp_path / name, method, "push", (0,), **settings)
+
+    write("a", "recall", 300_000)
+    write("longer", "fine_tuning", 600_000)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.method == "recall")
+    references = found.references(run, "push")
+    assert references.shipped
+    assert len(references.runs) == 3
+    write("same", "fine_tuning", 300_000)
+    references = gather(tmp_path).references(run, "push")
+    assert not references.shipped
+    assert {other.folder.name for other in references.runs} == {"same"}
 
 
 def test_interpolation_starts_at_step_0_if_it_was_evaluated():

@@ -101,14 +101,16 @@ def _legend() -> list[layout.Handle]:
 
 
 def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
+    """Return success on a task learnt alone; of longer runs only the part that counts."""
     runs = scene.collection.references(scores.runs[0], scores.tasks[task]).runs
-    return band([_own(scene, run, points) for run in runs])
+    return band([_own(scene, run, points, scores.steps_per_task) for run in runs])
 
 
-def _own(scene: Scene, run: RunResult, points: int) -> tuple[Array, Array]:
+def _own(scene: Scene, run: RunResult, points: int, until: float = np.inf) -> tuple[Array, Array]:
     """Return (steps, success on the task in training) of a run."""
     values = current(run, run.steps, scene.successes(run))
-    return thinned(run.steps, values, stage_of(run.steps, run), points)
+    part = run.steps <= until
+    return thinned(run.steps[part], values[part], stage_of(run.steps[part], run), points)
 
 
 def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:

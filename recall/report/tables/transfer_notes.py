@@ -68,8 +68,8 @@ def _missing(group: Sequence[Scores]) -> list[str]:
     run = group[0].runs[0]
     start = (
         f"Forward transfer of {_labels(group)} is left out: there is nothing to compare with for "
-        f"{', '.join(tasks)}, learnt alone in {run.steps_per_task:,} steps or more with the same "
-        "settings."
+        f"{', '.join(tasks)}, learnt alone with the same settings in {run.steps_per_task:,} steps, "
+        "or in more with enough evaluations among the first of them."
     )
     seeds = sorted({one.seed for each in group for one in each.runs})
     command = reference_command(run, tasks, seeds)
@@ -128,9 +128,10 @@ def _origin(run: RunResult) -> str:
 def _unlike(group: Sequence[Scores]) -> list[str]:
     """Return sentences on the settings in which single-task runs may and do differ."""
     tasks: dict[str, dict[str, None]] = {}
+    perfect = _perfect(group)
     for each in group:
         for task, found in each.compared.items():
-            for run in found.runs:
+            for run in found.runs if task not in perfect else ():
                 if unlike := mismatch(each.runs[0], run):
                     tasks.setdefault(_difference(unlike), {})[task] = None
     return [
@@ -146,7 +147,9 @@ def _difference(unlike: Mapping[str, tuple[Any, Any]]) -> str:
     )
     how = [f"{there} and not {wanted}"]
     if STEPS in unlike:
-        how.append("only the beginning of their curves counts")
-    if EVALUATE_EVERY in unlike:
-        how.append("curves are read at the runs' own evaluation steps, by linear interpolation")
+        how.append(f"only their first {unlike[STEPS][0]:,} steps count")
+    if unlike.keys() & {STEPS, EVALUATE_EVERY}:
+        how.append(
+            "their curves are read at the runs' own evaluation steps, by linear interpolation"
+        )
     return "; ".join(how)

@@ -108,7 +108,7 @@ def _of_critics(
         message = (
             f"the mean Q of {tasks[position]} is {q[position]:.3g}, but its rewards only allow "
             f"values from {low[position]:.3g} to {high[position]:.3g}: its critics diverge, and "
-            "a policy that learns from them follows"
+            "so will a policy that learns from them"
         )
         yield Symptom(DIVERGING_CRITICS, position, message)
 

@@ -49,7 +49,7 @@ def test_a_healthy_run_has_no_symptoms():
          "the temperature of hammer has collapsed (alpha 3e-13), so its policy no longer explores"),
         ({"q_value": [NAN, 2e6, NAN]}, DIVERGING_CRITICS,
          "the mean Q of hammer is 2e+06, but its rewards only allow values from -100 to 1e+03: "
-         "its critics diverge, and a policy that learns from them follows"),
+         "its critics diverge, and so will a policy that learns from them"),
         ({"dormant_pi": 0.75}, DORMANT_POLICY_UNITS,
          "75% of the hidden units of the policy are dormant on hammer, so little of the network "
          "is left to learn with"),

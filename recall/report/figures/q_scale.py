@@ -62,8 +62,9 @@ def _make_figure(group: Group, _: Mapping[str, LineStyle]) -> Figure | None:
         KIND,
         f"{KIND}-{slug(group.sequence)}",
         f"Scale of Q on {group.sequence}",
-        "Mean Q of each task on the transitions it is trained with; a curve ends where a method "
-        f"no longer trains on the task. {seeds_in_words([group])}",
+        "Mean Q of each task on its transitions in the batches; a curve ends where a method no "
+        "longer draws any. Where old policies are only cloned, the critics of old tasks are not "
+        f"trained. {seeds_in_words([group])}",
         figure,
         tuple(panels),
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from recall.worlds.sequences import parse_sequence
-from recall.worlds.task_names import chosen_positions, listed, numbered, positions_of
+from recall.worlds.task_names import as_tasks, chosen_positions, numbered, positions_of
 
 CW3_6 = parse_sequence("cw3-6").tasks
 
@@ -41,5 +41,5 @@ def test_what_is_shown_chooses_what_it_stands_for():
 def test_several_tasks_are_chosen_in_the_order_of_the_sequence():
     assert chosen_positions(("3 stick-pull", 0, "1 stick-pull"), CW3_6) == [0, 2]
     assert chosen_positions(None, CW3_6) == [0, 1, 2]
-    assert (listed("push"), listed(0), listed(["push"])) == (("push",), (0,), ("push",))
-    assert listed(None) is None
+    assert (as_tasks("push"), as_tasks(0), as_tasks(["push"])) == (("push",), (0,), ("push",))
+    assert as_tasks(None) is None

@@ -10,7 +10,8 @@ precision of matrix products, by how many bursts the collecting policies are beh
 environments a run collects. A reference may also be longer than needed, if it was evaluated often
 enough: plain SAC does not know how long it will train, so the beginning of its curve is that of a
 shorter run. Runs that were found come before those that are shipped with the package
-(recall.results.shipped_references). Reports say which were used, and what differs.
+(recall.results.shipped_references), unless the found ones are longer. Reports say which were used,
+and what differs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -64,7 +65,7 @@ def find_references(
 ) -> References:
     """Return which candidates `run` may be compared with on `task`, and why others not.
 
-    If there is none, or they are longer than needed, the runs that `shipped` returns are tried.
+    If there is none, or all are longer than needed, the runs that `shipped` returns are tried too.
     """
     found, refused = _comparable(run, task, candidates)
     exact = found and found[0].steps_per_task == run.steps_per_task

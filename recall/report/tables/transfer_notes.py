@@ -69,7 +69,7 @@ def _missing(group: Sequence[Scores]) -> list[str]:
     start = (
         f"Forward transfer of {_labels(group)} is left out: there is nothing to compare with for "
         f"{', '.join(tasks)}, learnt alone with the same settings in {run.steps_per_task:,} steps, "
-        "or in more with enough evaluations among the first of them."
+        "or in more of which the first were evaluated often enough."
     )
     seeds = sorted({one.seed for each in group for one in each.runs})
     command = reference_command(run, tasks, seeds)

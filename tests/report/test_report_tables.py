@@ -86,13 +86,28 @@ def test_the_papers_numbers_stand_beside_the_papers_settings_only(tmp_path):
     assert "Settings that are not the paper's: noise colour 1 in PM, preset paper." in table.notes
 
 
-def test_settings_are_told_if_they_have_an_effect_and_exploration_first(tmp_path):
-    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1", noise_colour=1.0)
+def told_settings(folder) -> str:
+    """What a report says about the settings of a folder's only method."""
     (note,) = [
         note
-        for note in tables_of(tmp_path)["cw3-average_performance"].notes
+        for note in tables_of(folder)["cw3-average_performance"].notes
         if note.startswith("Settings that are not the paper's")
     ]
+    return note
+
+
+def test_distilled_critics_are_told_if_anything_is_distilled(tmp_path):
+    for name, distil in (("on", True), ("off", False)):
+        write_fleet(tmp_path / name, "recall", "cw3-1", distil=distil)
+    assert "distil critics" in told_settings(tmp_path / "on")
+    note = told_settings(tmp_path / "off")
+    assert "no distillation" in note
+    assert "distil critics" not in note
+
+
+def test_settings_are_told_if_they_have_an_effect_and_exploration_first(tmp_path):
+    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1", noise_colour=1.0)
+    note = told_settings(tmp_path)
     assert note.startswith("Settings that are not the paper's: noise colour 1, ")
     assert "bias corrected" not in note  # of PopArt, which fine-tuning does not use
     assert "after a copy" not in note  # it copies no policy

@@ -26,6 +26,8 @@ _MOST_SETTINGS = 8
 # Settings that have no effect unless another one is on.
 _NEEDS = {
     "learner.popart.": "method.normalise_targets",
+    "method.distil_critics": "method.distil",
+    "method.distillation_": "method.distil",
     "schedule.random_steps_after_copy": "method.best_return",
 }
 

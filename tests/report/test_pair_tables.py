@@ -25,6 +25,16 @@ def test_pairs_are_averaged_and_counted(tmp_path):
     assert "pair-0-0" not in tables
 
 
+def test_a_loss_of_a_tenth_is_not_more_than_a_tenth(tmp_path):
+    def first_falls(seed, position, step):
+        return 0.3 if position == 0 and step > STEPS else 0.4
+
+    assert 0.4 - 0.3 > 0.1
+    write_fleet(tmp_path / "a", "perfect_memory", ["pair-0-1", "pair-1-2"], success=first_falls)
+    counts = tables_of(tmp_path)["pairs-counts"]
+    assert cell_of(counts, "PM", "first task loses more than 0.1").ours.value == 0
+
+
 def test_only_pairs_that_all_methods_have_are_compared(tmp_path):
     easy, hard = ["pair-0-1", "pair-1-2"], ["pair-2-3", "pair-3-4"]
     write_fleet(tmp_path / "a", "perfect_memory", easy)

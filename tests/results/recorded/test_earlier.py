@@ -82,7 +82,11 @@ def test_the_page_counts_the_pegs_that_flew_away(exploration, boards):
                     lowest.setdefault(task, []).append(np.nanmin(bounds) * (1.0 - 0.99))
         return lowest
 
-    after = [run for name in ("cw3-1m", "pairs", "cw10") for run in boards[name].collection.runs]
+    after = [
+        run
+        for name in ("cw3-1m", "pairs", "cw10", "ablation")
+        for run in boards[name].collection.runs
+    ]
     runs = [run for board in boards.values() for run in board.collection.runs if run not in after]
     runs += [run for each in exploration.values() for run in each]
     lowest = lowest_rewards(runs)

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from recall.launch.display import Display
 from recall.launch.jobs import ENDS, Event, Job, Launcher, Outcome
@@ -14,7 +14,16 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 class Scheduler:
     """Runs a list of jobs with a launcher and keeps their outcome."""
 
-    def __init__(self, jobs: Sequence[Job], launcher: Launcher, display: Display, retries: int):
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        launcher: Launcher,
+        display: Display,
+        retries: int,
+        on_end: Callable[[Outcome], None],
+    ):
+        """`on_end` receives the outcome so far whenever an attempt at a job has ended."""
+        self._on_end = on_end
         self._waiting = deque(jobs)
         self._running: dict[str, Job] = {}
         self._since: dict[str, float] = {}
@@ -70,6 +79,7 @@ class Scheduler:
             self._waiting.appendleft(job)
         else:
             self._retry(job, event.text)
+        self._on_end(self.outcome)
 
     def _retry(self, job: Job, reason: str) -> None:
         failures = self._failures[job.name] = self._failures.get(job.name, 0) + 1

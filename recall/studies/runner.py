@@ -28,6 +28,7 @@ from recall.studies.study_folder import (
     check_folder,
     check_same_study,
     checked_study,
+    known_fleets,
     write_study,
 )
 from recall.training.provenance import own_command
@@ -105,9 +106,21 @@ def run_study(
         if storage is not None:
             _join(storage, folder, study, choices)
         fleets = plan_study(study, choices, folder, room)
-        write_study(folder, study, choices, fleets)
-        outcome, signal_status = _train(fleets, folder, launcher, display, retries, storage)
-        write_study(folder, study, choices, fleets, outcome)
+        before = known_fleets(folder)
+
+        def save(outcome: Outcome) -> None:
+            write_study(folder, study, choices, fleets, before, outcome)
+
+        save(Outcome())
+
+        def save_if_possible(outcome: Outcome) -> None:
+            with contextlib.suppress(OSError):  # a full disk does not end the other fleets
+                save(outcome)
+
+        outcome, signal_status = _train(
+            fleets, folder, launcher, display, retries, storage, save_if_possible
+        )
+        save(outcome)
     return Launch(folder, tuple(fleets), outcome, signal_status)
 
 
@@ -118,8 +131,12 @@ def _train(
     display: MakeBoard,
     retries: int,
     storage: str | None,
+    save: Callable[[Outcome], None],
 ) -> tuple[Outcome, int]:
-    """Train the unfinished fleets; return their outcome and the exit status of a signal, or 0."""
+    """Train the unfinished fleets; return their outcome and the exit status of a signal, or 0.
+
+    `save` is called whenever a fleet ends, so that a launch that is killed leaves what it knew.
+    """
     left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
     if not left:
         return Outcome(), 0
@@ -127,7 +144,7 @@ def _train(
     shown = display(jobs, len(fleets) - len(left))
     place = launcher()
     try:
-        scheduler = Scheduler(jobs, place, shown, retries)
+        scheduler = Scheduler(jobs, place, shown, retries, save)
         stop = scheduler.run()
     finally:
         shown.close()
@@ -153,7 +170,7 @@ def _join(storage: str, folder: Path, study: Study, choices: Choices) -> None:
         check_same_study(storage, held, study, choices)
     # The folder must be marked as this study's before fleets are fetched into it.
     if not (folder / STUDY).exists():
-        write_study(folder, study, choices, [])
+        write_study(folder, study, choices, [], {}, Outcome())
     files.pipe_file(path, (folder / STUDY).read_bytes())
     _fetch(storage, folder)
 

@@ -5,13 +5,13 @@
     logs/         the output of the fleets' processes
 
 The fleets' folders are the record of what has been trained; study.json is written from them at
-every launch. If it is lost or was removed because it is damaged, a launch of the same study writes
-it again; only the times and attempts of earlier launches are lost.
+every launch and whenever a fleet ends. If it is lost or was removed because it is damaged, a launch
+of the same study writes it again; only the times and attempts of earlier launches are lost.
 """
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +127,7 @@ def _is_fleet(fleet: dict[str, Any]) -> bool:
 
 def seconds_of(folder: Path) -> dict[str, float]:
     """Return the seconds that each fleet has trained so far, by name."""
-    if not (folder / STUDY).exists():
-        return {}
-    return {fleet["name"]: fleet["seconds"] for fleet in read_study(folder)["fleets"]}
+    return {name: fleet["seconds"] for name, fleet in known_fleets(folder).items()}
 
 
 def _identity(study: Study, choices: Choices) -> dict[str, Any]:
@@ -144,17 +142,29 @@ def _identity_of(held: dict[str, Any]) -> dict[str, Any]:
     return {"study": held["study"], **kept}
 
 
+def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what study.json says about each fleet, by name."""
+    if not (folder / STUDY).exists():
+        return {}
+    return {fleet["name"]: fleet for fleet in read_study(folder)["fleets"]}
+
+
 def write_study(
     folder: Path,
     study: Study,
     choices: Choices,
     fleets: Sequence[Fleet],
-    outcome: Outcome | None = None,
+    before: Mapping[str, dict[str, Any]],
+    outcome: Outcome,
 ) -> None:
-    """Write study.json: the choices and the state of every fleet; training times are added up."""
-    known = read_study(folder)["fleets"] if (folder / STUDY).exists() else []
-    before = {fleet["name"]: fleet for fleet in known}
-    now = {fleet.name: _about(fleet, folder, before.get(fleet.name), outcome) for fleet in fleets}
+    """Write study.json: the choices and the state of every fleet.
+
+    `before` is what was known when the launch started, and `outcome` what has happened since;
+    training times and attempts are added up.
+    """
+    now = {
+        fleet.name: _about(fleet, folder, before.get(fleet.name, {}), outcome) for fleet in fleets
+    }
     variants = {variant.title: variant for variant in study.variants}
     variants |= {fleet.variant.title: fleet.variant for fleet in fleets}
     write_json(
@@ -169,7 +179,7 @@ def write_study(
             "choices": dataclasses.asdict(choices),
             "variants": [{"name": title, **_plain(variant)} for title, variant in variants.items()],
             # Fleets that were not selected this time are kept.
-            "fleets": list((before | now).values()),
+            "fleets": list({**before, **now}.values()),
         },
     )
 
@@ -183,14 +193,8 @@ def _plain(variant: Any) -> dict[str, Any]:
 
 
 def _about(
-    fleet: Fleet, folder: Path, before: dict[str, Any] | None, outcome: Outcome | None
+    fleet: Fleet, folder: Path, before: Mapping[str, Any], outcome: Outcome
 ) -> dict[str, Any]:
-    seconds, attempts = ((before or {}).get(name, 0) for name in ("seconds", "attempts"))
-    failure = None
-    if outcome is not None:
-        seconds += outcome.seconds.get(fleet.name, 0.0)
-        attempts += outcome.attempts.get(fleet.name, 0)
-        failure = outcome.failed.get(fleet.name)
     return {
         "name": fleet.name,
         "variant": fleet.variant.title,
@@ -199,7 +203,8 @@ def _about(
         "steps_per_task": fleet.spec.steps_per_task,
         "memory_bytes": fleet.memory_bytes,
         "finished": is_finished(folder / fleet.name),
-        "failure": failure,
-        "seconds": seconds,  # wall time from the start of training
-        "attempts": attempts,
+        "failure": outcome.failed.get(fleet.name),
+        # Wall time from the start of training.
+        "seconds": before.get("seconds", 0) + outcome.seconds.get(fleet.name, 0),
+        "attempts": before.get("attempts", 0) + outcome.attempts.get(fleet.name, 0),
     }

@@ -14,7 +14,7 @@ import pytest
 
 from recall.files.atomic import write_json
 from recall.launch.display import Lines
-from recall.launch.jobs import Job
+from recall.launch.jobs import Job, Outcome
 from recall.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
@@ -43,9 +43,16 @@ def about(folder):
 class KillOnce(Lines):
     """Kills a fleet's process when it has evaluated for the first time."""
 
-    def __init__(self, jobs, finished, launcher, told):
+    def __init__(self, jobs, finished, launcher, told, folder):
         super().__init__(jobs, finished, told)
-        self._launcher, self._killed = launcher, False
+        self._launcher, self._killed, self._folder = launcher, False, folder
+        self.states = []  # of the fleets in study.json, as they changed
+
+    def refresh(self):
+        super().refresh()
+        state = [(fleet["finished"], fleet["failure"]) for fleet in about(self._folder)["fleets"]]
+        if state not in self.states:
+            self.states.append(state)
 
     def take(self, event):
         super().take(event)
@@ -59,20 +66,30 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     folder, (bad, good) = tmp_path / "study", FLEETS
     folder.mkdir()
     fleets = plan_study(STUDY, CHOICES, folder, ROOM)
-    write_study(folder, STUDY, CHOICES, fleets)
+    write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
     # Begun, with a file where it wants a folder: it can never go on.
     (folder / bad).mkdir()
     write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
     (folder / bad / "replay").write_text("no folder")
     told, launcher = io.StringIO(), LocalLauncher(folder / "logs")
-    result = launch(
-        folder, launcher, display=lambda jobs, before: KillOnce(jobs, before, launcher, told)
-    )
+    shown = []
+
+    def display(jobs, before):
+        shown.append(KillOnce(jobs, before, launcher, told, folder))
+        return shown[0]
+
+    result = launch(folder, launcher, display=display)
     assert result.exit_status == 1
     assert result.outcome.attempts == {bad: 2, good: 2}
     assert [fleet.name for fleet in result.finished] == [good]
     assert "FileExistsError" in result.outcome.failed[bad]
     assert "FileExistsError" in about(folder)["fleets"][0]["failure"]
+    # It was written when it was known, not only at the end.
+    assert [(bool(one[1]), two[0]) for one, two in shown[0].states] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
     assert "Traceback" in (folder / "logs" / f"{bad}.log").read_text()
     lines = told.getvalue()
     assert f"{bad}: given up: FileExistsError" in lines

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from recall.errors import BadValueError
+from recall.launch.jobs import Outcome
 from recall.results.fleet_folder import FolderInUseError
 from recall.results.store import Store
 from recall.studies.runner import plan_study
@@ -24,7 +25,7 @@ def folder(tmp_path):
     for fleet in fleets:
         store = Store.create(folder / fleet.name, fleet.spec.describe())
         store.finish({"finished": True, "failed": {}})
-    write_study(folder, STUDY, CHOICES, fleets)
+    write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
     (folder / "logs").mkdir()
     (folder / "logs" / f"{FLEETS[0]}.log").write_text("")
     (folder / LOCK).write_text("")

@@ -11,6 +11,7 @@ import pytest
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import write_json
+from recall.launch.jobs import Outcome
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
@@ -160,7 +161,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
         ("lambda=10", 2),
         ("lambda=100", 2),
     ]
-    write_study(tmp_path, STUDY, CHOICES, first)
+    write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
     begin(first[0], tmp_path)
     more = dataclasses.replace(CHOICES, seeds=5)
     fleets = plan_study(STUDY, more, tmp_path, Room(2**30, runs_per_fleet=3))
@@ -186,7 +187,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
 
 def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_path):
     first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
-    write_study(tmp_path, STUDY, CHOICES, first)
+    write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
     begin(first[0], tmp_path)
     run_json = tmp_path / "lambda=10" / "run.json"
     description = json.loads(run_json.read_text())
@@ -206,7 +207,7 @@ def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_
 
 
 def test_a_folder_holds_one_study_with_one_scale(tmp_path):
-    write_study(tmp_path, STUDY, CHOICES, plan_study(STUDY, CHOICES, tmp_path, ROOM))
+    write_study(tmp_path, STUDY, CHOICES, plan_study(STUDY, CHOICES, tmp_path, ROOM), {}, Outcome())
     half = dataclasses.replace(CHOICES, scale=0.5)
     with pytest.raises(FolderInUseError, match=r"study lambda with scale 1.0 and not 0.5: choose"):
         plan_study(STUDY, half, tmp_path, ROOM)
@@ -282,7 +283,7 @@ def test_the_dry_run_adds_up(tmp_path):
     assert plain["notes"] == ["ewc was not measured: the speed of recall is used for it"]
     assert [row["state"] for row in preview.rows()] == ["new", "new"]
     assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in preview.summary())
-    write_study(tmp_path, STUDY, choices, preview.fleets)
+    write_study(tmp_path, STUDY, choices, preview.fleets, {}, Outcome())
     begin(preview.fleets[0], tmp_path)
     (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
     again = DryRun.of(STUDY, choices, tmp_path, place, Speeds())

@@ -1,5 +1,6 @@
 """Summarise the results in sentences: which method performs best and which forgets least."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from recall.results.measures import (
 )
 from recall.results.over_sequences import mean_over
 from recall.results.scores import ScoreBoard
+from recall.results.ties import settled
 from recall.results.wording import counted, spanned
 
 _VERBS = {
@@ -141,12 +143,13 @@ def _sentence(
 ) -> str | None:
     # Every label has scores on all members.
     groups = {label: board.among([label], members) for label in labels}
-    there = {label: mean for label in labels if (mean := mean_over(groups[label], metric))}
+    means = {label: mean_over(groups[label], metric) for label in labels}
+    there = {label: mean for label, mean in means.items() if mean and not math.isnan(mean.value)}
     if not there:
         return None
     cells = dict(zip(there, _marked(list(there.values()), metric), strict=True))
     lower = metric in LOWER_IS_BETTER
-    order = sorted(there, key=lambda label: there[label].value, reverse=not lower)
+    order = sorted(there, key=lambda label: settled(there[label].value), reverse=not lower)
     best, *others = order
     if not others:
         return f"{TITLES[metric].capitalize()} of {best}: {_text(cells[best])}."
@@ -185,8 +188,8 @@ def _difference(
 
 
 def _contains_zero(difference: Estimate) -> bool:
-    low, high = difference.interval or (difference.value, difference.value)
-    return low <= 0.0 <= high
+    low, high = settled(difference.interval or (difference.value, difference.value))
+    return bool(low <= 0.0 <= high)
 
 
 def _by(difference: Estimate | None) -> str:

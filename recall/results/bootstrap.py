@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from recall.results.metrics import transfer
+from recall.results.ties import settled
 
 Array = np.ndarray
 DRAWS = 4000
@@ -165,6 +166,7 @@ def probability_of_improvement(
     ours: Array, others: Array, names: tuple[str, str] = ("ours", "others")
 ) -> Sampled:
     """Return how often a run of `ours` [run] exceeds one of `others` [run]; ties count half."""
+    ours, others = settled(ours), settled(others)
     wins = (ours[:, None] > others) + 0.5 * (ours[:, None] == others)
     value = float(wins.mean())
     if len(ours) == 1 or len(others) == 1:

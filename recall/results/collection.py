@@ -161,17 +161,20 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 
 def _gaps(runs: Sequence[RunResult]) -> list[str]:
     """Return a sentence for each method that lacks seeds which other methods have."""
-    lacking: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    lacking: dict[tuple[str, tuple[int, ...], bool], list[str]] = {}
     sequential = [run for run in runs if len(run.tasks) > 1]
     for sequence, group in grouped(sequential, lambda run: run.sequence).items():
-        seeds = {run.seed for run in group}
-        for label, mine in grouped(group, lambda run: run.label).items():
-            if missing := tuple(sorted(seeds - {run.seed for run in mine})):
-                lacking.setdefault((label, missing), []).append(sequence)
+        by_label = grouped(group, lambda run: run.label)
+        seeds = {label: {run.seed for run in mine} for label, mine in by_label.items()}
+        most = max(map(len, seeds.values()))
+        for label, mine in seeds.items():
+            if missing := tuple(sorted(set().union(*seeds.values()) - mine)):
+                lacking.setdefault((label, missing, len(mine) < most), []).append(sequence)
     return [
         f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
-        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over fewer runs."
-        for (label, missing), sequences in lacking.items()
+        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over "
+        f"{'fewer runs' if fewer else 'other seeds'}."
+        for (label, missing, fewer), sequences in lacking.items()
     ]
 
 
@@ -182,7 +185,7 @@ def _lengths(runs: Sequence[RunResult]) -> list[str]:
     for sequence, group in grouped(several, lambda run: run.sequence).items():
         steps = Counter(run.steps_per_task for run in group)
         if len(steps) > 1:
-            by_count = tuple(number for number, _ in steps.most_common())
+            by_count = tuple(sorted(steps, key=lambda number: (-steps[number], -number)))
             sequences.setdefault(by_count, []).append(sequence)
     return [
         f"{', '.join(names)}: there are runs with {usual:,} and with "

@@ -50,15 +50,16 @@ def _by_seed(scores: Scores, metric: str) -> dict[int, float] | None:
 def mean_difference(sequences: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over sequences of the differences by seed, with the interval over seeds.
 
-    The interval is that of the seeds that all sequences have; there is none for a single one.
+    Both are of the seeds that all sequences have. If there is only one or none, the mean is of all
+    seeds and has no interval.
     """
-    value = float(np.mean([np.mean(list(found.values())) for found in sequences]))
     seeds = set.intersection(*(set(found) for found in sequences))
     if len(seeds) < 2:
-        return Estimate(value)
+        return Estimate(float(np.mean([np.mean(list(found.values())) for found in sequences])))
     from scipy.special import stdtrit  # takes longer to import than all else here
 
     by_seed = [np.mean([found[seed] for found in sequences]) for seed in sorted(seeds)]
+    value = float(np.mean(by_seed))
     error = float(np.std(by_seed, ddof=1)) / len(seeds) ** 0.5
     side = float(stdtrit(len(seeds) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
     return Estimate(value, (value - side, value + side))

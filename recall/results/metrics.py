@@ -39,6 +39,8 @@ class Curves:
     steps_per_task: int
     steps: Array
     success: Array
+    ends_evaluated: bool = False
+    """Whether the end of every stage is evaluated, so that a stage without that is unfinished."""
 
 
 def curves(results: Results, mode: Mode = "stochastic", field: Field = "success") -> list[Curves]:
@@ -98,6 +100,8 @@ def evaluations_of_stage(curve: Curves) -> int:
 def _reached(curve: Curves, step: int) -> bool:
     """Return True if `step` was evaluated, or no further evaluation was due up to it."""
     last = curve.steps[-1]
+    if curve.ends_evaluated:
+        return bool(last >= step)
     interval = np.max(np.diff(curve.steps), initial=0)
     return bool(last >= step or last > step - interval)
 

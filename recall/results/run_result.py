@@ -12,6 +12,7 @@ from recall.results.archive_note import ArchiveNote
 from recall.results.departures import DEFAULT
 from recall.results.evaluations import FIELDS, MODES, RATES
 from recall.results.metrics import Curves
+from recall.results.together import learnt_together
 from recall.results.training_records import Training, read_training
 
 Array = np.ndarray
@@ -105,7 +106,9 @@ class RunResult:
         if self.without_success and field in RATES:
             silent = [task in self.without_success for task in self.tasks]
             values = np.where(silent, np.nan, values)
-        return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values)
+        # The trainer evaluates the end of every stage; logs of other programs need not have it.
+        ends = self.source == "recall" and not learnt_together(self.method)
+        return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values, ends)
 
     @cached_property
     def training(self) -> dict[str, Array]:

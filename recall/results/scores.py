@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from recall.methods import METHODS
 from recall.results import bootstrap, metrics
 from recall.results.bootstrap import Estimate, Sampled
 from recall.results.collection import Collection
@@ -14,13 +13,9 @@ from recall.results.evaluations import RATES
 from recall.results.measures import FORGETTING, PERFORMANCE, RETURN, Measure
 from recall.results.references import EVALUATE_EVERY, References
 from recall.results.run_result import RunResult
+from recall.results.together import learnt_together
 
 Array = np.ndarray
-
-
-def learnt_together(method: str) -> bool:
-    """Return True if a method trains all tasks at once, so forgetting and transfer do not apply."""
-    return method in METHODS and METHODS[method]().collects == "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +227,8 @@ class ScoreBoard:
             own = self.areas_of(run)[positions]
             if not run.complete:
                 continue
-            if not np.isfinite([*rows, own]).all():
+            needed = rows[:1] if learnt_together(run.method) else [*rows, own]
+            if not np.isfinite(needed).all():
                 self._leave_out(run)
                 continue
             kept.append(run)

@@ -20,7 +20,8 @@ from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import METRICS
 from recall.results.metrics import successes_at
 from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard, learnt_together
+from recall.results.scores import ScoreBoard
+from recall.results.together import learnt_together
 
 Columns = dict[str, list[Any]]
 Folder = str | Path

@@ -12,6 +12,7 @@ from recall.report.compare import compare
 from recall.report.figures import Scene, all_figures, draw_all
 from recall.report.figures.profiles import profile
 from recall.report.figures.style import Look
+from recall.report.summary import verdicts
 from recall.report.tables import all_tables
 from recall.results.arrange import arranged, names_from
 from recall.results.collection import gather
@@ -179,12 +180,24 @@ def test_differences_have_the_t_interval_of_the_seeds_means_over_sequences(tmp_p
     assert cell_of(table, "EWC", "RECALL").ours.value == pytest.approx(-0.3)
 
 
-def test_the_interval_is_that_of_the_seeds_that_all_sequences_have():
+def test_a_difference_and_its_interval_are_of_the_seeds_that_all_sequences_have():
     few = mean_difference([{0: 0.1, 1: 0.2, 2: 0.9}, {0: 0.3, 1: 0.4}])
     # Means by seed 0.2 and 0.3: a standard error of 0.05, and t is 6.3138 at 95 %.
-    assert few.value == pytest.approx((0.4 + 0.35) / 2)
+    assert few.value == pytest.approx(0.25)
     assert few.interval[1] - few.value == pytest.approx(6.3138 * 0.05, abs=1e-4)
-    assert mean_difference([{0: 0.1, 1: 0.2}, {1: 0.3, 2: 0.4}]).interval is None
+    assert mean_difference([{0: 0.1, 1: 0.2}, {1: 0.3, 2: 0.4}]) == (pytest.approx(0.25), None)
+
+
+def test_a_seed_that_failed_on_one_sequence_does_not_decide(tmp_path):
+    """Both are equal in every seed that they have on both sequences."""
+    both, seeds = ["cw3-1", "cw3-2"], range(3)
+    write_fleet(tmp_path / "a", "recall", both, seeds, level(0.5, 0.5, 0.9))
+    failed = {"ewc-cw3-2-seed2": 500}
+    write_fleet(tmp_path / "b", "ewc", both, seeds, level(0.5, 0.5, 0.3), failed=failed)
+    table = tables_of(tmp_path)["cw3-average_performance-differences"]
+    assert cell_of(table, "RECALL", "EWC").ours == (0.0, (0.0, 0.0))
+    (verdict,) = verdicts(ScoreBoard(gather(tmp_path)))
+    assert "cannot be told from it" in verdict.sentences[0]
 
 
 def test_a_single_seed_has_a_difference_without_an_interval(tmp_path):

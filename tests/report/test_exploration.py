@@ -34,3 +34,10 @@ def test_there_is_no_table_without_a_choice(tmp_path):
     write_fleet(tmp_path / "pair", "recall", "push,hammer", (0,))
     write_fleet(tmp_path / "three", "fine_tuning", SEQUENCE, (0,))
     assert "exploration" not in tables_of(tmp_path)
+
+
+def test_heads_of_a_repeated_task_are_told_apart(tmp_path):
+    folder = write_fleet(tmp_path, "recall", "push,hammer,push,hammer", (0, 1, 2))
+    append_training(folder, choice(0, 3, 0), choice(1, 3, 2), choice(2, 3, 2))
+    table = tables_of(tmp_path)["exploration"]
+    assert [row.cells[0].text for row in table.rows] == ["push (task 3) 2, push (task 1) 1"]

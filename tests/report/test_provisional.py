@@ -12,7 +12,7 @@ from recall.report.tables import all_tables
 from recall.results.collection import gather
 from recall.results.scores import ScoreBoard
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
-from tests.factories.tables import tables_of
+from tests.factories.tables import cell_of, tables_of
 
 THREE = "push,hammer,window-close"
 
@@ -34,6 +34,16 @@ def test_an_unfinished_fleet_has_success_when_just_learnt_and_now(tmp_path):
     learnt, now, lost = table.rows[1].cells
     assert (learnt.ours, now.ours.value, lost.ours) == (None, 1.0, None)
     assert "2 runs, at step 1,250 of 3,000. These numbers will change." in table.notes
+
+
+def test_a_stage_whose_end_was_not_evaluated_is_not_learnt_yet(tmp_path):
+    """Evaluated at 250, lost at 500, evaluated at 750: the end at 1,000 is still to come."""
+    write_fleet(tmp_path, "recall", "push,hammer", finished=False, until=750)
+    file = tmp_path / "evaluations.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(line for line in lines if json.loads(line)["step"] != 500))
+    table = tables_of(tmp_path)["provisional-RECALL-push,hammer"]
+    assert cell_of(table, "1 push", "success when just learnt").ours is None
 
 
 def test_finished_and_failed_runs_have_no_provisional_table(tmp_path):

@@ -79,3 +79,16 @@ def test_methods_on_different_sequences_are_told_to_be_apart(board):
     assert verdict.sentences == (
         "No method was run on all 2 sequences, so none can be compared here.",
     )
+
+
+def test_nothing_is_said_of_transfer_that_nobody_has(tmp_path):
+    """Plain SAC succeeds in every evaluation, so there is nothing to gain."""
+    for method in ("recall", "ewc"):
+        write_fleet(tmp_path / method, method, "push,hammer", success=lambda *_: 0.5)
+    for task in ("push", "hammer"):
+        write_fleet(tmp_path / task, "fine_tuning", task, success=lambda *_: 1.0)
+    told = " ".join(
+        text for each in verdicts(ScoreBoard(gather(tmp_path))) for text in each.sentences
+    )
+    assert "average performance" in told
+    assert "transfer" not in told

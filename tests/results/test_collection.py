@@ -239,7 +239,8 @@ def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_pat
     write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
     (problem,) = gather(tmp_path).problems
     assert problem.startswith("hammer,push, push,hammer: there are runs with ")
-    assert problem.endswith(f"steps per task; figures show those with {STEPS:,}.")
+    # As many of each: the longer ones are drawn, whatever the order.
+    assert problem.endswith(f"steps per task; figures show those with {2 * STEPS:,}.")
 
 
 def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
@@ -253,3 +254,11 @@ def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
         path.write_text(text)
     (run, *_) = gather(tmp_path).runs
     assert np.isnan(run.training["loss_q"]).tolist() == [True] + [False] * 7
+
+
+def test_a_method_with_other_seeds_is_not_said_to_have_fewer(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=(0, 1, 2))
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds=(3, 4))
+    told = {problem.split()[0]: problem for problem in gather(tmp_path).problems}
+    assert told["RECALL"].endswith("its means there are over other seeds.")
+    assert told["EWC"].endswith("its means there are over fewer runs.")

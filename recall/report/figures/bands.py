@@ -1,7 +1,7 @@
 """Compute means of curves over runs, with pointwise 90 % bootstrap intervals."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,11 +33,16 @@ class Band:
 
 
 def band(curves: Sequence[tuple[Array, Array]]) -> Band:
-    """Return the mean of curves (steps, values); a point averages the runs that have a number."""
+    """Return the mean of curves (steps, values); a point averages the runs that have a number.
+
+    A curve that has no point where others have one is interpolated there, up to its last point:
+    otherwise the mean would jump between the runs that have the even and the odd points.
+    """
     steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
     table = np.full((len(steps), len(curves)), np.nan)
     for column, (own, values) in enumerate(curves):
-        table[np.searchsorted(steps, own), column] = values
+        if len(own):
+            table[:, column] = np.interp(steps, own, values, left=np.nan, right=np.nan)
     there = np.isfinite(table)
     some = there.any(axis=1)
     steps, table, there = steps[some], np.where(there, table, 0.0)[some], there[some]
@@ -69,13 +74,21 @@ def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def thinned(steps: Array, values: Array, stages: Array, most: int) -> tuple[Array, Array]:
-    """Average neighbouring values of a stage into about `most` points, each at its last step."""
-    first = np.flatnonzero(np.diff(stages, prepend=-1))
-    longest = np.diff(np.append(first, len(steps))).max(initial=0)
-    size = -(-longest // most)
-    if size <= 1:
+def bin_size(stages: Iterable[Array], most: int) -> int:
+    """Return how many neighbours to average so that no stage has many more than `most` points.
+
+    `stages` are those of the points of every run. All runs have the same bins, also those that
+    ended early: the mean of curves with different bins would have steps of its own.
+    """
+    longest = max((int(np.bincount(each).max(initial=0)) for each in stages), default=0)
+    return max(1, -(-longest // most))
+
+
+def thinned(steps: Array, values: Array, stages: Array, size: int) -> tuple[Array, Array]:
+    """Average `size` neighbouring values of a stage into one, at the last one's step."""
+    if size <= 1 or not len(steps):
         return steps, values
+    first = np.flatnonzero(np.diff(stages, prepend=-1))
     spans = itertools.pairwise([*first.tolist(), len(steps)])
     starts = np.concatenate([_starts(begin, end, size) for begin, end in spans])
     there = np.isfinite(values)

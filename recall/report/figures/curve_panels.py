@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from recall.report.figures.bands import Band, band, thinned
+from recall.report.figures.bands import Band, band, bin_size, thinned
 from recall.report.figures.figure import Series
 from recall.report.figures.groups import Group
 from recall.report.figures.stages import stage_of
@@ -20,17 +20,26 @@ def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[s
     """Return the mean curve of every label that has one, with about `most` points per stage."""
     found = {}
     for label, runs in group.runs.items():
-        curves = [_thin(run, *curve_of(run), most) for run in runs]
-        curves = [(steps, values) for steps, values in curves if np.isfinite(values).any()]
+        curves = [
+            (steps, values)
+            for steps, values in thinned_alike([(run, *curve_of(run)) for run in runs], most)
+            if np.isfinite(values).any()
+        ]
         if curves:
             found[label] = band(curves)
     return found
 
 
-def _thin(run: RunResult, steps: Array, values: Array, most: int | None) -> tuple[Array, Array]:
-    if most is None:
-        return steps, values
-    return thinned(steps, values, stage_of(steps, run), most)
+def thinned_alike(
+    curves: Sequence[tuple[RunResult, Array, Array]], most: int | None
+) -> list[tuple[Array, Array]]:
+    """Return (steps, values) of each run with about `most` points per stage; None: with all."""
+    stages = [stage_of(steps, run) for run, steps, _ in curves]
+    size = 1 if most is None else bin_size(stages, most)
+    return [
+        thinned(steps, values, own, size)
+        for (_, steps, values), own in zip(curves, stages, strict=True)
+    ]
 
 
 def draw_band(

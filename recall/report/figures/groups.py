@@ -8,7 +8,7 @@ from recall.results.collection import Collection
 from recall.results.families import family_of
 from recall.results.main_labels import main_labels
 from recall.results.run_result import RunResult
-from recall.results.scores import learnt_together
+from recall.results.together import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
 PANELS = 12  # most sequences of a family in one figure
@@ -89,9 +89,12 @@ def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:
 
 
 def _group(sequence: str, part: Collection) -> Group:
-    """Keep the runs with the most common tasks and steps; the collection reports the others."""
+    """Keep the runs with the most common tasks and steps; the collection reports the others.
+
+    If two are as common, the longer runs are kept, in whatever order they are given.
+    """
     shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
-    tasks, steps = shapes.most_common(1)[0][0]
+    tasks, steps = max(shapes, key=lambda shape: (shapes[shape], shape[1]))
     agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps))
     return Group(sequence, tasks, steps, agree.by_label())
 

@@ -17,7 +17,7 @@ from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, 
 from recall.report.figures.groups import pair_of, shown_labels
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.tables.table import number_text
-from recall.results.scores import learnt_together
+from recall.results.together import learnt_together
 from recall.worlds.continual_world import TASKS
 
 Array = np.ndarray

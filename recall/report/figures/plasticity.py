@@ -1,15 +1,14 @@
 """Plot whether networks can still learn: dormant units, rank, weights and gradients."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.curve_panels import draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.style import LineStyle
-from recall.report.figures.training_curves import column, fit_scale, of_groups
+from recall.report.figures.training_curves import fit_scale, of_groups, record_bands
 
 KIND = "plasticity"
 SHOWN = (
@@ -34,7 +33,7 @@ def _make_figure(group: Group, styles: Mapping[str, LineStyle]) -> Figure | None
         for suffix, network in NETWORKS
         for key, what in SHOWN
     ]
-    found = [bands_of(group, partial(column, name=name)) for name, _ in names]
+    found = [record_bands(group, name) for name, _ in names]
     if not any(found[i] for i, (name, _) in enumerate(names) if not name.startswith("grad_")):
         return None
     labels = [label for label in group.runs if any(label in bands for bands in found)]

@@ -11,6 +11,7 @@ import numpy as np
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import DRAWS, Band
+from recall.report.figures.compared import compared_scores
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import COLUMN, LineStyle
@@ -27,12 +28,11 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per family."""
     drawn = False
     for family in shown_families(scene.collection.with_success):
-        sequences = [group.sequence for group in family.groups]
-        scores = {label: scene.board.among([label], sequences) for label in family.labels}
-        found = {label: profile(each) for label, each in scores.items() if each}
-        if found:
+        scores, note = compared_scores(scene.board, family)
+        if scores:
             drawn = True
-            yield _make_figure(scene, family, found)
+            found = {label: profile(each) for label, each in scores.items()}
+            yield _make_figure(scene, family, found, note)
     if not drawn:
         yield Skipped(KIND, "no run of more than one task was trained to its end")
 
@@ -59,7 +59,7 @@ def _share_above(final: Array) -> Array:
     return (final[:, :, None] >= THRESHOLDS - 1e-9).astype(float)
 
 
-def _make_figure(scene: Scene, family: Family, found: dict[str, Band]) -> Figure:
+def _make_figure(scene: Scene, family: Family, found: dict[str, Band], note: str) -> Figure:
     styles = scene.line_styles
     legend = [layout.handle(label, styles[label]) for label in found]
     figure, (ax,) = layout.grid(1, 1, 1.9, legend, COLUMN)
@@ -75,8 +75,8 @@ def _make_figure(scene: Scene, family: Family, found: dict[str, Band]) -> Figure
         f"{KIND}-{slug(family.name)}",
         f"Performance profiles, {family.name}",
         "The share of all runs and tasks that end with at least this success. A curve above "
-        "another is better at every threshold; bands are 90 % intervals over runs. "
-        f"{silence(family)}".rstrip(),
+        "another is better at every threshold; bands are 90 % intervals over runs."
+        f"{note} {silence(family)}".rstrip(),
         figure,
         (panel,),
     )

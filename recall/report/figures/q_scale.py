@@ -1,7 +1,6 @@
 """Plot the size of every task's Q values over training: scales that compete for one network."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 import numpy as np
 from matplotlib import colormaps
@@ -11,11 +10,11 @@ from matplotlib.colors import to_hex
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
-from recall.report.figures.curve_panels import bands_of, draw_band, seeds_in_words
+from recall.report.figures.curve_panels import draw_band, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.style import LineStyle
-from recall.report.figures.training_curves import column, fit_scale, of_groups
+from recall.report.figures.training_curves import fit_scale, of_groups, record_bands
 
 KIND = "q_scale"
 
@@ -26,10 +25,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def _make_figure(group: Group, _: Mapping[str, LineStyle]) -> Figure | None:
-    by_task = [
-        bands_of(group, partial(column, name="q_value", task=task))
-        for task in range(len(group.tasks))
-    ]
+    by_task = [record_bands(group, "q_value", task) for task in range(len(group.tasks))]
     labels = [label for label in group.runs if any(label in bands for bands in by_task)]
     if not labels:
         return None

@@ -8,12 +8,15 @@ from matplotlib.axes import Axes
 
 from recall.files.names import slug
 from recall.report.figures import layout
+from recall.report.figures.compared import compared_scores
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import TEXT, LineStyle
+from recall.report.figures.success import silence
 from recall.results.bootstrap import Estimate
 from recall.results.measures import METRICS, PERFORMANCE, TITLES
 from recall.results.over_sequences import mean_over
+from recall.results.scores import Scores
 
 Array = np.ndarray
 KIND = "seeds"
@@ -31,19 +34,19 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per family."""
     drawn = False
     for family in shown_families(scene.collection.with_success):
-        found = {name: _rows(scene, family, name) for name in METRICS}
+        scores, note = compared_scores(scene.board, family)
+        found = {name: _rows(scores, name) for name in METRICS}
         if found[PERFORMANCE]:
             drawn = True
-            yield _make_figure(scene, family, {name: rows for name, rows in found.items() if rows})
+            rows = {name: each for name, each in found.items() if each}
+            yield _make_figure(scene, family, rows, note)
     if not drawn:
         yield Skipped(KIND, "no run of more than one task was trained to its end")
 
 
-def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
+def _rows(compared: dict[str, list[Scores]], metric: str) -> list[_Row]:
     found = []
-    for label in family.labels:
-        scored = [scene.board.get(label, group.sequence) for group in family.groups]
-        scores = [one for one in scored if one is not None]
+    for label, scores in compared.items():
         mean = mean_over(scores, metric)
         if mean is not None:
             every = [one.by_run(metric) for one in scores]
@@ -52,7 +55,7 @@ def _rows(scene: Scene, family: Family, metric: str) -> list[_Row]:
     return found
 
 
-def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> Figure:
+def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]], note: str) -> Figure:
     styles = scene.line_styles
     labels = [row.label for row in rows[PERFORMANCE]]
     longest = max(layout.text_width(label, 7.0) for label in labels)
@@ -77,7 +80,8 @@ def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]]) -> F
         KIND,
         f"{KIND}-{slug(family.name)}",
         f"Every run on {family.name}",
-        "A dot is a run; below the dots, their mean and its 90 % interval.",
+        "A dot is a run; below the dots, their mean and its 90 % interval."
+        f"{note} {silence(family)}".rstrip(),
         figure,
         tuple(panels),
     )

@@ -13,6 +13,7 @@ from recall.report.figures.groups import Group
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.success import each_sequence
 from recall.results.run_result import RunResult
+from recall.results.without_success import left_out
 
 Array = np.ndarray
 KIND = "task_curves"
@@ -58,12 +59,20 @@ def figure_of(scene: Scene, group: Group, kind: str = KIND, field: str | None = 
         f"Every task of {group.sequence}" + ("" if field is None else f", {what}"),
         f"{what.capitalize()} on each task over the whole sequence; its own stage is shaded. "
         + seeds_in_words([group])
-        + (NEIGHBOURS if few else ""),
+        + (NEIGHBOURS if few else "")
+        + (_silence(group) if field is None else ""),
         figure,
         tuple(panels),
     )
 
 
+def _silence(group: Group) -> str:
+    """Return a sentence on the tasks that do not report success, if there are any."""
+    runs = [run for each in group.runs.values() for run in each]
+    told = left_out(task for run in runs for task in run.without_success)
+    return f" {told}" if told else ""
+
+
 def _own_curve(scene: Scene, task: int, field: str | None, run: RunResult) -> tuple[Array, Array]:
     measure = scene.measure
-    return run.steps, run.curves[measure.mode, field or measure.field][:, task]
+    return run.steps, run.curve(measure.mode, field or measure.field).success[:, task]

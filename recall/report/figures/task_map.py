@@ -13,6 +13,7 @@ from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.figures.success import NAMED_STAGES
 from recall.report.tables.table import number_text
 from recall.results.scores import Scores
+from recall.results.together import learnt_together
 
 Array = np.ndarray
 KIND = "task_map"
@@ -35,8 +36,8 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 def _make_figure(group: Group, scores: Sequence[Scores]) -> Figure:
     labels, tasks = [each.label for each in scores], scores[0].tasks
     final = np.stack([each.final.mean(axis=0) for each in scores])
-    lost = np.stack([(each.trained - each.final).mean(axis=0) for each in scores])
-    most = max(0.3, float(np.abs(lost).max()))
+    lost = np.stack([_lost(each) for each in scores])
+    most = float(np.nanmax(np.abs(lost), initial=0.3))
     longest = max(layout.text_width(label, SMALL) for label in labels)
     names = max(layout.text_width(task, TINY) for task in tasks)
     space = layout.Space(left=longest + 0.16, right=0.1, above=0.26, below=0.12 + names, under=0.1)
@@ -67,6 +68,12 @@ def _make_figure(group: Group, scores: Sequence[Scores]) -> Figure:
     )
 
 
+def _lost(scores: Scores) -> Array:
+    """Return the forgetting of each task; tasks that are learnt together have none."""
+    lost: Array = (scores.trained - scores.final).mean(axis=0)
+    return np.full_like(lost, np.nan) if learnt_together(scores.method) else lost
+
+
 def _draw(axes: Axes, values: Array, colours: str, limits: tuple[float, float]) -> None:
     axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
     axes.tick_params(length=0)
@@ -74,6 +81,8 @@ def _draw(axes: Axes, values: Array, colours: str, limits: tuple[float, float]) 
         spine.set_visible(False)
     low, high = limits
     for (row, column), value in np.ndenumerate(values):
+        if np.isnan(value):
+            continue
         share = (value - low) / (high - low)
         axes.text(
             column, row, number_text(float(value)), ha="center", va="center", fontsize=TINY,

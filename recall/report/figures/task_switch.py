@@ -1,15 +1,14 @@
 """Plot losses and Q values of the task in training, across the switch from task one to two."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
+from recall.report.figures.curve_panels import draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.style import LineStyle
-from recall.report.figures.training_curves import column, fit_scale, of_groups
+from recall.report.figures.training_curves import fit_scale, of_groups, record_bands
 
 KIND = "task_switch"
 SHOWN = (("loss_pi", "policy loss"), ("loss_q", "Q loss"), ("q_value", "mean Q, current task"))
@@ -24,7 +23,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 
 def _make_figure(group: Group, styles: Mapping[str, LineStyle]) -> Figure | None:
     end = 2 * group.steps_per_task
-    found = [bands_of(group, partial(column, name=name)) for name, _ in SHOWN]
+    found = [record_bands(group, name) for name, _ in SHOWN]
     if not any(found):
         return None
     labels = [label for label in group.runs if any(label in bands for bands in found)]

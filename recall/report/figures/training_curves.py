@@ -2,15 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import SymmetricalLogLocator
 
-from recall.report.figures.bands import thinned
+from recall.report.figures.bands import Band
+from recall.report.figures.curve_panels import bands_of
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import Group, shown_families
-from recall.report.figures.stages import current, stage_of
+from recall.report.figures.stages import current
 from recall.report.figures.style import LineStyle
 from recall.report.figures.success import NO_SEQUENCES
 from recall.results.run_result import RunResult
@@ -21,8 +23,16 @@ POINTS = 240  # approximate number of points per curve
 MOST_RUNS = 10  # per label; records are long, so no more are read
 
 
-def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, Array]:
-    """Return (steps, values) of a metric; if it is per task, of `task` or the current one."""
+def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, Band]:
+    """Return the mean curve of a metric for every label that has it.
+
+    A metric that has a value for each task is that of `task`, or of the current one.
+    """
+    points = max(10, POINTS // len(group.tasks))
+    return bands_of(group, partial(_column, name=name, task=task), points)
+
+
+def _column(run: RunResult, name: str, task: int | None) -> tuple[Array, Array]:
     records = run.training
     if name not in records:
         return np.zeros(0), np.zeros(0)
@@ -30,8 +40,7 @@ def column(run: RunResult, name: str, task: int | None = None) -> tuple[Array, A
     if values.ndim == 2:
         values = current(run, steps, values) if task is None else values[:, task]
     there = np.isfinite(values) & (steps > 0)
-    steps, values = steps[there], values[there]
-    return thinned(steps, values, stage_of(steps, run), max(10, POINTS // len(run.tasks)))
+    return steps[there], values[there]
 
 
 def of_groups(

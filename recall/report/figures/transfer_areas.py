@@ -1,6 +1,6 @@
 """Plot forward transfer as areas: each task's curve against that of learning it alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, band, thinned
+from recall.report.figures.bands import Band, band
+from recall.report.figures.curve_panels import thinned_alike
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import Group
 from recall.report.figures.stages import (
@@ -16,7 +17,6 @@ from recall.report.figures.stages import (
     crowded,
     current,
     points_of_stage,
-    stage_of,
 )
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.figures.success import each_sequence
@@ -39,6 +39,8 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 def _for_sequence(scene: Scene, group: Group) -> Figure | Skipped:
     scored = [scene.board.get(label, group.sequence) for label in group.runs]
     scores = [found for found in scored if found is not None and found.tasks == group.tasks]
+    if not scores and any(scored):
+        return Skipped(KIND, f"{group.sequence} has tasks that do not report success")
     if not scores:
         return Skipped(KIND, f"{group.sequence} has no run that was trained to its end")
     comparable = [found for found in scores if not found.missing_references]
@@ -61,7 +63,7 @@ def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
         style = scene.line_styles[found.label]
         references = [_reference(scene, found, task, points) for task in range(len(group.tasks))]
-        own = band([_own(scene, run, points) for run in found.runs])
+        own = _band(scene, found.runs, points)
         _draw_areas(
             ax,
             [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
@@ -103,14 +105,17 @@ def _legend() -> list[layout.Handle]:
 def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
     """Return success on a task learnt alone; of longer runs only the part that counts."""
     runs = scene.collection.references(scores.runs[0], scores.tasks[task]).runs
-    return band([_own(scene, run, points, scores.steps_per_task) for run in runs])
+    return _band(scene, runs, points, scores.steps_per_task)
 
 
-def _own(scene: Scene, run: RunResult, points: int, until: float = np.inf) -> tuple[Array, Array]:
-    """Return (steps, success on the task in training) of a run."""
-    values = current(run, run.steps, scene.successes(run))
-    part = run.steps <= until
-    return thinned(run.steps[part], values[part], stage_of(run.steps[part], run), points)
+def _band(scene: Scene, runs: Sequence[RunResult], points: int, until: float = np.inf) -> Band:
+    """Return the mean success on the task in training."""
+    curves = []
+    for run in runs:
+        part = run.steps <= until
+        values = current(run, run.steps, scene.successes(run))
+        curves.append((run, run.steps[part], values[part]))
+    return band(thinned_alike(curves, points))
 
 
 def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:

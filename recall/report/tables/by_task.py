@@ -10,6 +10,7 @@ from recall.report.tables.transfer_notes import transfer_facts
 from recall.results.bootstrap import Sampled, mean_of
 from recall.results.families import family_title
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.together import learnt_together
 
 # A task of a sequence: its scores and its position.
 _Place = tuple[Scores, int]
@@ -19,7 +20,8 @@ def task_tables(board: ScoreBoard) -> list[Table]:
     """Return success by task when just learnt and at the end, and transfer by place."""
     tables = []
     for found in families(board):
-        tables.append(_by_task(found, "learnt", "when just learnt", Scores.when_learnt))
+        if not all(learnt_together(group[0].method) for group in found.by_label.values()):
+            tables.append(_by_task(found, "learnt", "when just learnt", Scores.when_learnt))
         tables.append(_by_task(found, "end", "at the end", Scores.at_end))
         if table := _by_place(found):
             tables.append(table)
@@ -30,6 +32,12 @@ def _by_task(
     found: FamilyScores, name: str, when: str, measure: Callable[[Scores, int], Sampled]
 ) -> Table:
     by_label = found.by_label
+    if measure is Scores.when_learnt:
+        by_label = {
+            label: group
+            for label, group in by_label.items()
+            if not learnt_together(group[0].method)
+        }
     scores = [each for group in by_label.values() for each in group]
     tasks = sorted({task for each in scores for task in each.tasks})
     rows = []

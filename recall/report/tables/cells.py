@@ -14,6 +14,7 @@ from recall.results.main_labels import main_labels
 from recall.results.over_sequences import mean_over
 from recall.results.references import STEPS
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.ties import settled
 from recall.results.without_success import left_out
 from recall.results.wording import spanned
 
@@ -64,7 +65,7 @@ def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ..
     if len(there) < 2:
         return tuple(cells)
     sign = -1.0 if lower else 1.0
-    best = max(there, key=lambda estimate: (sign * estimate.value, _floor(estimate, sign)))
+    best = max(there, key=lambda each: (_worth(each.value, sign), _floor(each, sign)))
     return tuple(
         dataclasses.replace(each, bold=True)
         if each.ours is not None and _as_good(each.ours, best, sign)
@@ -74,15 +75,20 @@ def with_best_bold(cells: Sequence[Cell], lower: bool = False) -> tuple[Cell, ..
 
 
 def _as_good(estimate: Estimate, best: Estimate, sign: float) -> bool:
-    if estimate.value == best.value:
+    if _worth(estimate.value, sign) == _worth(best.value, sign):
         return True
-    reach = max(sign * bound for bound in estimate.interval or (estimate.value,))
+    reach = max(_worth(bound, sign) for bound in estimate.interval or (estimate.value,))
     return reach >= _floor(best, sign)
 
 
 def _floor(estimate: Estimate, sign: float) -> float:
-    """Return the worst value of the interval; `sign` is negative where less is better."""
-    return min(sign * bound for bound in estimate.interval or (estimate.value,))
+    """Return the worth of the worst value of the interval."""
+    return min(_worth(bound, sign) for bound in estimate.interval or (estimate.value,))
+
+
+def _worth(value: float, sign: float) -> float:
+    """Return a value that compares; `sign` is negative where less is better."""
+    return sign * float(settled(value))
 
 
 def with_best_of_columns(

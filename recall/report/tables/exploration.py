@@ -55,7 +55,12 @@ def _chosen(scores: Scores | None, position: int) -> Cell:
     if scores is None:
         return Cell()
     counts = Counter(head for run in scores.runs if (head := _best_head(run, position)) is not None)
-    named = [f"{scores.sequence_tasks[head]} {count}" for head, count in counts.most_common()]
+    names = Counter(scores.sequence_tasks[head] for head in counts)
+    named = [
+        f"{task} (task {head + 1}) {count}" if names[task] > 1 else f"{task} {count}"
+        for head, count in counts.most_common()
+        for task in [scores.sequence_tasks[head]]
+    ]
     return Cell(text=", ".join(named)) if named else Cell()
 
 

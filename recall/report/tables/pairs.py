@@ -17,6 +17,8 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.results.bootstrap import Estimate, Sampled, mean_of
 from recall.results.families import is_pair, numbers_of_pair
 from recall.results.scores import ScoreBoard, Scores
+from recall.results.ties import settled
+from recall.results.together import learnt_together
 from recall.results.wording import few
 
 _LEAST = 2  # number of pairs needed for a mean
@@ -115,24 +117,23 @@ def _plain_method(group: Sequence[Scores]) -> str:
 
 
 def _pair_means(group: Sequence[Scores]) -> tuple[Cell, ...]:
-    method = _plain_method(group)
+    method, together = _plain_method(group), learnt_together(group[0].method)
     means: Mapping[str, list[Sampled]] = {
         "first_task": [each.at_end(0) for each in group],
         "second_task": [each.at_end(1) for each in group],
-        "first_task_forgetting": [each.forgotten(0) for each in group],
+        "first_task_forgetting": [each.forgotten(0) for each in group if not together],
     }
     runs, same = sum(len(each.runs) for each in group), all(map(has_papers_settings, group))
     return tuple(
-        cell(mean_of(parts), paper.over_pairs(method, what), runs, same)
+        cell(mean_of(parts) if parts else None, paper.over_pairs(method, what), runs, same)
         for what, parts in means.items()
     )
 
 
 def _pair_counts(group: Sequence[Scores]) -> tuple[Cell, ...]:
     method = _plain_method(group)
-    seconds = np.array([each.final[:, 1].mean() for each in group])
-    # Rounded, because 0.4 - 0.3 is a little more than 0.1.
-    lost = np.round([(each.trained - each.final)[:, 0].mean() for each in group], 9)
+    seconds = settled([each.final[:, 1].mean() for each in group])
+    lost = settled([(each.trained - each.final)[:, 0].mean() for each in group])
     never = paper.over_pairs(method, "second_tasks_with_zero_success")
     little = paper.over_pairs(method, "second_tasks_above_zero_below_half")
     below = paper.over_pairs(method, "second_tasks_below_half")
@@ -145,4 +146,7 @@ def _pair_counts(group: Sequence[Scores]) -> tuple[Cell, ...]:
         (np.sum(lost > 0.1), dropping),
     )
     same = all(map(has_papers_settings, group))
-    return tuple(Cell(Estimate(float(ours)), theirs, same_settings=same) for ours, theirs in counts)
+    cells = [Cell(Estimate(float(ours)), theirs, same_settings=same) for ours, theirs in counts]
+    if learnt_together(group[0].method):
+        cells[-1] = Cell()
+    return tuple(cells)

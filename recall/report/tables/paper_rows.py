@@ -72,7 +72,9 @@ def with_paper_rows(rows: Sequence[Row], methods: Sequence[str] = ()) -> tuple[R
             shown.append(Row(row.heading, tuple(ours)))
         if any(each.paper is not None for each in theirs):
             name = label_of(methods[number]) if methods else row.heading
-            shown.append(Row(f"{name} (paper)", tuple(theirs)))
+            added = Row(f"{name} (paper)", tuple(theirs))
+            if added not in shown:  # two labels may be of one method
+                shown.append(added)
     return tuple(shown)
 
 

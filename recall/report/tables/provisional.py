@@ -13,7 +13,8 @@ from recall.report.tables.table import Cell, Row, Table
 from recall.results import bootstrap, metrics
 from recall.results.measures import RETURN
 from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard, learnt_together
+from recall.results.scores import ScoreBoard
+from recall.results.together import learnt_together
 from recall.results.wording import counted, spanned
 
 Array = np.ndarray

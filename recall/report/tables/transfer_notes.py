@@ -8,7 +8,8 @@ from recall.results.departures import PRECISION
 from recall.results.labels import settings_in_words
 from recall.results.references import EVALUATE_EVERY, STEPS, mismatch
 from recall.results.run_result import RunResult
-from recall.results.scores import Scores, learnt_together
+from recall.results.scores import Scores
+from recall.results.together import learnt_together
 
 _ENOUGH = "name their folder too, or give it as --reference"
 

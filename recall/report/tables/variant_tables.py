@@ -10,6 +10,9 @@ from recall.results.labels import label_of, settings_in_words
 from recall.results.measures import TITLES
 from recall.results.over_sequences import metrics_of
 from recall.results.scores import ScoreBoard
+from recall.results.wording import few
+
+_MOST_NAMED = 8
 
 
 def variant_tables(board: ScoreBoard) -> list[Table]:
@@ -53,9 +56,15 @@ def _variants(
         group = board.among([label], sequences)
         heading = settings_in_words(group[0].runs[0].changes) or label
         rows.append(Row(heading, tuple(mean_cell(group, metric) for metric in metrics)))
-    where = sequences[0] if len(sequences) == 1 else f"{sequences[0]} to {sequences[-1]}"
+    known = board.sequences
+    first, last = known.index(sequences[0]), known.index(sequences[-1])
+    whole = last - first + 1 == len(sequences)  # without gaps
+    where = f"{sequences[0]} to {sequences[-1]}" if whole else few(sequences, _MOST_NAMED)
+    if len(sequences) == 1:
+        where = sequences[0]
+    gaps = "" if whole else f"-without-{'-'.join(_between(known[first:last], sequences))}"
     return Table(
-        name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}",
+        name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}{gaps}",
         title=f"Variants of {label_of(method, preset=preset)} on {where}",
         corner="variant",
         columns=tuple(TITLES[metric] for metric in metrics),
@@ -65,3 +74,8 @@ def _variants(
         lower=tuple(lower_of(metrics)),
         group="variants",
     )
+
+
+def _between(known: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the sequences that are left out."""
+    return [name for name in known if name not in chosen]

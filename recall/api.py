@@ -101,6 +101,7 @@ def start_fleet(
     spec: FleetSpec, out: Folder | None = None, callback: Callback | None = None
 ) -> Results:
     """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
+    _check_callback(callback)
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     check_memory(spec)
     check_method(spec)
@@ -109,6 +110,15 @@ def start_fleet(
     silent = tasks_without_success(spec)  # refuses environments that fail
     with hold(folder):
         return _start(spec, folder, callback, silent)
+
+
+def _check_callback(callback: object) -> None:
+    """Refuse a function or a class, which would fail only when training ends."""
+    if callback is not None and not isinstance(callback, Callback):
+        raise BadValueError(
+            f"callback is {callback!r}: expected an instance of a subclass of "
+            "recall.callbacks.Callback"
+        )
 
 
 def run_fleet(
@@ -164,6 +174,7 @@ def resume(
 
     If the fleet was started with functions as tasks, `functions` maps their names to them.
     """
+    _check_callback(callback)
     folder = Path(folder)
     description = read_description(folder)
     check_trainable(folder)

@@ -268,3 +268,13 @@ def test_a_file_may_say_what_trains_and_how(tmp_path):
     assert [run["seed"] for run in results.runs] == [3]
     with pytest.raises(BadValueError, match=r"seeds 3: give a list or a range of seeds"):
         recall.train(seeds=3)
+
+
+@pytest.mark.parametrize("callback", [Callback, lambda step: None, [Callback()], 3])
+def test_a_callback_that_is_none_is_refused_before_anything_is_written(tmp_path, callback):
+    folder = tmp_path / "fleet"
+    with pytest.raises(BadValueError, match=r"callback is .*: expected an instance of a subclass"):
+        recall.train(
+            sequence="point-rich,point-poor", preset="quick", out=folder, callback=callback
+        )
+    assert not folder.exists()

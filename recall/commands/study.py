@@ -187,8 +187,9 @@ def what_is_missing(launch: "Launch") -> str:
     if not launch.without_runs:
         return f"all {count} fleets are finished, but the launch was stopped, or a process failed"
     return (
-        f"every run failed in {len(launch.without_runs)} of {count} fleets; try other settings, "
-        "such as a lower learning_rate, in another folder"
+        f"every run failed in {len(launch.without_runs)} of {count} fleets, because of numbers "
+        "that were not finite; repair the environments if they returned them, or else try other "
+        "settings, such as a lower learning_rate, in another folder"
     )
 
 

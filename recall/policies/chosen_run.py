@@ -7,13 +7,14 @@ from recall.files.fleet_layout import DESCRIPTION, OUTCOME, POLICIES, is_archive
 from recall.files.reading import read_json
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
+_MOST_NAMED = 3
+
 
 def chosen_run(folder: Path, task: TaskName | None, run: str | None) -> str:
     """Return the name of the run that is meant: `run`, or the first that has the task."""
     if not folder.is_dir():
-        raise BadValueError(
-            f"there is no folder {folder}: give that of a fleet, or one of its policy files"
-        )
+        what = f"{folder} is no policy file" if folder.exists() else f"there is no folder {folder}"
+        raise BadValueError(f"{what}: give that of a fleet, or one of its policy files")
     tasks = _tasks_of_runs(folder)
     there = {path.name for path in (folder / POLICIES).glob("*") if path.is_dir()}
     if not there:
@@ -59,6 +60,9 @@ def _no_policies(folder: Path) -> str:
         )
     if is_finished(folder):
         return missing(folder, "policies")
+    if below := sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")):
+        named = ", ".join(below[:_MOST_NAMED]) + (", ..." if len(below) > _MOST_NAMED else "")
+        return f"{folder} is no fleet, but a folder of fleets: name one of them ({named})"
     return f"{folder} has no policies: it is no fleet, or no task is finished"
 
 

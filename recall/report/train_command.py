@@ -41,7 +41,8 @@ def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]
     if run.source != "recall" or run.description.get("functions"):
         return None
     settings = {STEPS: run.steps_per_task} | needed(run)
-    return _command(REFERENCE_METHOD, tasks, map(str, seeds), run.preset, settings)
+    plugins = run.description.get("plugins", ())
+    return _command(REFERENCE_METHOD, tasks, map(str, seeds), run.preset, settings, plugins)
 
 
 def _command(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import DESCRIPTION
+from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, POLICIES
 from recall.files.names import checked_name
 from recall.files.reading import read_json
 
@@ -56,6 +56,8 @@ def _no_fleet(folder: Path) -> str:
     """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
     below = sorted(path.parent for pattern in _BELOW for path in folder.glob(pattern))
     if not below:
+        if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
+            return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
         return f"{folder} holds no results: there is no {DESCRIPTION} in it"
     shown = ", ".join(map(str, below[:_MOST_NAMED]))
     more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""

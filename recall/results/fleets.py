@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import RecallError
-from recall.files.fleet_layout import DESCRIPTION
+from recall.files.fleet_layout import DESCRIPTION, is_archive
 from recall.results.archive_note import read_note
 from recall.results.completeness import (
     due_steps,
@@ -16,6 +16,7 @@ from recall.results.completeness import (
 )
 from recall.results.curves import RunCurves, read_curves
 from recall.results.departures import settings_of, settings_of_preset
+from recall.results.description import is_edited
 from recall.results.fleet_folder import all_failed, is_finished
 from recall.results.json_lines import find_records
 from recall.results.run_result import RunResult
@@ -32,7 +33,8 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
     """Return every run of the fleet that has been evaluated at least once, and the problems."""
     try:
         description = read_description(folder)
-        return _runs(folder, description)
+        runs, problems = _runs(folder, description)
+        return runs, _edited(folder, description) + problems
     except RecallError as error:
         return [], [f"{error}. {folder} is left out."]
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
@@ -184,12 +186,21 @@ def _warned(folder: Path, listed: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def _edited(folder: Path, description: Mapping[str, Any]) -> list[str]:
+    if not is_edited(dict(description)):
+        return []
+    return [
+        f"{folder / DESCRIPTION} was edited after the fleet was started: its runs are shown with "
+        "settings, steps and tasks that need not be theirs. Undo the edit."
+    ]
+
+
 def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
     if is_finished(folder) or not runs:  # a damaged outcome.json has a sentence of its own
         return []
     step = max(int(run.steps[-1]) for run in runs)
+    way_on = "" if is_archive(folder) else f" Continue it with `{resuming(folder)}`."
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
-        "curves and in provisional tables, and left out of the others. Continue it with "
-        f"`{resuming(folder)}`."
+        f"curves and in provisional tables, and left out of the others.{way_on}"
     ]

@@ -14,6 +14,7 @@ from recall import plugins
 from recall.plugins.sources import sources
 from recall.version import version
 
+_PACKAGE = "recall"
 _PACKAGES = {
     "jax": "jax",
     "jaxlib": "jaxlib",
@@ -81,12 +82,16 @@ def _processor() -> str:
 
 
 def git_state(checkout: Path) -> dict[str, Any] | None:
-    """Return the commit and whether files differ from it, or None outside a git checkout."""
+    """Return the commit and whether the code differs from it, or None outside a git checkout.
+
+    New files count in the package alone: reports and films that lie in a checkout change nothing.
+    """
     try:
         top = _git(checkout, "rev-parse", "--show-toplevel")
         if Path(top) != checkout.resolve():
             return None  # installed in an environment that lies inside an unrelated checkout
-        changed = _git(checkout, "status", "--porcelain")
+        changed = _git(checkout, "status", "--porcelain", "--untracked-files=no")
+        changed += _git(checkout, "status", "--porcelain", "--", _PACKAGE)
         return {"commit": _git(checkout, "rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.SubprocessError):
         return None

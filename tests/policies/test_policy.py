@@ -176,8 +176,9 @@ def test_unfinished_empty_and_damaged_folders_are_told(tmp_path, folder, observa
     with pytest.raises(BadValueError, match="at='learnt'"):
         recall.load_policy(unfinished, 0)
     assert recall.load_policy(unfinished, 1, at="learnt").position == 1
+    (tmp_path / "empty").mkdir()
     with pytest.raises(BadValueError, match="no policies"):
-        recall.load_policy(tmp_path, 0)
+        recall.load_policy(tmp_path / "empty", 0)
     with pytest.raises(BadValueError, match=r"there is no folder .*/nowhere: give that of a fleet"):
         recall.load_policy(tmp_path / "nowhere", 0)
     with pytest.raises(BadValueError, match=r"there is no file .*/nothing\.npz"):
@@ -251,3 +252,14 @@ def test_an_export_without_a_file_is_refused(folder, capsys):
     assert "--onnx or --torch" in capsys.readouterr().err
     with pytest.raises(UnknownNameError):
         recall.load_policy(folder, "reach")
+
+
+def test_a_file_or_a_folder_of_fleets_is_called_what_it_is(tmp_path):
+    (tmp_path / "text.md").write_text("")
+    with pytest.raises(BadValueError, match=r"text\.md is no policy file: give that of a fleet"):
+        recall.load_policy(tmp_path / "text.md")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text("{}")
+    with pytest.raises(BadValueError, match=r"a folder of fleets: name one of them \(a, b\)"):
+        recall.load_policy(tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from recall.commands.train import parse_train, spec_of
 from recall.config.resolve import resolve
 from recall.report.page.runs import runs_section
-from recall.report.train_command import train_command
+from recall.report.train_command import reference_command, train_command
 from recall.results.collection import Collection
 from recall.results.departures import settings_of
 from tests.factories.runs import made_collection
@@ -68,3 +68,10 @@ def test_the_command_of_a_fleet_names_its_plugins():
 
 def test_tasks_that_are_functions_have_no_command():
     assert train_command({"functions": ["make_env"]}) is None
+
+
+def test_the_command_for_references_names_the_plug_ins_of_the_tasks():
+    (run, *_) = made_collection(["recall"], ["cw3-1"], seeds=1).runs
+    own = dataclasses.replace(run, description=dict(run.description) | {"plugins": ["my_env.py"]})
+    assert reference_command(own, ["push"], [0]).endswith(" --plugin my_env.py")
+    assert "--plugin" not in reference_command(run, ["push"], [0])

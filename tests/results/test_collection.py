@@ -262,3 +262,25 @@ def test_a_method_with_other_seeds_is_not_said_to_have_fewer(tmp_path):
     told = {problem.split()[0]: problem for problem in gather(tmp_path).problems}
     assert told["RECALL"].endswith("its means there are over other seeds.")
     assert told["EWC"].endswith("its means there are over fewer runs.")
+
+
+def test_an_edited_description_is_a_problem(tmp_path):
+    write_fleet(tmp_path / "fleet", "recall", "push,hammer")
+    assert gather(tmp_path).problems == ()
+    path = tmp_path / "fleet" / "run.json"
+    content = json.loads(path.read_text())
+    content["settings"]["learner"]["sac"]["learning_rate"] = 0.5
+    path.write_text(json.dumps(content))
+    (problem,) = gather(tmp_path).problems
+    assert problem.startswith(f"{path} was edited after the fleet was started: its runs are shown")
+
+
+def test_an_unfinished_archive_is_not_to_be_continued(tmp_path):
+    folder = write_fleet(tmp_path / "fleet", "recall", "push,hammer", finished=False, until=750)
+    (problem,) = gather(folder).problems
+    assert "Continue it with" in problem
+    note = {"schema": 1, "recall_version": "0.1.0", "training_every": None, "policies": []}
+    (folder / "archive.json").write_text(json.dumps(note))
+    problems = " ".join(gather(folder).problems)
+    assert "is unfinished" in problems
+    assert "Continue it with" not in problems

@@ -20,6 +20,15 @@ class Telling(Point):
         return *result, info | {"is_success": self.steps > 3}
 
 
+class Late(Telling):
+    """Reports success from the first step on, and fails at its sixth."""
+
+    def step(self, action):
+        if self.steps == 5:
+            raise RuntimeError("the gripper fell off")
+        return super().step(action)
+
+
 def silent_of(*tasks) -> list[str]:
     settings = Settings(world=recall.settings.WorldSettings(horizon_steps=10))
     return tasks_without_success(make_spec("fine_tuning", [*tasks], (0,), settings))
@@ -33,9 +42,10 @@ def test_only_tasks_that_say_nothing_are_found():
 
 
 def test_an_environment_that_fails_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(RecallError, match=r"task Raising failed .*RuntimeError: the gripper fell"):
-        recall.train("fine_tuning", [Point, Raising], out=tmp_path / "run", horizon_steps=10)
-    assert not (tmp_path / "run").exists()
+    for kind in (Raising, Late):
+        with pytest.raises(RecallError, match=rf"task {kind.__name__} failed .*Error: the gripper"):
+            recall.train("fine_tuning", [Point, kind], out=tmp_path / "run", horizon_steps=10)
+        assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """What is drawn is what was measured: properties of the artists, on made-up runs."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -330,57 +329,3 @@ def test_panels_know_their_place_on_the_picture(scene):
     series = first.series[-1]
     assert (series.label, series.colour) == ("RECALL", METHODS["recall"].colour)
     assert len(series.x) == len(series.y) == len(series.low) == 30
-
-
-@pytest.mark.parametrize("kind", ["average_success", "current_task"])
-def test_the_mean_does_not_jump_where_a_run_failed(tmp_path, kind):
-    write_fleet(
-        tmp_path,
-        "recall",
-        "cw3-1",
-        seeds=range(3),
-        success=lambda seed, *_: (0.2, 0.2, 0.8)[seed],
-        failed={"recall-cw3-1-seed2": 500_000},
-        steps_per_task=PER_TASK,
-        evaluate_every=20_000,
-    )
-    (series,) = one(Scene(gather(tmp_path)), kind).panels[0].series
-    drawn = np.array(series.y)[np.array(series.x) < 450_000]
-    assert len(drawn) > 5
-    np.testing.assert_allclose(drawn, 0.4)
-
-
-@pytest.mark.parametrize("kind", ["seeds", "profiles"])
-def test_methods_are_set_side_by_side_over_the_sequences_that_all_have(tmp_path, kind):
-    levels = {"cw3-1": 0.9, "cw3-2": 0.1}
-    for name, level in levels.items():
-        write_fleet(tmp_path / name, "recall", name, success=lambda *_, own=level: own)
-    write_fleet(tmp_path / "ewc", "ewc", "cw3-1", success=lambda *_: 0.8)
-    figure = one(Scene(gather(tmp_path)), kind)
-    assert "Only sequences that all have count: cw3-1." in figure.caption
-    found = {series.label: series for series in figure.panels[0].series}
-    if kind == "seeds":
-        assert {label: each.x[0] for label, each in found.items()} == pytest.approx(
-            {"RECALL": 0.9, "EWC": 0.8}
-        )
-    else:
-        assert [found[label].y[85] for label in ("RECALL", "EWC")] == [1.0, 0.0]
-
-
-def test_methods_without_a_sequence_in_common_are_said_not_to_compare(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1")
-    write_fleet(tmp_path / "b", "ewc", "cw3-2")
-    assert "so they do not compare" in one(Scene(gather(tmp_path)), "seeds").caption
-
-
-def test_a_task_without_success_has_an_empty_panel(tmp_path):
-    write_fleet(tmp_path, "recall", "push,hammer,push", success=lambda *_: 0.0)
-    described = tmp_path / "run.json"
-    content = json.loads(described.read_text())
-    described.write_text(json.dumps(content | {"without_success": ["hammer"]}))
-    scene = Scene(gather(tmp_path))
-    figure = one(scene, "task_curves")
-    assert [len(panel.series) for panel in figure.panels] == [1, 0, 1]
-    for kind in ("task_curves", "seeds", "profiles"):
-        assert "hammer" in one(scene, kind).caption
-    assert reason(scene, "transfer_areas").endswith("has tasks that do not report success")

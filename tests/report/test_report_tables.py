@@ -6,7 +6,6 @@ import pytest
 
 from recall.methods.recall import Recall
 from recall.report import paper
-from recall.report.tables import all_tables
 from recall.report.tables.cells import with_best_bold
 from recall.report.tables.computation import added_losses
 from recall.report.tables.storage import stored
@@ -357,18 +356,6 @@ def test_the_papers_numbers_are_found_by_sequence_family_and_setting():
     assert paper.over_pairs("recall", "second_task").value == 0.85
     assert paper.on_sequence("cw3-1", "forgetting", "vcl") is None
     assert "Replay-enhanced Continual Reinforcement Learning" in paper.published()["source"]
-
-
-def test_variants_on_other_sequences_have_tables_of_their_own(tmp_path):
-    write_fleet(tmp_path / "plain", "recall", ["cw3-1", "cw3-2", "cw3-3"])
-    write_fleet(tmp_path / "a", "recall", ["cw3-1", "cw3-2"], distil=False)
-    write_fleet(tmp_path / "b", "recall", ["cw3-1", "cw3-3"], normalise_targets=False)
-    every = all_tables(ScoreBoard(gather(tmp_path)))
-    titles = {table.name: table.title for table in every if table.name.startswith("variants")}
-    assert titles == {
-        "variants-RECALL-cw3-1-2": "Variants of RECALL on cw3-1 to cw3-2",
-        "variants-RECALL-cw3-1-2-without-cw3-2": "Variants of RECALL on cw3-1, cw3-3",
-    }
 
 
 def test_the_papers_row_of_a_method_is_shown_once(tmp_path):

@@ -24,4 +24,4 @@ def compared_scores(board: ScoreBoard, family: Family) -> tuple[dict[str, list[S
         label: [each for each in scores if each.sequence in shared]
         for label, scores in found.items()
     }
-    return kept, f" Only sequences that all have count: {names}."
+    return kept, f" Means are over the sequences that every method has: {names}."

@@ -1,5 +1,7 @@
 """Build the tables of each method and its variants, over the sequences that they share."""
 
+import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 
 from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of
@@ -29,11 +31,18 @@ def variant_tables(board: ScoreBoard) -> list[Table]:
             where = tuple(each.sequence for each in scores)
             preset = scores[0].runs[0].preset
             groups.setdefault((scores[0].method, preset, where), []).append(label)
-    return [
+    tables = [
         _variants(board, method, preset, sequences, labels)
         for (method, preset, sequences), labels in groups.items()
         if len(sequences) > 1 or len(labels) > 1
     ]
+    # Files are called after tables, and two may have as many sequences from the same one on.
+    seen = Counter[str]()
+    for place, table in enumerate(tables):
+        seen[table.name] += 1
+        if seen[table.name] > 1:
+            tables[place] = dataclasses.replace(table, name=f"{table.name}-{seen[table.name]}")
+    return tables
 
 
 def _variants(
@@ -56,15 +65,11 @@ def _variants(
         group = board.among([label], sequences)
         heading = settings_in_words(group[0].runs[0].changes) or label
         rows.append(Row(heading, tuple(mean_cell(group, metric) for metric in metrics)))
-    known = board.sequences
-    first, last = known.index(sequences[0]), known.index(sequences[-1])
-    whole = last - first + 1 == len(sequences)  # without gaps
-    where = f"{sequences[0]} to {sequences[-1]}" if whole else few(sequences, _MOST_NAMED)
-    if len(sequences) == 1:
-        where = sequences[0]
-    gaps = "" if whole else f"-without-{'-'.join(_between(known[first:last], sequences))}"
+    where = few(sequences, _MOST_NAMED)
+    if len(sequences) > 1 and _are_neighbours(board, sequences):
+        where = f"{sequences[0]} to {sequences[-1]}"
     return Table(
-        name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}{gaps}",
+        name=f"variants-{label_of(method, preset=preset)}-{sequences[0]}-{len(sequences)}",
         title=f"Variants of {label_of(method, preset=preset)} on {where}",
         corner="variant",
         columns=tuple(TITLES[metric] for metric in metrics),
@@ -76,6 +81,7 @@ def _variants(
     )
 
 
-def _between(known: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the sequences that are left out."""
-    return [name for name in known if name not in chosen]
+def _are_neighbours(board: ScoreBoard, sequences: Sequence[str]) -> bool:
+    """Return True if no other sequence lies between these."""
+    first, last = (board.sequences.index(sequences[place]) for place in (0, -1))
+    return last - first + 1 == len(sequences)

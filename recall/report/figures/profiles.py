@@ -76,7 +76,7 @@ def _make_figure(scene: Scene, family: Family, found: dict[str, Band], note: str
         f"Performance profiles, {family.name}",
         "The share of all runs and tasks that end with at least this success. A curve above "
         "another is better at every threshold; bands are 90 % intervals over runs."
-        f"{note} {silence(family)}".rstrip(),
+        f"{note} {silence(family.groups)}".rstrip(),
         figure,
         (panel,),
     )

@@ -81,7 +81,7 @@ def _make_figure(scene: Scene, family: Family, rows: dict[str, list[_Row]], note
         f"{KIND}-{slug(family.name)}",
         f"Every run on {family.name}",
         "A dot is a run; below the dots, their mean and its 90 % interval."
-        f"{note} {silence(family)}".rstrip(),
+        f"{note} {silence(family.groups)}".rstrip(),
         figure,
         tuple(panels),
     )

@@ -1,6 +1,6 @@
 """Plot success over steps, with one panel per sequence of a family."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -38,15 +38,16 @@ def of_families(
             reason = f"{family.name} has {len(family.groups)} sequences, more than fit one figure"
             yield Skipped(kind, reason)
             continue
-        text = " ".join(filter(None, [caption, seeds_in_words(family.groups), silence(family)]))
+        sentences = [caption, seeds_in_words(family.groups), silence(family.groups)]
+        text = " ".join(filter(None, sentences))
         yield family_figure(
             kind, heading, text, family, scene.line_styles, curve_of, broken, what=what
         )
 
 
-def silence(family: Family) -> str:
-    """Return a sentence on the tasks of a family that do not report success, if there are any."""
-    runs = [run for group in family.groups for each in group.runs.values() for run in each]
+def silence(groups: Iterable[Group]) -> str:
+    """Return a sentence on the tasks that do not report success, if there are any."""
+    runs = [run for group in groups for each in group.runs.values() for run in each]
     return left_out(task for run in runs for task in run.without_success)
 
 

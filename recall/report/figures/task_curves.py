@@ -11,9 +11,8 @@ from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_wo
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
-from recall.report.figures.success import each_sequence
+from recall.report.figures.success import each_sequence, silence
 from recall.results.run_result import RunResult
-from recall.results.without_success import left_out
 
 Array = np.ndarray
 KIND = "task_curves"
@@ -60,17 +59,10 @@ def figure_of(scene: Scene, group: Group, kind: str = KIND, field: str | None = 
         f"{what.capitalize()} on each task over the whole sequence; its own stage is shaded. "
         + seeds_in_words([group])
         + (NEIGHBOURS if few else "")
-        + (_silence(group) if field is None else ""),
+        + (f" {silence([group])}".rstrip() if field is None else ""),
         figure,
         tuple(panels),
     )
-
-
-def _silence(group: Group) -> str:
-    """Return a sentence on the tasks that do not report success, if there are any."""
-    runs = [run for each in group.runs.values() for run in each]
-    told = left_out(task for run in runs for task in run.without_success)
-    return f" {told}" if told else ""
 
 
 def _own_curve(scene: Scene, task: int, field: str | None, run: RunResult) -> tuple[Array, Array]:

@@ -3,14 +3,36 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from recall.report import paper
-from recall.report.tables.exploration import exploration_table
 from recall.results import metrics
-from tests.results.recorded.pages import METRICS, ROOT, intervals, rounded, section, shown
+from recall.results.bootstrap import mean_of
+from recall.results.differences import paired_difference
+from tests.results.recorded.pages import (
+    METRICS,
+    ROOT,
+    intervals,
+    rounded,
+    section,
+    shown,
+    with_interval,
+)
 
-LABEL = "RECALL, no normalisation, no distillation"
+SEQUENCES = ("cw6-1", "cw6-2")
+NEITHER, TN, RECALL = (
+    "RECALL, no normalisation, no distillation",
+    "RECALL, no distillation",
+    "RECALL",
+)
+ROWS = {NEITHER: "neither", TN: "TN \\|", RECALL: "TN and PD: RECALL"}
+"""Labels of the variants, and how their rows go on behind the sequence."""
+
+
+@pytest.fixture(scope="module")
+def board(boards):
+    return boards["ablation"]
 
 
 @pytest.fixture(scope="module")
@@ -18,69 +40,145 @@ def text(page) -> str:
     return section(page, "Ablation at 200,000")
 
 
-@pytest.mark.parametrize("sequence", ["cw6-1", "cw6-2"])
-def test_the_page_shows_all_metrics(boards, text, sequence):
-    scores = boards["ablation"].get(LABEL, sequence)
+def run_of(board, label, name):
+    (run,) = [run for run in board.collection.runs if (run.label, run.name) == (label, name)]
+    return run
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+@pytest.mark.parametrize("label", ROWS)
+def test_the_page_shows_all_metrics(board, text, label, sequence):
+    row = f"{sequence}, {ROWS[label]}"
+    scores = board.get(label, sequence)
     estimates = [scores.metric(name).estimate for name in METRICS]
-    assert shown(text, sequence, slice(2, 5)) == rounded(each.value for each in estimates)
+    assert shown(text, row, slice(1, 4)) == rounded(each.value for each in estimates)
     bounds = [", ".join(rounded(each.interval)) for each in estimates]
-    assert intervals(text, sequence, slice(2, 5)) == bounds
-    tasks = f"{sequence}: {', '.join(scores.tasks[:3])}, twice"
+    assert intervals(text, row, slice(1, 4)) == bounds
+    theirs = paper.on_sequence(sequence, "average_performance", "recall").value
+    assert shown(text, row, slice(4, 5)) == ([f"{theirs:.2f}"] if label == RECALL else [""])
+    assert f"{sequence} is {', '.join(scores.tasks[:3])}, twice" in text
     assert scores.tasks[:3] == scores.tasks[3:]
-    assert tasks in text
 
 
-def test_the_page_says_how_long_it_took_and_the_folder_which_commit(boards, text):
+def test_the_page_says_how_long_it_took_and_the_folder_which_commit(board, text):
     study = json.loads((ROOT / "results" / "ablation" / "study.json").read_text())
-    assert {fleet["name"]: fleet["seconds"] for fleet in study["fleets"]} == {"none": 16 * 60 + 5}
-    assert "It took 16 minutes and 5 seconds" in text
-    (commit,) = {run.description["git"]["commit"][:7] for run in boards["ablation"].collection.runs}
+    seconds = {fleet["name"]: round(fleet["seconds"]) for fleet in study["fleets"]}
+    assert seconds == {"none": 16 * 60 + 5, "tn": 22 * 60 + 52, "tn+pd": 22 * 60 + 1}
+    for told in (
+        "neither took 16 minutes and 5 seconds",
+        "TN took 22 minutes and 52 seconds",
+        "TN with PD 22 minutes and 1 second.",
+    ):
+        assert told in text
     table = (ROOT / "results" / "README.md").read_text()
-    assert re.search(rf"ablation/none.*commit {commit} \|", table)
+    for run in board.collection.runs:
+        commit = run.description["git"]["commit"][:7]
+        assert re.search(rf"`ablation/{re.escape(run.folder.name)}`.*commit {commit} \|", table)
 
 
-def test_neither_part_is_on(boards):
-    for run in boards["ablation"].collection.runs:
-        assert run.settings["method.normalise_targets"] is False
-        assert run.settings["method.distil"] is False
+@pytest.mark.parametrize(
+    ("label", "normalises", "distils"),
+    [(NEITHER, False, False), (TN, True, False), (RECALL, True, True)],
+)
+def test_the_variants_are_what_they_are_called(board, label, normalises, distils):
+    runs = [run for run in board.collection.runs if run.label == label]
+    assert len(runs) == 6
+    for run in runs:
+        assert run.settings["method.normalise_targets"] is normalises
+        assert run.settings["method.distil"] is distils
 
 
-def test_the_page_names_the_largest_losses(boards, text):
+def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
+    mean = {
+        label: mean_of([board.get(label, name).performance for name in SEQUENCES]).value
+        for label in ROWS
+    }
+    told = "{2}, against {1} with TN and {0} with neither".format(*rounded(mean.values()))
+    assert told in text
+    claim = "RECALL reaches {2}, {1} without distillation and {0} without either"
+    assert claim.format(*rounded(mean.values())) in section(page, "The paper's claims")
+
+    def ahead(ours, others, metric="average_performance"):
+        pairs = [(board.get(ours, name), board.get(others, name)) for name in SEQUENCES]
+        return paired_difference(pairs, metric)
+
+    for told in (
+        f"RECALL is {with_interval(ahead(RECALL, NEITHER))} ahead of the variant with neither",
+        f"{with_interval(ahead(RECALL, TN))} ahead of TN",
+        f"TN is {with_interval(ahead(TN, NEITHER))} ahead of neither",
+        f"RECALL is {with_interval(ahead(RECALL, NEITHER, 'forward_transfer'))} ahead of neither",
+    ):
+        assert told in text
+    for pair in ((RECALL, NEITHER), (RECALL, TN), (TN, NEITHER)):
+        low, high = ahead(*pair).interval
+        assert low < 0 < high, "told as undecided"
+    behind = ahead(RECALL, NEITHER).value
+    assert f"is only {behind:.2f} behind RECALL" in section(page, "The paper's claims")
+
+
+def test_recall_comes_near_the_papers_values(board, text):
+    for name in SEQUENCES:
+        theirs = paper.on_sequence(name, "average_performance", "recall").value
+        assert abs(board.get(RECALL, name).performance.value - theirs) < 0.0125
+    assert "within 0.01 of the paper's values" in text
+
+
+def test_little_is_left_to_add(board, text):
+    rooms = [1.0 - board.get(NEITHER, name).performance.value for name in SEQUENCES]
+    assert "where neither leaves {} and {}".format(*rounded(rooms)) in text
+
+
+def test_the_page_names_the_largest_losses(board, text):
     lost = {
-        (run.name, position): loss
-        for run in boards["ablation"].collection.runs
+        (run.label, run.name, position): loss
+        for run in board.collection.runs
         for position, loss in enumerate(
             metrics.trained_successes(run.curve(), window=2)
             - metrics.final_successes(run.curve(), window=2)
         )
     }
-    first, second = sorted(lost, key=lambda place: -lost[place])[:2]
-    assert (first, second) == (("recall-cw6-1-seed0", 0), ("recall-cw6-2-seed1", 3))
-    assert [lost[first], lost[second]] == pytest.approx([0.4, 0.3])
-    assert (
-        "0.4 (push as the first task of cw6-1, seed 0) and 0.3 (hammer as the fourth task" in text
-    )
+
+    def largest(label, count):
+        places = sorted((place for place in lost if place[0] == label), key=lambda at: -lost[at])
+        return {place[1:]: round(lost[place], 6) for place in places[:count]}
+
+    assert largest(NEITHER, 2) == {
+        ("recall-cw6-1-seed0", 0): 0.4,
+        ("recall-cw6-2-seed1", 3): 0.3,
+    }
+    assert largest(RECALL, 1) == {("recall-cw6-1-seed2", 0): 0.3}
+    assert largest(TN, 1) == {("recall-cw6-2-seed2", 0): 0.9}
+    assert "the largest loss in six runs is 0.3 (the first push of cw6-1, seed 2)" in text
+    assert "are 0.4 (the same push, seed 0) and 0.3 (the second hammer of cw6-2, seed 1)" in text
 
 
-def test_repeated_tasks_start_from_their_own_heads(boards):
-    (table,) = exploration_table(boards["ablation"])
-    for row in table.rows:
-        place, task = row.heading.split(": ")[1].split(" ")
-        if int(place) > 3:
-            assert row.cells[-1].text == f"{task} 3"
+def test_a_task_is_lost_while_its_critics_do_not_notice(board, text):
+    run = run_of(board, TN, "recall-cw6-2-seed2")
+    hammer = dict(zip(run.steps.tolist(), run.curve().success[:, 0].tolist(), strict=True))
+    assert hammer[680_000] == 1.0
+    assert {success for step, success in hammer.items() if step >= 720_000} == {0.0}
+    assert "falls from 1.0 at step 680,000 to 0.0 at 720,000" in text
+
+    def value(run, step):
+        records = run.training
+        values = records["q_value"][records["step"] == step, 0]
+        return round(float(values[np.isfinite(values)][0]), -2)
+
+    before, after = value(run, 679_950), value(run, 800_000)
+    assert f"is {before:,.0f} shortly before (step 679,950) and {after:,.0f} at step 800" in text
+    kept = run_of(board, RECALL, "recall-cw6-2-seed2")
+    start, end = value(kept, 200_000), value(kept, 1_200_000)
+    assert f"({start:,.0f} when its stage ends, {end:,.0f} at the end)" in text
+    assert metrics.final_successes(kept.curve(), window=2)[0] == 1.0
 
 
-def test_both_parts_can_add_what_is_missing_to_one(boards, text):
-    rooms = [
-        1.0 - boards["ablation"].get(LABEL, name).metric("average_performance").value
-        for name in ("cw6-1", "cw6-2")
-    ]
-    assert "can add at most {} and {}**".format(*rounded(rooms)) in text
-    theirs = [
-        paper.on_sequence(name, "average_performance", "recall").value
-        for name in ("cw6-1", "cw6-2")
-    ]
-    assert "The paper's RECALL ends at {} and {} there".format(*rounded(theirs)) in text
-    replayed = [boards["cw3"].get("PM", f"cw3-{n}").metric("average_performance") for n in (1, 2)]
+def test_repeated_tasks_start_from_their_own_heads(board):
+    for run in board.collection.runs:
+        chosen = {choice["position"]: choice["best_head"] for choice in run.head_choices}
+        assert [chosen[position] for position in (3, 4, 5)] == [0, 1, 2]
+
+
+def test_perfect_memory_does_less_on_the_same_tasks(boards, text):
+    replayed = [boards["cw3"].get("PM", f"cw3-{n}").performance for n in (1, 2)]
     told = "ends at {} and {} on cw3-1 and cw3-2".format(*rounded(each.value for each in replayed))
     assert told in text

@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
         ("cw3", 144),
         ("cw3-1m", 8),
         ("cw10", 12),
-        ("ablation", 6),
+        ("ablation", 18),
         ("cw3-white", 24),
         ("learning-250k", 62),
         ("pairs", 75),

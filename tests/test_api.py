@@ -228,13 +228,24 @@ def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
     assert {(record["run"], record["task"]) for record in records} == {(1, "point-poor")}
 
 
+class CrashBeyond(Callback):
+    """Ends training at the first chunk behind these steps."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def on_steps(self, total_steps):
+        if total_steps > self.steps:
+            raise CrashError
+
+
 def test_an_unfinished_fleet_shows_the_tasks_that_are_over(tmp_path):
     with pytest.raises(CrashError):
-        train(tmp_path, CrashAt(5))
+        train(tmp_path, CrashBeyond(150))
     with pytest.raises(BadValueError, match="has no policies yet: no task is finished"):
         recall.evaluate(tmp_path)
     with pytest.raises(CrashError):
-        recall.resume(tmp_path, callback=CrashAt(17))
+        recall.resume(tmp_path, callback=CrashBeyond(350))
     records = recall.evaluate(tmp_path)
     assert {(record["task"], record["step"]) for record in records} == {("point-rich", 300)}
 
@@ -278,3 +289,17 @@ def test_a_callback_that_is_none_is_refused_before_anything_is_written(tmp_path,
             sequence="point-rich,point-poor", preset="quick", out=folder, callback=callback
         )
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("folder", [None, 5, b"runs", "a\0b"])
+@pytest.mark.parametrize("use", [recall.resume, recall.evaluate, recall.load_policy, recall.film])
+def test_a_folder_is_a_text_or_a_path(use, folder):
+    with pytest.raises(BadValueError, match="expected a folder, as a text or a Path"):
+        use(folder)
+
+
+def test_what_is_written_and_read_is_a_text_or_a_path():
+    with pytest.raises(BadValueError, match="out is 5: expected a folder"):
+        recall.train("fine_tuning", "point-rich", out=5, preset="quick")
+    with pytest.raises(BadValueError, match="config is 5: expected a file"):
+        recall.train(config=5)

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Array = np.ndarray
+from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON, SLOPES
 
-# The values of recall.nets.gaussian and flax's LayerNorm; a test checks that both actors agree.
-LOG_STD_RANGE = (-20.0, 2.0)
-NORM_EPSILON = 1e-6
+Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class PolicyShape:
     @property
     def negative_slope(self) -> float:
         """Slope of the activation below 0."""
-        return 0.2 if self.activation == "leaky_relu" else 0.0
+        return SLOPES[self.activation]
 
     @property
     def size(self) -> int:

@@ -19,12 +19,16 @@ def export(
     ] = None,
     task: Annotated[str | None, arg(help=f"Task whose policy is exported. {TASK_NAMES}")] = None,
     run: Annotated[
-        str | None, arg(help="Name of the run. None: the first that has the task.")
+        str | None,
+        arg(help="Name of the run. None: the first that has the task, or that of the file."),
     ] = None,
     at: Annotated[
-        Literal["final", "learnt"],
-        arg(help="final: the end of the sequence; learnt: the end of the task's own training."),
-    ] = "final",
+        Literal["final", "learnt"] | None,
+        arg(
+            help="final: the end of the sequence; learnt: the end of the task's own training. "
+            "None: final, or the time of the file."
+        ),
+    ] = None,
 ) -> None:
     """Export a trained policy to ONNX or PyTorch."""
     from recall.policies.policy import load_policy

@@ -30,8 +30,12 @@ PRESETS = {
             "bound_targets": False,
             "noise_colour": 0.0,
             "random_steps_after_copy": 0,
+            "policy_lag": 0,
         },
-        methods={"recall": {"distil_critics": False, "average_actor": None, "clip_apart": False}},
+        methods={
+            "recall": {"distil_critics": False, "average_actor": None, "clip_apart": False},
+            "clonex": {"clip_apart": False},
+        },
     ),
     "authors": Preset(
         "As in the authors' code, as far as there are settings for it (docs/fidelity.md).",
@@ -43,6 +47,7 @@ PRESETS = {
             "bound_targets": False,
             "noise_colour": 0.0,
             "random_steps_after_copy": 0,
+            "policy_lag": 0,
         },
         methods={
             "recall": {
@@ -50,7 +55,8 @@ PRESETS = {
                 "distil_critics": False,
                 "average_actor": None,
                 "clip_apart": False,
-            }
+            },
+            "clonex": {"clip_apart": False},
         },
     ),
     "quick": Preset(
@@ -95,6 +101,6 @@ PRESETS = {
 
 def preset_named(name: str) -> Preset:
     """Return the preset called `name`."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise UnknownNameError("preset", name, PRESETS)
     return PRESETS[name]

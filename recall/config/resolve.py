@@ -15,6 +15,7 @@ from recall.config.names import by_path, paths, replaced
 from recall.config.presets import preset_named
 from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.given import given_folder
 from recall.methods import METHODS, Method
 from recall.settings import Settings
 from recall.settings.checked import from_plain
@@ -43,6 +44,11 @@ def resolve(
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
     given: dict[str, Any] = ARGUMENTS | in_file
     given |= {name: value for name, value in by_hand.items() if value is not None}
+    if settings is not None and not isinstance(settings, Settings):
+        raise BadValueError(
+            f"settings is {settings!r}: expected an object of recall.settings.Settings. Single "
+            "settings are arguments of their own, such as hidden=(64, 64)"
+        )
     chosen, complete = choose(
         given["method"], settings or Settings(), given["preset"], from_file, changes or {}
     )
@@ -74,15 +80,17 @@ def choose(
 ) -> tuple[Method, Settings]:
     """Return the method and settings after applying a preset and then `changes`, in order.
 
-    A method that is given as an object keeps its settings: the method settings of a preset apply
-    only to methods that are given by name.
+    A method that is given as an object keeps the settings in which it differs from its defaults;
+    the others are the preset's.
     """
     applied = preset_named(preset)
-    layers = [applied.settings, *changes]
-    named = isinstance(method, str)
     method = checked_method(method)
-    if named:
-        layers = [applied.every_method, applied.methods.get(method.name, {}), *layers]
+    defaults = {each.name: each.default for each in fields(method)}
+    own = {**applied.every_method, **applied.methods.get(method.name, {})}
+    untouched = {
+        name: value for name, value in own.items() if getattr(method, name) == defaults[name]
+    }
+    layers = [untouched, applied.settings, *changes]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
     merged: dict[str, Any] = {}
@@ -108,7 +116,7 @@ def _check_not_anothers(name: str, method: Method) -> None:
 
 def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
-    path = Path(path)
+    path = given_folder(path, "config", "file")
     if not path.exists():
         raise BadValueError(f"settings file {path} does not exist")
     readers: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": _read_json}

@@ -1,7 +1,6 @@
 """The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 from recall.collect.task_schedule import TaskSchedule
+from recall.config.given_functions import given_functions
 from recall.config.older import completed
 from recall.errors import BadValueError
 from recall.files.names import file_name
@@ -113,6 +113,7 @@ def make_spec(
     _check_sequences(parsed)
     _check_seeds(seeds)
     _check_length(parsed, settings)
+    _check_retraining(method, settings)
     runs = tuple(
         RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
         for name, tasks in parsed
@@ -208,6 +209,15 @@ def _check_length(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings
         )
 
 
+def _check_retraining(method: Method, settings: Settings) -> None:
+    updates, burst = method.retraining_updates, settings.learner.updates_per_burst
+    if updates % burst:
+        raise BadValueError(
+            f"retraining_updates is {updates}; expected a multiple of updates_per_burst, which is "
+            f"{burst}; {max(burst, round(updates / burst) * burst)} is the nearest"
+        )
+
+
 def spec_from(
     description: dict[str, Any], functions: Mapping[str, Task] | None = None
 ) -> FleetSpec:
@@ -217,14 +227,7 @@ def spec_from(
     named = tasks - set(description.get("functions", ()))
     check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
     chosen = from_plain(method_class(method.pop("name")), method)
-    given = {name: _called(name, task) for name, task in (functions or {}).items()}
-    missing = [name for name in description.get("functions", ()) if name not in given]
-    if missing:
-        raise BadValueError(
-            f"its tasks are Python functions ({', '.join(missing)}), which cannot be stored in a "
-            "file. Give them from Python: recall.resume, recall.evaluate and recall.film take "
-            f"{functions_argument(missing)}"
-        )
+    given = given_functions(description.get("functions", ()), functions)
     runs = tuple(
         RunSpec(
             run["name"],
@@ -237,19 +240,6 @@ def spec_from(
     return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))
 
 
-def _called(name: str, task: Task) -> Task:
-    """Return a task under the fleet's name for it, which records and films show.
-
-    The function given now may have another name, such as that of one that makes pictures too.
-    """
-    if isinstance(task, str) or task_label(task) == name:
-        return task
-    refuse_instance(task)
-    renamed = functools.partial(task)
-    renamed.__name__ = name  # type: ignore[attr-defined]
-    return renamed
-
-
 def _is_known(task: str) -> bool:
     """Return True for a task that this process can make, as far as its name tells."""
     if not is_gymnasium(task):
@@ -257,8 +247,3 @@ def _is_known(task: str) -> bool:
     from recall.worlds.gym_specs import is_registered  # imports Gymnasium
 
     return is_registered(task)
-
-
-def functions_argument(names: Iterable[str]) -> str:
-    """Return the argument that hands tasks that are functions to recall.resume and others."""
-    return f"functions={{{', '.join(f'{name!r}: {name}' for name in names)}}}"

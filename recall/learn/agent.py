@@ -86,21 +86,21 @@ class Agent:
         return gaussian.from_outputs(self.actor.apply_head(actor, observation, task))
 
     def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
-        """Return the normalised values [critic, batch] of both critics."""
+        """Return the values [critic, batch] of all critics; with PopArt they are normalised."""
         return self.method.values(self.critic_outputs(critic, observation, action, rows))
 
     def critic_outputs(
         self, critic: Params, observation: Array, action: Array, rows: Rows | Array
     ) -> Array:
-        """Return the outputs [critic, batch, outputs] of both critics."""
+        """Return the outputs [critic, batch, outputs] of all critics."""
         x = jnp.concatenate([observation, action], axis=-1)
-        return self.critic.apply_pair(critic, x, rows)
+        return self.critic.apply_several(critic, x, rows)
 
     def init_critic(self, key: Array) -> Params:
         """Initialise the critics: trunk [critic, size], leaves of heads [task, critic, ...]."""
-        pair = jax.vmap(self.critic.init)(jax.random.split(key, self.method.critics))
-        heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), pair["heads"])
-        return {"trunk": pair["trunk"], "heads": heads}
+        critics = jax.vmap(self.critic.init)(jax.random.split(key, self.method.critics))
+        heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), critics["heads"])
+        return {"trunk": critics["trunk"], "heads": heads}
 
     def init(self, seed: Array) -> LearnerState:
         """Return the initial state of the run with this seed."""

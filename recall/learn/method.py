@@ -88,6 +88,17 @@ class Method(Checked):
                 f"memory_per_task is 0, but sampling {self.sampling!r} needs data of old tasks; "
                 "use memory_per_task=None to keep all, or sampling='new'"
             )
+        if self.sampling != "balanced" and not (self.rehearse and self.old_weight == "equal"):
+            raise BadValueError(
+                f"rehearse is {self.rehearse} and old_weight is {self.old_weight!r}, but with "
+                f"sampling {self.sampling!r} no part of a batch is set aside for old tasks; leave "
+                "them at True and 'equal', or use sampling='balanced'"
+            )
+        if self.sampling == "balanced" and not (self.reset_optimiser or self.trains_old_critics):
+            raise BadValueError(
+                f"reset_optimiser is False, but {self.name} needs True where nothing trains the "
+                "critics of old tasks: Adam's old moments would move them"
+            )
         if self.critics != 2 and self.stores_old_data():
             raise BadValueError(
                 f"{self.critics} critics: replay stores the values of two with old transitions, so "
@@ -118,6 +129,11 @@ class Method(Checked):
     def collects(self) -> Collects:
         """Return what is collected: the current task, every task seen so far, or all tasks."""
         return "current"
+
+    @property
+    def trains_old_critics(self) -> bool:
+        """Return True if some loss trains the critics of the old rows in a batch."""
+        return self.rehearse
 
     @property
     def distils_critics(self) -> bool:

@@ -32,6 +32,7 @@ from recall.learn.state import (
     TrainedParams,
 )
 from recall.learn.target_scale import Scale, scale_of, scale_of_loss
+from recall.learn.terms import checked_term
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
@@ -203,8 +204,12 @@ def joint_loss(
     forward = Forward(batch, policy, q, target)
     # Terms on the parameters themselves belong to the new rows' gradient.
     own_actor, own_critic = one_trunk(trained.actor), one_trunk(trained.critic)
-    extra_pi, metrics_pi = method.actor_loss(agent, method_state, own_actor, forward)
-    extra_q, metrics_q = method.critic_loss(agent, method_state, own_critic, forward)
+    extra_pi, metrics_pi = checked_term(
+        method, "actor_loss", method.actor_loss(agent, method_state, own_actor, forward)
+    )
+    extra_q, metrics_q = checked_term(
+        method, "critic_loss", method.critic_loss(agent, method_state, own_critic, forward)
+    )
     metrics = {
         "loss_q": loss_q,
         "loss_pi": loss_pi,
@@ -248,20 +253,20 @@ def update(
     networks = _networks_of(state.trainable, batch)
     weights = method.row_weights(batch, view.task)
 
-    def gradients_for(weights: Array) -> tuple[Gradients, tuple[Forward, Metrics]]:
+    def gradients_for(weights: Array) -> tuple[tuple[Array, tuple[Forward, Metrics]], Gradients]:
         def loss(trained: TrainedParams) -> tuple[Array, tuple[Forward, Metrics]]:
             return joint_loss(agent, trained, networks, state.method_state, batch, weights, noise)
 
         trained = TrainedParams(networks.actor, networks.critic, networks.log_alpha)
-        return jax.grad(loss, has_aux=True)(trained)
+        return jax.value_and_grad(loss, has_aux=True)(trained)
 
-    gradients, (forward, metrics) = gradients_for(weights)
+    (total, (forward, metrics)), gradients = gradients_for(weights)
     gradients, edited = method.edit_gradients(
-        state.method_state, gradients, batch, lambda weights: gradients_for(weights)[0]
+        state.method_state, gradients, batch, lambda weights: gradients_for(weights)[1]
     )
     trainable, norms = apply_gradients(agent, state.trainable, gradients, forward)
     trainable = _with_rewards(trainable, networks, batch)
-    finite = jnp.isfinite(metrics["loss_q"] + metrics["loss_pi"] + sum(norms.values()))
+    finite = jnp.isfinite(total + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
     method_state = method.on_update(agent, state.method_state, forward)
     state = state._replace(trainable=trainable, method_state=method_state, failed_at=failed_at)

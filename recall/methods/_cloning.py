@@ -49,16 +49,16 @@ class Cloning(Method):
                 f"sampling is {self.sampling!r}, but {self.name} needs 'balanced': it clones the "
                 "policies of the old rows in every batch"
             )
-        if not (self.reset_optimiser or self.rehearse or self.critic_weight):
-            raise BadValueError(
-                f"reset_optimiser is False, but {self.name} needs True if it neither rehearses nor "
-                "clones old critics: Adam's old moments would move them"
-            )
         if self.critic_weight and self.normalise_targets:
             raise BadValueError(
                 f"critic_weight is {self.critic_weight} and normalise_targets is True, but stored "
                 "values cannot be cloned once PopArt has changed their scale; use critic_weight=0"
             )
+
+    @property
+    def trains_old_critics(self) -> bool:
+        """Return True if old critics are rehearsed or cloned."""
+        return self.rehearse or self.critic_weight > 0
 
     def added_losses(self) -> list[str]:
         """Return the cloning losses with their weights."""

@@ -34,6 +34,12 @@ class MultiTask(Method):
                 f"sampling is {self.sampling!r}, but multi_task needs 'uniform': it trains all "
                 "tasks at once, so none is new or old"
             )
+        if self.best_return or self.retraining_updates:
+            raise BadValueError(
+                f"best_return is {self.best_return} and retraining_updates is "
+                f"{self.retraining_updates}, but multi_task trains all tasks at once, so that no "
+                "task starts from an old head or ends before the last; leave them at False and 0"
+            )
 
     @property
     def collects(self) -> Collects:

@@ -77,8 +77,12 @@ class Recall(Method):
 
     @property
     def distils_critics(self) -> bool:
-        """Return True if critics are distilled; they never are without the policies."""
-        return self.distil and self.distil_critics and self.sampling == "balanced"
+        """Return True if critics are distilled; they never are without the policies.
+
+        The loss is SAC's with other targets, so it needs rehearsal.
+        """
+        replayed = self.rehearse and self.sampling == "balanced"
+        return self.distil and self.distil_critics and replayed
 
     def added_losses(self) -> list[str]:
         """Return the distillation with its weight, and that of the critics."""

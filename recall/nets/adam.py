@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
+from recall.nets.arrays import Array
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.999
 

@@ -10,5 +10,5 @@ from typing import Any
 import jax
 
 Array = jax.Array
-Params = Any
+Params = Any  # {"trunk": [size], "heads": a tree of layers, each leaf [task, ...]}
 Metrics = dict[str, Array]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
-
-LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0
+from recall.nets.arrays import Array
+from recall.nets.constants import LOG_STD_RANGE
 
 
 class Gaussian(NamedTuple):
@@ -25,7 +24,7 @@ class Gaussian(NamedTuple):
 def from_outputs(outputs: Array) -> Gaussian:
     """Return the distribution that the actor's outputs [..., 2 act] describe."""
     mean, log_std = jnp.split(outputs, 2, axis=-1)
-    return Gaussian(mean, jnp.clip(log_std, LOG_STD_MIN, LOG_STD_MAX))
+    return Gaussian(mean, jnp.clip(log_std, *LOG_STD_RANGE))
 
 
 def sample(policy: Gaussian, noise: Array) -> tuple[Array, Array]:

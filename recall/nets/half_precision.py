@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from recall.nets import norm
+from recall.nets.arrays import Array
 
-Array = jax.Array
 HALF = jnp.bfloat16
 
 

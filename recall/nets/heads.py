@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-Array = jax.Array
+from recall.nets.arrays import Array
+
 Heads = Array | np.ndarray  # [k]; a NumPy array if they are known at compile time
 
 

@@ -23,13 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.nets import half_precision
+from recall.nets.arrays import Array, Params
+from recall.nets.constants import SLOPES
 from recall.nets.heads import Blocks, Rows, head_of, in_blocks, take_heads
 from recall.nets.norm import layer_norm, norm_tanh
 
-Array = jax.Array
-Params = dict[str, Any]  # {"trunk": [size], "heads": a tree of layers, each leaf [task, ...]}
-
-SLOPES = {"relu": 0.0, "leaky_relu": 0.2}  # slopes of the activations below 0
 LAST_LAYER = "out"
 HIDDEN = "hidden_outputs"
 
@@ -183,10 +181,10 @@ class MultiHead:
         features = self._features(params["trunk"], x, rows)
         return self._answers(params["heads"], features, rows, self._one)
 
-    def apply_pair(self, params: Params, x: Array, rows: Rows | Array) -> Array:
-        """Apply two networks to x [n, inputs] and return their outputs [2, n, outputs].
+    def apply_several(self, params: Params, x: Array, rows: Rows | Array) -> Array:
+        """Apply k networks to x [n, inputs] and return their outputs [k, n, outputs].
 
-        The trunk is [2, size] and heads are [task, 2, ...]. The heads' axes keep their order
+        The trunk is [k, size] and heads are [task, k, ...]. The heads' axes keep their order
         throughout: moving them would copy every parameter.
         """
         features = jax.vmap(lambda trunk: self._features(trunk, x, rows))(params["trunk"])

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
-
-EPSILON = 1e-6
+from recall.nets.arrays import Array
+from recall.nets.constants import NORM_EPSILON
 
 
 class Kept(NamedTuple):
@@ -57,7 +56,7 @@ def layer_norm(x: Array, scale: Array, shift: Array) -> Array:
     """Normalise rows x [n, width] to mean 0 and variance 1, then scale and shift."""
     x = x.astype(jnp.float32)
     centred = x - jnp.mean(x, axis=-1, keepdims=True)
-    rate = jax.lax.rsqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + EPSILON)
+    rate = jax.lax.rsqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + NORM_EPSILON)
     return centred * rate * scale + shift
 
 
@@ -71,7 +70,7 @@ def _mean_and_rate(sums: tuple[Array, ...], width: int) -> tuple[Array, Array]:
     """Return the mean of rows with these sums, and the factor that makes their variance 1."""
     mean = sums[0] / width
     variance = jnp.maximum(sums[1] / width - mean**2, 0.0)
-    return mean, jax.lax.rsqrt(variance + EPSILON)
+    return mean, jax.lax.rsqrt(variance + NORM_EPSILON)
 
 
 norm_tanh.defvjp(forward, backward)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
+from recall.nets.arrays import Array
 
 
 class Statistics(NamedTuple):
-    """Statistics of each head's raw targets, each [task]; initially mean 0 and variance 1."""
+    """Statistics of each head's targets, each [task]; initially mean 0 and variance 1."""
 
     mean: Array
     variance: Array

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON
 from recall.errors import RecallError
+from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.policy import Policy
 
 _OPSET = 17  # the first with LayerNormalization

@@ -1,11 +1,12 @@
 """A trained policy outside of training: `recall.load_policy` and acting, with NumPy alone."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from recall.collect.policy import LOG_STD_RANGE, NORM_EPSILON, NumpyPolicy
+from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import (
     FINAL,
@@ -15,6 +16,8 @@ from recall.files.fleet_layout import (
     policy_path,
     policy_paths,
 )
+from recall.files.given import given_folder
+from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.chosen_run import chosen_run, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.worlds.task_names import TaskName, numbered, positions_of
@@ -117,23 +120,24 @@ def load_policy(
     folder: str | Path,
     task: TaskName | None = None,
     run: str | None = None,
-    at: At = "final",
+    at: At | None = None,
 ) -> Policy:
     """Read one trained policy of a fleet; neither JAX nor the environments are imported.
 
     `folder` is a fleet's folder, or one of its policy files. `task` is a task's name, such as
     "push" or, of a task that the sequence repeats, "3 push", or its position in the sequence, from
     0 on; it may be left out if there is only one. `run` is the name of a run (None: the first that
-    has the task). `at` is "final", the end of the sequence, or "learnt", the end of the task's own
-    training.
+    has the task). `at` is "final", the end of the sequence (also None), or "learnt", the end of the
+    task's own training. A file holds the policies of one run at one time, so neither is needed for
+    it; others than its own are refused.
     """
-    folder = Path(folder)
-    if folder.suffix == POLICY_SUFFIX:
-        return _from_file(folder, task)
-    if at not in get_args(At):
+    folder = given_folder(folder, "folder")
+    if at is not None and at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
+    if folder.suffix == POLICY_SUFFIX:
+        return _from_file(folder, task, run, at)
     run = chosen_run(folder, task, run)
-    if at == "final":
+    if at != "learnt":
         path = policy_path(folder, run, FINAL)
         if not path.exists():
             raise BadValueError(
@@ -164,16 +168,35 @@ def _without_final(folder: Path) -> str:
     return f"{folder} has no final policies: it is not finished"
 
 
-def _from_file(path: Path, task: TaskName | None) -> Policy:
+def _from_file(
+    path: Path, task: TaskName | None, run: str | None = None, at: At | None = None
+) -> Policy:
     if not path.exists():
         raise BadValueError(f"there is no file {path}: give a policy file or a fleet's folder")
     info, vectors = read_policy_file(path)
+    if run not in (None, info.run):
+        raise BadValueError(
+            f"{path} holds policies of run {info.run} alone, not of {run!r}: leave the run out, or "
+            "give the fleet's folder"
+        )
+    if at not in (None, _time(path, vectors)):
+        raise BadValueError(
+            f"{path} holds policies of one time, which by its name is not {at!r}: leave the time "
+            "out, or give the fleet's folder"
+        )
     only = len(vectors) == 1 and task is None
     position = next(iter(vectors)) if only else _position(info, task)
     if position not in vectors:
         held = ", ".join(numbered(info.tasks)[each] for each in vectors)
         raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
     return Policy(info, position, vectors[position])
+
+
+def _time(path: Path, positions: Iterable[int]) -> At | None:
+    """Return the time of a file's policies, which only its name tells; None if it was renamed."""
+    if path.stem == FINAL:
+        return "final"
+    return "learnt" if [path.stem] == [learnt(each) for each in positions] else None
 
 
 def _position(info: PolicyInfo, task: TaskName | None) -> int:
@@ -185,7 +208,7 @@ def _position(info: PolicyInfo, task: TaskName | None) -> int:
         shown = ", ".join(numbered(tasks))
         raise BadValueError(f"task: choose one of {shown}, or a position from 0 on")
     found = positions_of(task, tasks)
-    if not found and isinstance(task, int):
+    if not found and not isinstance(task, str):
         raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
     if not found:
         raise UnknownNameError(f"task of run {info.run}", task, numbered(tasks))

@@ -48,7 +48,7 @@ class NotedEvaluation(NamedTuple):
     step: int
     policies: list[jax.Array]  # [task][run, size]
     failed_at: jax.Array
-    measured: Plasticity
+    measured: Plasticity | None  # without transitions of the current task: multi-task's first steps
 
 
 class TrainedFleet:
@@ -135,14 +135,17 @@ class TrainedFleet:
             fleet.flat_policies(self.agent, self.state, as_argument(position))
             for position in range(self.spec.tasks)
         ]
-        replay, view = self.history.replay, self.view()
-        measured = fleet.plasticity(self.agent, self.state, replay, view, as_argument(step))
+        measured = self._measured() if self.task_schedule.collected(self.task, step) else None
         for array in jax.tree.leaves((policies, measured)):
             array.copy_to_host_async()
         # The state itself goes into the next burst.
         failed_at = jnp.copy(self.state.failed_at)
         self._noted = NotedEvaluation(step, policies, failed_at, measured)
         self.progress.evaluated = step
+
+    def _measured(self) -> Plasticity:
+        replay, view, step = self.history.replay, self.view(), as_argument(self.total_steps)
+        return fleet.plasticity(self.agent, self.state, replay, view, step)
 
     def catch_up(self) -> None:
         """Record the burst that was noted and start the evaluation that was noted, if any.
@@ -158,7 +161,8 @@ class TrainedFleet:
         runs = self.recorder.alive(self.progress)
         if runs:
             self.evaluation.start(noted.step, noted.policies, runs)
-            self.recorder.note_networks(self.progress, noted.step, noted.measured)
+            if noted.measured is not None:
+                self.recorder.note_networks(self.progress, noted.step, noted.measured)
 
     def finish_notes(self) -> None:
         """Catch up with everything that was noted, and wait until all of it is recorded."""

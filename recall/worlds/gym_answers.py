@@ -18,6 +18,8 @@ from recall.worlds.simulator import Array
 _Env = gymnasium.Env[Any, Any]
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
+_REAL = "biuf"  # NumPy's kinds of truth values, whole numbers and floats
+_FLOATS, _FLAGS = (float, np.floating), (bool, np.bool_)
 
 
 def made(function: Any) -> _Env:
@@ -65,9 +67,27 @@ def step(
     what = f"step of {task}"
     _check_values(answer, what, _STEP)
     observation, reward, terminated, truncated, info = answer
-    if reward is None or np.shape(reward) != ():
-        raise BadValueError(f"{what} returned {reward!r} as its reward: it must be one number")
-    return _observation(observation, what, shape), reward, terminated, truncated, info
+    return (
+        _observation(observation, what, shape),
+        _reward(reward, what),
+        _flag(terminated, what, "terminated"),
+        _flag(truncated, what, "truncated"),
+        info,
+    )
+
+
+def check_finite(observation: Array, reward: float, what: str) -> None:
+    """Refuse an observation or a reward that is not finite.
+
+    This is no check of every step: in training, such a step is a divergence, which ends its run
+    alone.
+    """
+    if not np.isfinite(observation).all():
+        raise BadValueError(
+            f"{what} returned the observation {observation}: its numbers must be finite"
+        )
+    if not np.isfinite(reward):
+        raise BadValueError(f"{what} returned {reward!r} as its reward: it must be finite")
 
 
 def success(info: Mapping[str, Any], task: str) -> bool:
@@ -79,10 +99,9 @@ def success(info: Mapping[str, Any], task: str) -> bool:
     value = info.get("success", info.get("is_success", False))
     if isinstance(value, bool):  # nearly always, and this is called at every step
         return value
-    if isinstance(value, int | float) or hasattr(value, "__array__"):
-        number = np.asarray(value)
-        if number.size == 1 and number.dtype.kind in "biuf" and np.isfinite(number).all():
-            return bool(number.item())
+    number = _real(value)
+    if number is not None and number.size == 1 and np.isfinite(number).all():
+        return bool(number.item())
     key = "success" if "success" in info else "is_success"
     raise BadValueError(
         f'step of {task} returned {value!r} as info["{key}"]: it must be True or False'
@@ -106,9 +125,38 @@ def _wanted(names: tuple[str, ...]) -> str:
 
 
 def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
-    if np.shape(value) != shape:
+    numbers = np.asarray(value)
+    if numbers.shape != shape:
         raise BadValueError(
-            f"{what} returned an observation of shape {np.shape(value)}, but its "
+            f"{what} returned an observation of shape {numbers.shape}, but its "
             f"observation_space has shape {shape}: make them agree"
         )
-    return np.asarray(value, np.float64)
+    if numbers.dtype.kind not in _REAL:
+        raise BadValueError(f"{what} returned the observation {value!r}: it must hold real numbers")
+    return np.asarray(numbers, np.float64)
+
+
+def _reward(value: Any, what: str) -> float:
+    if isinstance(value, _FLOATS):  # nearly always, and this is called at every step
+        return float(value)
+    number = _real(value)
+    if number is None or number.shape != ():
+        raise BadValueError(f"{what} returned {value!r} as its reward: it must be one number")
+    return float(number)
+
+
+def _flag(value: Any, what: str, name: str) -> bool:
+    if isinstance(value, _FLAGS):  # nearly always, and this is called at every step
+        return bool(value)
+    flag = _real(value)
+    if flag is None or flag.shape != () or flag not in (0, 1):
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be True or False")
+    return bool(flag)
+
+
+def _real(value: Any) -> Array | None:
+    """Return a real number, or an array of them, as an array; None for anything else."""
+    if not (isinstance(value, int | float) or hasattr(value, "__array__")):
+        return None
+    numbers = np.asarray(value)
+    return numbers if numbers.dtype.kind in _REAL else None

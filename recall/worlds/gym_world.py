@@ -195,15 +195,18 @@ def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
 def reports_success(task: Task, horizon_steps: int) -> bool:
     """Play an episode with random actions; return True if the environment reports success.
 
-    It is played to its end, whatever it reports, so that an environment that fails does so here.
+    It is played to its end, whatever it reports, so that an environment that fails, or returns
+    numbers that are not finite, is refused here.
     """
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
     rng, found = np.random.default_rng(0), False
     try:
-        simulator.reset(0, rng)
+        first = simulator.reset(0, rng)
+        gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
         for _ in range(horizon_steps):
             action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
-            _, _, terminated, truncated, info = simulator._act(0, action)
+            observation, reward, terminated, truncated, info = simulator._act(0, action)
+            gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
             gym_answers.success(info, simulator.task)  # refuses what is no success
             found = found or "success" in info or "is_success" in info
             if terminated or truncated:

@@ -150,7 +150,8 @@ def test_settings_that_only_go_together_may_come_in_any_order():
 
 def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
     method, settings = choose(Recall(batch_size=99), Settings(), "quick")
-    assert method.batch_size == 99
+    assert method == dataclasses.replace(choose("recall", Settings(), "quick")[0], batch_size=99)
+    assert choose(Recall(), Settings(), "paper") == choose("recall", Settings(), "paper")
     assert settings.schedule.steps_per_task == PRESETS["quick"].settings["steps_per_task"]
 
 
@@ -192,3 +193,27 @@ def test_a_file_that_cannot_be_used_is_one_line(name, content, message, tmp_path
     with pytest.raises(BadValueError, match=message) as caught:
         resolve(config=tmp_path / name)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("preset", ["paper", "authors"])
+def test_as_in_the_paper_collecting_does_not_lag_and_clonex_clips_once(preset):
+    method, settings = choose("clonex", Settings(), preset)
+    assert settings.schedule.policy_lag == 0
+    assert not method.clip_apart
+
+
+@pytest.mark.parametrize("settings", [{"hidden": (64, 64)}, "quick", Settings])
+def test_settings_are_an_object_of_their_class(settings):
+    with pytest.raises(BadValueError, match=r"expected an object of recall\.settings\.Settings"):
+        resolve("recall", "push", settings=settings)
+
+
+def test_a_preset_is_a_name():
+    with pytest.raises(UnknownNameError, match=r"unknown preset \['quick'\]"):
+        resolve("recall", "push", preset=["quick"])
+
+
+def test_a_retraining_consists_of_whole_bursts():
+    told = "retraining_updates is 70; expected a multiple of updates_per_burst, which is 50; 50 is"
+    with pytest.raises(BadValueError, match=told):
+        resolve("packnet", "push", changes={"retraining_updates": 70})

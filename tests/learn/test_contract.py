@@ -96,3 +96,18 @@ def test_training_refuses_it_before_anything_is_written(tmp_path):
         recall.train(own(at_start=None, at_end=jnp.zeros(3)), "point-slide", preset="quick",
                      out=tmp_path / "fleet")  # fmt: skip
     assert not (tmp_path / "fleet").exists()
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (jnp.zeros(()), "actor_loss returns a .*: expected a number, .* and a dict of metrics"),
+        ((0.0, {}, {}), "actor_loss returns a tuple of 3: expected"),
+        ((jnp.zeros(3), {}), r"actor_loss returns a term of shape \[3\] .* take the mean over"),
+        (("a", {}), "actor_loss returns a str as its term: expected a number"),
+    ],
+    ids=["loss alone", "three", "vector", "text"],
+)
+def test_a_term_that_cannot_be_added_to_the_loss_is_refused(returned, told):
+    with pytest.raises(BadValueError, match=f"method own: {told}"):
+        check_contract(make_agent(own(actor_loss=lambda self, *_: returned)))

@@ -228,6 +228,21 @@ def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
     assert fleet.failures(state.failed_at, ["only"]) == {"only": 0}
 
 
+class Undefined(FineTuning):
+    """Its own term is no number, but its slope is."""
+
+    def critic_loss(self, agent, method_state, critic, forward):
+        return jnp.nan + 0.0 * jnp.sum(critic["trunk"]), {}
+
+
+def test_a_methods_own_term_that_is_no_number_fails_the_run():
+    agent = make_agent(Undefined(batch_size=8))
+    state = fleet.init(agent, jnp.array([0]))
+    state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
+    assert np.isfinite([metrics["loss_q"][0], metrics["grad_norm_q"][0]]).all()
+    assert fleet.failures(state.failed_at, ["only"]) == {"only": 0}
+
+
 def test_the_first_step_is_the_learning_rate_and_targets_follow_slowly():
     agent = make_agent(FineTuning(batch_size=8))
     state = fleet.init(agent, jnp.array([0]))

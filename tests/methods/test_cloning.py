@@ -9,7 +9,7 @@ import pytest
 
 from recall.errors import BadValueError
 from recall.learn import fleet
-from recall.methods import Clear, ClonEx, FineTuning, Method
+from recall.methods import METHODS, Clear, ClonEx, FineTuning, Method, Recall
 from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
@@ -142,3 +142,26 @@ def test_old_moments_may_not_move_critics_that_nothing_holds():
         ClonEx(reset_optimiser=False)
     ClonEx(reset_optimiser=False, critic_weight=1.0)
     Clear(reset_optimiser=False)  # it rehearses
+
+
+def test_critics_are_distilled_only_where_old_rows_are_rehearsed():
+    assert Recall().distils_critics
+    without = Recall(rehearse=False)
+    assert not without.distils_critics
+    assert without.added_losses() == ["policy distillation (λ 10)"]
+    with pytest.raises(BadValueError, match="reset_optimiser is False, but recall needs True"):
+        Recall(rehearse=False, reset_optimiser=False)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "told"),
+    [
+        ("perfect_memory", {"rehearse": False}, "with sampling 'uniform' no part of a batch"),
+        ("fine_tuning", {"old_weight": "per_task"}, "with sampling 'new' no part of a batch"),
+        ("multi_task", {"best_return": True}, "multi_task trains all tasks at once"),
+        ("multi_task", {"retraining_updates": 50}, "multi_task trains all tasks at once"),
+    ],
+)
+def test_settings_without_effect_are_refused(method, changes, told):
+    with pytest.raises(BadValueError, match=told):
+        METHODS[method](**changes)

@@ -162,6 +162,8 @@ def test_the_run_the_task_and_the_time_are_chosen(folder, observations):
         ({"task": "point-pour"}, "did you mean 'point-poor'"),
         ({"task": 3}, "there are 3, from 0 on"),
         ({"task": 2, "at": "learnt"}, "not finished"),
+        ({"task": 1.0}, "task 1.0 is neither a name nor a whole number"),
+        ({"task": True}, "task True is neither a name nor a whole number"),
         ({"task": 0, "at": "end"}, "unknown time 'end'"),
         ({"task": 0, "run": "none"}, "unknown run of this fleet"),
     ],

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from recall.results import metrics
+from recall.results.collection import gather
 from recall.results.store import read
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,8 @@ def run_fleet(method, tasks, steps, folder, flags=SOONER, seeds=3, evaluate_ever
 
 def train(method, tasks, steps, folder, **options):
     """[run, task] success just learnt, and at the end of all."""
-    curves = metrics.curves(run_fleet(method, tasks, steps, folder, **options))
+    run_fleet(method, tasks, steps, folder, **options)
+    curves = [run.curve() for run in gather(folder).runs]
     learnt = [metrics.trained_successes(curve, window=1) for curve in curves]
     end = [metrics.final_successes(curve, window=1) for curve in curves]
     return np.array(learnt), np.array(end)

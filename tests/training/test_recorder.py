@@ -6,7 +6,7 @@ from contextlib import closing
 import numpy as np
 
 from recall.callbacks import Callback
-from recall.results.store import Store
+from recall.results.store import Store, read
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 from tests.factories.fleets import run, small_spec, start
@@ -87,3 +87,14 @@ def test_the_last_episodes_of_a_task_are_recorded_before_the_next_task_starts(tm
     assert min(returns[step] for step in (100, 200, 250)) > 100 * max(
         returns[step] for step in (350, 450, 500)
     )
+
+
+def test_networks_are_not_measured_without_transitions_of_the_current_task(tmp_path):
+    """Multi-task's last task is collected for last, and evaluations may come before that."""
+    tasks = "point-rich,point-poor,point-slide"
+    spec = small_spec("multi_task", sequence=tasks, evaluate_every=50)
+    run(start(spec, tmp_path))
+    trained = read(tmp_path)
+    measured = [record["step"] for record in trained.training if "rank_q" in record]
+    assert min(measured) == 150
+    assert {record["step"] for record in trained.evaluations} >= {50, 100, 150}

@@ -80,6 +80,88 @@ def test_answers_of_another_form_are_refused(tmp_path, task, reason):
     assert not (tmp_path / "run").exists()
 
 
+def answering(**values):
+    """Return a task whose steps return these values, by the names of Gymnasium's."""
+
+    class Answering(Point):
+        def step(self, action):
+            names = ("observation", "reward", "terminated", "truncated", "info")
+            return tuple((dict(zip(names, super().step(action), strict=True)) | values).values())
+
+    return Answering
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"terminated": "False"}, "'False' as terminated: it must be True or False"),
+        ({"terminated": None}, "None as terminated"),
+        ({"terminated": 2}, "2 as terminated"),
+        ({"terminated": np.array([False])}, "array([False]) as terminated"),
+        ({"truncated": float("nan")}, "nan as truncated"),
+        ({"reward": "1"}, "'1' as its reward: it must be one number"),
+        ({"reward": 1 + 2j}, "(1+2j) as its reward"),
+        ({"reward": np.array(1j)}, "array(0.+1.j) as its reward"),
+        ({"reward": [1.0]}, "[1.0] as its reward"),
+        ({"observation": ["1", "2", "3"]}, "the observation ['1', '2', '3']: it must hold real"),
+        ({"observation": [None] * 3}, "the observation [None, None, None]: it must hold real"),
+        ({"observation": np.full(3, 1j)}, "the observation array([0.+1.j, 0.+1.j, 0.+1.j]): it"),
+    ],
+)
+def test_values_of_another_type_are_refused(tmp_path, values, reason):
+    task = answering(**values)
+    told = re.escape(f"step of Answering returned {reason}")
+    with pytest.raises(BadValueError, match=told):
+        play(recall.make(task, horizon=10))
+    with pytest.raises(BadValueError, match=told):
+        recall.train("fine_tuning", [Point, task], out=tmp_path / "run", horizon_steps=10)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(2, 2.0), (np.float32(0.5), 0.5), (np.int64(-1), -1.0), (np.array(3.0), 3.0), (True, 1.0)],
+)
+def test_a_reward_may_be_any_real_number(value, told):
+    env = recall.make(answering(reward=value), horizon=10)
+    env.reset(seed=0)
+    assert env.step(env.action_space.sample())[1] == told
+
+
+@pytest.mark.parametrize("value", [True, 1, np.True_, np.array(True)])
+@pytest.mark.parametrize("name", ["terminated", "truncated"])
+def test_an_end_may_be_told_by_any_truth_value(name, value):
+    env = recall.make(answering(**{name: value}), horizon=10)
+    env.reset(seed=0)
+    _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+    assert (terminated, truncated) == (name == "terminated", name == "truncated")
+
+
+class LostAtReset(Point):
+    def reset(self, *, seed=None, options=None):
+        return np.array([0, np.inf, 0], np.float32), {}
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        (answering(reward=float("nan")), "step of Answering returned nan as its reward: it must"),
+        (answering(reward=np.float32(-np.inf)), "step of Answering returned -inf as its reward"),
+        (answering(observation=[0, np.nan, 0]), "Answering returned the observation [ 0. nan  0.]"),
+        (LostAtReset, "reset of LostAtReset returned the observation [ 0. inf  0.]: its numbers"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused_before_training(tmp_path, task, reason):
+    """In an environment that is played otherwise they are a divergence, as in training."""
+    lengths = {"horizon_steps": 10, "steps_per_task": 100}
+    with pytest.raises(BadValueError, match=re.escape(reason)):
+        recall.train(
+            "fine_tuning", [task], out=tmp_path / "run", preset="quick", hidden=(8,), **lengths
+        )
+    assert not (tmp_path / "run").exists()
+    play(recall.make(task, horizon=10))
+
+
 def reporting(value, key="success"):
     class Reporting(Point):
         def step(self, action):

@@ -1,7 +1,9 @@
 """Names of tasks that occur more than once in a sequence, and what they choose."""
 
+import numpy as np
 import pytest
 
+from recall.errors import BadValueError
 from recall.worlds.sequences import parse_sequence
 from recall.worlds.task_names import as_tasks, chosen_positions, numbered, positions_of
 
@@ -23,6 +25,7 @@ def test_only_repeated_tasks_are_shown_with_a_number():
         ("peg-unplug-side", [1]),
         ("2 peg-unplug-side", [1]),
         (2, [2]),
+        (np.int64(2), [2]),
         ("2", [2]),
         (3, []),
         (-1, []),
@@ -43,3 +46,17 @@ def test_several_tasks_are_chosen_in_the_order_of_the_sequence():
     assert chosen_positions(None, CW3_6) == [0, 1, 2]
     assert (as_tasks("push"), as_tasks(0), as_tasks(["push"])) == (("push",), (0,), ("push",))
     assert as_tasks(None) is None
+
+
+@pytest.mark.parametrize("task", [1.0, True, np.float64(1), np.True_, 1.5, None, ["push"]])
+def test_only_names_and_whole_numbers_choose_tasks(task):
+    with pytest.raises(BadValueError, match="is neither a name nor a whole number: give a name"):
+        positions_of(task, CW3_6)
+    with pytest.raises(BadValueError, match="neither a name nor a whole number"):
+        as_tasks([task])
+
+
+@pytest.mark.parametrize("tasks", [1.5, True])
+def test_a_single_argument_that_names_no_task_is_refused(tasks):
+    with pytest.raises(BadValueError, match=f"task {tasks} is neither a name"):
+        as_tasks(tasks)

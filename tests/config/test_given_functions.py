@@ -1,0 +1,69 @@
+"""Functions that are given again to continue a fleet, and those that are refused."""
+
+import re
+
+import pytest
+
+import recall
+from recall.config.spec import make_spec, spec_from
+from recall.errors import BadValueError
+from recall.settings import Settings
+from tests.factories.environments import Blank
+from tests.factories.policies import write_untrained
+
+
+def left():
+    return Blank()
+
+
+def right():
+    return Blank()
+
+
+def drawn():
+    return Blank("rgb_array")
+
+
+def given(functions):
+    """Return the tasks of a fleet on `left` and `right` that is read with these functions."""
+    description = make_spec("fine_tuning", [left, right], (0,), Settings()).describe()
+    (run,) = spec_from(description, functions).runs
+    assert run.task_names == ("left", "right")
+    return run.tasks
+
+
+def test_functions_of_the_same_name_or_of_none_of_the_fleets_are_taken():
+    assert given({"left": left, "right": right}) == (left, right)
+    task, _ = given({"left": drawn, "right": lambda: None})
+    assert task().render_mode == "rgb_array"
+
+
+@pytest.mark.parametrize(
+    ("functions", "reason"),
+    [
+        (
+            {"left": right, "right": left},
+            "functions['left'] is right, the name of another task of the fleet: give "
+            "functions={'left': left, 'right': right}, or a function with a name of its own",
+        ),
+        ({"left": left, "right": left}, "functions['right'] is left, the name of another task"),
+        ({"left": left, "right": 3}, "functions['right'] is 3: give the function that makes"),
+        ({"left": left, "right": Blank()}, "is an environment; give a function that makes it"),
+        (left, "functions is <function left"),
+        ([left, right], "give a dict from the names of tasks to their functions, here functions={"),
+        ([], "functions is []: give a dict"),
+        ({}, "its tasks are Python functions (left, right), which cannot be stored"),
+        ({"left": left}, "its tasks are Python functions (right)"),
+    ],
+)
+def test_functions_that_cannot_be_those_of_the_fleet_are_refused(functions, reason):
+    with pytest.raises(BadValueError, match=re.escape(reason)):
+        given(functions)
+
+
+def test_swapped_functions_neither_resume_nor_evaluate_nor_film(tmp_path):
+    folder = write_untrained(tmp_path / "fleet", [left, right], horizon_steps=5)
+    (folder / "checkpoints" / "1").mkdir(parents=True)
+    for use in (recall.resume, recall.evaluate, recall.film):
+        with pytest.raises(BadValueError, match="name of another task of the fleet"):
+            use(folder, functions={"left": right, "right": left})

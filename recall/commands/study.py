@@ -111,6 +111,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.launch.resources import place_of
     from recall.studies import study_named
     from recall.studies.estimates import read_speeds
+    from recall.studies.runner import check_retries
     from recall.studies.selection import groups_of
     from recall.studies.study_folder import LOGS
 
@@ -118,6 +119,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     chosen, choices, folder = study_named(options.name), options.choices(), options.folder
     # Invalid choices are refused before anything is measured or started.
     groups_of(chosen, choices)
+    check_retries(options.retries)
     speeds = read_speeds(options.bench, folder)
     place = place_of(options.where(), folder / LOGS)
     try:

@@ -9,10 +9,11 @@ from rich.markup import escape
 
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
-from recall.report.figures import Gallery, draw_all
+from recall.files.given import given_folder, given_folders
+from recall.report.figures import Detailed, Gallery, check_look, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
-from recall.report.manifest import check_place, remove_earlier, write_manifest
+from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
 from recall.report.summary import few_seeds
 from recall.report.tables import all_tables
@@ -25,6 +26,7 @@ from recall.results.collection import Collection, gather
 from recall.results.measures import Measure, check_success
 from recall.results.scores import ScoreBoard
 from recall.results.tidy import write_tables as write_data
+from recall.settings.checked import from_plain
 
 Folder = str | Path
 DATA = "data"
@@ -52,7 +54,7 @@ def make_report(
     console: Console | None = None,
     detailed: int | None = 2,
     live: bool = False,
-    methods: Sequence[str] = (),
+    methods: Sequence[str] | str = (),
     names: Mapping[str, str] | None = None,
     look: Look | None = None,
 ) -> Report:
@@ -63,25 +65,28 @@ def make_report(
     a `console` is given, the main tables and the problems are printed on it. `detailed` is the
     number of sequences per family that get figures of their own; None means all. Runs that cannot
     be read are left out and reported in `problems`; it is an error if there is nothing to show at
-    all. Files that an earlier report wrote into `out` are removed, and no others. A `live` page is
-    served, and loads itself again when there is a newer one.
+    all. Files that an earlier report wrote into `out` are replaced once the new report is complete,
+    and no others. A `live` page is served, and loads itself again when there is a newer one.
 
     `methods` chooses and orders what is shown, by name or label; `names` maps labels to others,
     that of a method for all its variants; `look` sets the fonts and sizes of figures.
     """
-    measure = measure or Measure()
+    measure = Measure() if measure is None else measure
     check_success(measure)
-    folders, reference = as_paths(folders), as_paths(reference)
-    collection = gather(folders, reference)
+    look = Look() if look is None else look
+    check_look(look)
+    detailed = from_plain(Detailed, detailed, "detailed")
+    out, given = given_folder(out, "out"), given_folders(folders, "folders")
+    collection = gather(given, reference)
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
     collection = arranged(collection, methods, names)
     board = ScoreBoard(collection, measure)
-    tables = all_tables(board, read_benches(folders))
-    title = ", ".join(map(str, folders))
+    tables = all_tables(board, read_benches(given))
+    title = ", ".join(map(str, given))
     return write_report(
-        board, tables, Path(out), title, None if figures else (), console, detailed, live, look
+        board, tables, out, title, None if figures else (), console, detailed, live, look
     )
 
 
@@ -99,26 +104,22 @@ def write_report(
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection = board.collection
     check_place(out)
-    remove_earlier(out)
-    written = write_tables(tables, out / "tables")
-    written += write_data(board, out / DATA)
-    gallery = draw_all(
-        collection, out / "figures", board.measure, kinds, detailed=detailed, look=look
-    )
-    problems, caution = problems_of(board), few_seeds(board)
-    text = out / "report.md"
-    write_text(text, _in_markdown(title, caution, tables, problems))
-    page = write_page(
-        out, board, tables, gallery, problems[len(collection.problems) :], title, live
-    )
-    drawn = [path for each in gallery for path in each.paths.values()]
-    write_manifest(out, [*written, *drawn, text, page])
+    with replacing_earlier(out) as new:
+        write_tables(tables, new / "tables")
+        write_data(board, new / DATA)
+        gallery = draw_all(
+            collection, new / "figures", board.measure, kinds, detailed=detailed, look=look
+        )
+        problems, caution = problems_of(board), few_seeds(board)
+        write_text(new / "report.md", _in_markdown(title, caution, tables, problems))
+        left_out = problems[len(collection.problems) :]
+        write_page(new, board, tables, gallery, left_out, title, live)
     if console is not None:  # last, because the reader of a pipe may leave early
         show_tables(tables, console)
         if caution:
             console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
         show_problems(problems, console)
-    return Report(out, collection, board, tables, gallery, problems)
+    return Report(out, collection, board, tables, gallery.moved(new, out), problems)
 
 
 def problems_of(board: ScoreBoard) -> tuple[str, ...]:
@@ -132,11 +133,6 @@ def problems_of(board: ScoreBoard) -> tuple[str, ...]:
         *health_problems(collection),
     ]
     return tuple(dict.fromkeys(found))
-
-
-def as_paths(folders: Iterable[Folder] | Folder) -> list[Path]:
-    """Return the folders that an argument names, whether it is one or several."""
-    return [Path(folders)] if isinstance(folders, str | Path) else [Path(each) for each in folders]
 
 
 def show_tables(tables: list[Table], console: Console) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from recall.errors import BadValueError
+from recall.files.given import given_folder, given_folders
 from recall.files.names import file_name
-from recall.report.build import Folder, Report, as_paths, write_report
+from recall.report.build import Folder, Report, write_report
 from recall.report.matching import Match, matches_of, nothing_in_common
 from recall.report.tables.alone import single_tables
 from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
@@ -44,17 +45,19 @@ def compare(
     either folder or below `reference`, or else with those shipped with the package, as in
     `recall.make_report`; where there are none, a note says so.
     """
-    measure = measure or Measure()
+    measure = Measure() if measure is None else measure
     check_success(measure)
-    sides = gather(first), gather(second)
-    alone = gather((), [Path(first), Path(second), *as_paths(reference)])
-    for side, folder in zip(sides, (first, second), strict=True):
+    folders = given_folder(first, "first"), given_folder(second, "second")
+    out, others = given_folder(out, "out"), given_folders(reference, "reference")
+    sides = gather(folders[0]), gather(folders[1])
+    alone = gather((), [*folders, *others])
+    for side, folder in zip(sides, folders, strict=True):
         if not side.runs:
             raise BadValueError(f"{folder} has no runs to compare: {' '.join(side.problems)}")
-    names = _names(Path(first), Path(second))
+    names = _names(*folders)
     matches, left_out = matches_of(*sides)
     if not matches:
-        raise BadValueError(nothing_in_common(sides, (Path(first), Path(second)), left_out))
+        raise BadValueError(nothing_in_common(sides, folders, left_out))
     marked = [
         tuple(_marked(run, name) for match in matches for run in runs(match))
         for name, runs in zip(names, (lambda m: m.first, lambda m: m.second), strict=True)
@@ -70,7 +73,7 @@ def compare(
         *single_tables(board),
     ]
     kinds = _KINDS if figures else ()
-    return write_report(board, tables, Path(out), f"{names[0]} and {names[1]}", kinds, console)
+    return write_report(board, tables, out, f"{names[0]} and {names[1]}", kinds, console)
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:

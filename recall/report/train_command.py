@@ -1,4 +1,4 @@
-"""Reconstruct the command that trains a fleet again from its run.json."""
+"""Reconstruct the commands that train a fleet again from its run.json."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -18,19 +18,32 @@ from recall.results.run_result import RunResult
 _NOT_REPEATED = ("schedule.workers", "schedule.checkpoint_minutes")
 
 
-def train_command(description: Mapping[str, Any]) -> str | None:
+def train_commands(description: Mapping[str, Any]) -> list[str]:
     """Return `recall train` with a preset and every setting that differs from it.
 
-    Return None if tasks are Python functions, which a command line cannot name.
+    A command trains every sequence with every seed. A fleet that is a part of a study may lack some
+    of these runs, so there is a command for each group of sequences with the same seeds. There is
+    none if tasks are Python functions, which a command line cannot name.
     """
     if description.get("functions"):
-        return None
-    method, runs = description["method"]["name"], description["runs"]
-    sequences = dict.fromkeys(run["sequence"] for run in runs)
-    seeds = dict.fromkeys(str(run["seed"]) for run in runs)
-    settings = settings_of(description)
-    preset = nearest_preset(method, settings)
-    return _command(method, sequences, seeds, preset, settings, description.get("plugins", ()))
+        return []
+    method, settings = description["method"]["name"], settings_of(description)
+    preset, plugins = nearest_preset(method, settings), description.get("plugins", ())
+    return [
+        _command(method, sequences, seeds, preset, settings, plugins)
+        for seeds, sequences in _by_seeds(description["runs"]).items()
+    ]
+
+
+def _by_seeds(runs: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+    """Return the sequences that were trained with the same seeds, by these seeds."""
+    seeds: dict[str, list[str]] = {}
+    for run in runs:
+        seeds.setdefault(run["sequence"], []).append(str(run["seed"]))
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for sequence, own in seeds.items():
+        groups.setdefault(tuple(own), []).append(sequence)
+    return groups
 
 
 def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]) -> str | None:

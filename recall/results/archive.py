@@ -28,6 +28,7 @@ from recall.files.fleet_layout import (
     is_archive,
     records_file,
 )
+from recall.files.given import given_folder
 from recall.files.reading import read_json
 from recall.results.archived_fleet import (
     Choice,
@@ -40,6 +41,7 @@ from recall.results.description import read_description
 from recall.results.fleet_folder import FolderInUseError
 from recall.results.search import EMPTY, FLEET, LOG, folders_below
 from recall.settings.checked import Count, from_plain
+from recall.settings.texts import given_texts
 
 Folder = str | Path
 _MOST_NAMED = 3
@@ -89,8 +91,8 @@ def archive(
     nothing is written then. An existing folder is refused unless `replace` is True and it holds an
     earlier archive and nothing else; it is replaced once the new archive is complete.
     """
-    source, out = Path(source), Path(out)
-    patterns = (policies,) if isinstance(policies, str) else tuple(policies)
+    source, out = given_folder(source, "source"), given_folder(out, "out")
+    patterns = given_texts(policies, "policies")
     training_every = from_plain(Count | None, training_every, "training_every")
     choice = Choice(patterns, policies_at, training_every, unfinished)
     _check_choice(choice)

@@ -7,10 +7,14 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.results.collection import Collection
 from recall.results.labels import method_label
 from recall.results.run_result import RunResult
+from recall.settings.checked import from_plain
+from recall.settings.texts import given_texts
 
 
 def arranged(
-    collection: Collection, methods: Sequence[str] = (), names: Mapping[str, str] | None = None
+    collection: Collection,
+    methods: Sequence[str] | str = (),
+    names: Mapping[str, str] | None = None,
 ) -> Collection:
     """Return a collection with only `methods`, in their order, and with labels renamed.
 
@@ -19,7 +23,8 @@ def arranged(
     part of every label ("RECALL, preset quick" becomes "Ours, preset quick"), except of labels
     that are given names of their own.
     """
-    names = names or {}
+    methods, names = given_texts(methods, "methods"), {} if names is None else names
+    _check_names(names)
     known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
     for name in (*methods, *names):
         if name not in known:
@@ -29,7 +34,18 @@ def arranged(
     if methods:
         runs.sort(key=lambda run: _place(run, methods) or 0)
     renamed = (dataclasses.replace(run, label=labels[run.label]) for run in runs)
-    return dataclasses.replace(collection, runs=tuple(renamed), chosen=tuple(methods))
+    return dataclasses.replace(collection, runs=tuple(renamed), chosen=methods)
+
+
+def _check_names(names: object) -> None:
+    """Raise an error if the new names are no mapping of labels to texts."""
+    if not isinstance(names, Mapping):
+        raise BadValueError(
+            f"names is {names!r}: expected a dict of labels and their new names, such as "
+            "{'RECALL': 'Ours'}"
+        )
+    for label, name in names.items():
+        from_plain(str, name, f"the new name of {label!r}")
 
 
 def _new_labels(collection: Collection, names: Mapping[str, str]) -> dict[str, str]:

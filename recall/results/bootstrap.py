@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from recall.results.metrics import transfer
+from recall.results.metrics import mean_of_finite, transfer
 from recall.results.ties import settled
 
 Array = np.ndarray
@@ -117,8 +117,9 @@ def forward_transfer(
     own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
     values = transfer(own, reference)
+    overall = float(mean_of_finite(values))
     if weights is None:
-        return Sampled(_mean(values)), [Sampled(float(value)) for value in values]
+        return Sampled(overall), [Sampled(float(value)) for value in values]
     drawn = {task: _resampled_means(references[task], f"{task} alone") for task in set(tasks)}
     reference = np.stack([drawn[task] for task in tasks], axis=1)
     resampled = weights @ areas
@@ -131,13 +132,7 @@ def forward_transfer(
         for task, value in enumerate(values)
     ]
     whole = draws[:, kept].mean(axis=1) if kept.any() else None
-    return Sampled(_mean(values), whole), each
-
-
-def _mean(values: Array) -> float:
-    """Return the mean of the finite values, or NaN if there are none."""
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else float("nan")
+    return Sampled(overall, whole), each
 
 
 def interquartile_mean(values: Array) -> float:

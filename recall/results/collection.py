@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from recall.files.given import given_folders
 from recall.results.departures import settings_that_matter
 from recall.results.naming import grouped, labelled
 from recall.results.plugin_code import same_code
@@ -91,16 +92,16 @@ class Collection:
 
 
 def gather(
-    folders: Iterable[str | Path] | str | Path, reference: Iterable[str | Path] = ()
+    folders: Iterable[str | Path] | str | Path,
+    reference: Iterable[str | Path] | str | Path = (),
 ) -> Collection:
     """Gather every run below `folders`, ours and Continual World's, with distinct labels.
 
     Single-task runs below `reference` are used for comparison but not reported. Where there are
     none, those that are shipped with the package are used if their settings allow it.
     """
-    folders = [folders] if isinstance(folders, str | Path) else list(folders)
-    runs, problems = read_all(map(Path, folders))
-    others, more = read_all(map(Path, reference))
+    given = given_folders(folders, "folders"), given_folders(reference, "reference")
+    (runs, problems), (others, more) = map(read_all, given)
     runs, same = _without_copies(runs)
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])

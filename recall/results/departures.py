@@ -25,8 +25,13 @@ NO_MATTER = frozenset(
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
+STEPS = f"{SCHEDULE}steps_per_task"
 RETRAINING = f"{METHOD}retraining_updates"
-EXPLORATION = frozenset(f"schedule.{name}" for name in ("noise_colour", "random_steps_after_copy"))
+COLLECTING = frozenset(
+    f"{SCHEDULE}{name}"
+    for name in ("noise_colour", "random_steps_after_copy", "policy_lag", "environments")
+)
+"""How a run collects: settings of the schedule that are no lengths."""
 _EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING)
 """Lengths, intervals and how products are rounded: the experiment's rather than the method's.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from recall.errors import BadValueError, UnknownNameError
 from recall.results import metrics
 from recall.results.evaluations import FIELDS, MODES
+from recall.settings.checked import Checked
 
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
 RETURN = "return"
@@ -21,7 +22,7 @@ _OF_SUCCESS = tuple(name for name in FIELDS if name != RETURN)
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Checked):
     """What counts as success, and the number of evaluations to average at a boundary."""
 
     window: int = metrics.WINDOW
@@ -30,6 +31,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Refuse empty windows and unknown names."""
+        super().__post_init__()
         if self.window < 1:
             raise BadValueError(
                 f"window {self.window}: success at a boundary is the mean of at least 1 evaluation"
@@ -40,7 +42,11 @@ class Measure:
             raise UnknownNameError("measure of success", self.field, _OF_SUCCESS)
 
 
-def check_success(measure: Measure) -> None:
-    """Refuse the return as a user's choice: reports show it by themselves where it is needed."""
+def check_success(measure: object) -> None:
+    """Refuse what is no measure, and the return, which reports show by themselves where needed."""
+    if not isinstance(measure, Measure):
+        raise BadValueError(
+            f"measure is {measure!r}: expected a Measure of recall.results.measures"
+        )
     if measure.field not in _OF_SUCCESS:
         raise UnknownNameError("measure of success", measure.field, _OF_SUCCESS)

@@ -1,4 +1,4 @@
-"""The paper's metrics (section 5.1), from evaluation records.
+"""The paper's metrics (section 5.1), from the success of runs over time.
 
 With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
 
@@ -16,13 +16,9 @@ of a stage may be shorter than the others. Non-finite values are left out of the
 that a run did not reach has no value (NaN).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from recall.results.evaluations import Field, Mode
-from recall.results.store import Results
 
 Array = np.ndarray
 WINDOW = 5
@@ -41,22 +37,6 @@ class Curves:
     success: Array
     ends_evaluated: bool = False
     """Whether the end of every stage is evaluated, so that a stage without that is unfinished."""
-
-
-def curves(results: Results, mode: Mode = "stochastic", field: Field = "success") -> list[Curves]:
-    """Return the success curves of every run."""
-    per_task = results.description["settings"]["schedule"]["steps_per_task"]
-    found = []
-    for index, run in enumerate(results.runs):
-        tasks = tuple(run["tasks"])
-        mine = [r for r in results.evaluations if r["run"] == index and r["mode"] == mode]
-        steps = np.array(sorted({record["step"] for record in mine}), int)
-        success = np.full((len(steps), len(tasks)), np.nan)
-        where = {step: row for row, step in enumerate(steps)}
-        for record in mine:
-            success[where[record["step"]], record["position"]] = record[field]
-        found.append(Curves(run["name"], tasks, per_task, steps, success))
-    return found
 
 
 def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> float:
@@ -106,14 +86,6 @@ def _reached(curve: Curves, step: int) -> bool:
     return bool(last >= step or last > step - interval)
 
 
-def _mean(values: Array) -> Array:
-    """Return the mean of the finite numbers over the first axis."""
-    there = np.isfinite(values)
-    count = there.sum(axis=0)
-    total = np.where(there, values, 0.0).sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
 def performance_over_time(curve: Curves) -> Array:
     """Return P(t) at the curve's steps, [evaluation], over the tasks whose success is known."""
     known = np.isfinite(curve.success).any(axis=0)
@@ -140,14 +112,14 @@ def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
     )
 
 
-def average_performance(curve: Curves, window: int = WINDOW) -> float:
-    """Return P at the end of the sequence."""
-    return float(np.mean(final_successes(curve, window)))
+def average_performance(final: Array) -> Array:
+    """Return P at the end of the sequence [...], from p_i(N D) [..., task]."""
+    return np.mean(final, axis=-1)
 
 
-def forgetting(curve: Curves, window: int = WINDOW) -> float:
-    """Return F: the success lost between the end of each task and the end of the sequence."""
-    return float(np.mean(trained_successes(curve, window) - final_successes(curve, window)))
+def forgetting(trained: Array, final: Array) -> Array:
+    """Return F [...], from p_i(i D) and p_i(N D), each [..., task]."""
+    return np.mean(trained - final, axis=-1)
 
 
 def area(curve: Curves, task: int) -> float:
@@ -197,6 +169,16 @@ def transfer(own: Array, reference: Array) -> Array:
     return np.where(room > 0, (own - reference) / np.where(room > 0, room, 1.0), np.nan)
 
 
-def forward_transfer(curve: Curves, reference_areas: Sequence[float]) -> float:
-    """Return FT, given the areas of single-task reference runs, one for each task."""
-    return float(_mean(transfer(areas(curve), np.asarray(reference_areas, float))))
+def forward_transfer(areas: Array, reference: Array) -> Array:
+    """Return FT [...], from the areas of the tasks and of their references, each [..., task].
+
+    Tasks whose reference leaves nothing to gain are left out; NaN if that is so of all.
+    """
+    return mean_of_finite(transfer(areas, reference))
+
+
+def mean_of_finite(values: Array) -> Array:
+    """Return the mean of the finite values over the last axis, or NaN if there are none."""
+    there = np.isfinite(values)
+    total, count = np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -80,14 +80,14 @@ class Scores:
     @cached_property
     def performance(self) -> Sampled:
         """Return P at the end of the sequence."""
-        return self._mean(self.final.mean(axis=1))
+        return self._mean(metrics.average_performance(self.final))
 
     @cached_property
     def forgetting(self) -> Sampled | None:
         """Return F, or None if all tasks are learnt at once."""
         if learnt_together(self.method):
             return None
-        return self._mean((self.trained - self.final).mean(axis=1))
+        return self._mean(metrics.forgetting(self.trained, self.final))
 
     @cached_property
     def forward_transfer(self) -> Sampled | None:
@@ -111,7 +111,7 @@ class Scores:
     def _transfers(self) -> tuple[Sampled, list[Sampled]] | None:
         if self.missing_references or learnt_together(self.method):
             return None
-        return bootstrap.forward_transfer(self.areas, self.tasks, self.references, self._weights)
+        return bootstrap.forward_transfer(self.areas, self.tasks, self.references, self.weights)
 
     @cached_property
     def interquartile_mean(self) -> Sampled:
@@ -121,18 +121,15 @@ class Scores:
     def by_run(self, metric: str) -> Array | None:
         """Return a metric of each run on its own, [run], or None in the same cases as `metric`."""
         if metric == PERFORMANCE:
-            return self.final.mean(axis=1)
+            return metrics.average_performance(self.final)
         if learnt_together(self.method):
             return None
         if metric == FORGETTING:
-            return (self.trained - self.final).mean(axis=1)
+            return metrics.forgetting(self.trained, self.final)
         if self.missing_references:
             return None
         reference = np.array([self.references[task].mean() for task in self.tasks])
-        transfers = metrics.transfer(self.areas, reference)
-        there = np.isfinite(transfers)
-        total = np.where(there, transfers, 0.0).sum(axis=1)
-        return np.where(there.any(axis=1), total / np.maximum(there.sum(axis=1), 1), np.nan)
+        return metrics.forward_transfer(self.areas, reference)
 
     def at_end(self, task: int) -> Sampled:
         """Return p_task(N D)."""
@@ -153,10 +150,11 @@ class Scores:
         return self.forgetting if name == FORGETTING else self.forward_transfer
 
     def _mean(self, values: Array) -> Sampled:
-        return bootstrap.weighted_mean(values, self._weights)
+        return bootstrap.weighted_mean(values, self.weights)
 
     @cached_property
-    def _weights(self) -> Array | None:
+    def weights(self) -> Array | None:
+        """Return the weights [draw, run] of the bootstrap; None for a single seed."""
         own = [run.seed for run in self.runs]
         return bootstrap.weights_by_seed(own, self.seeds, self.name)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of, write_text
+from recall.files.given import given_folders
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import METRICS
@@ -46,11 +47,11 @@ def frame(
         raise BadValueError(f"a DataFrame needs pandas, which is not installed: {_HOW_TO_INSTALL}")
     import pandas
 
-    folders = [folders] if isinstance(folders, str | Path) else list(folders)
-    for folder in map(Path, folders):
+    given = given_folders(folders, "folders")
+    for folder in given:
         if not folder.exists():
             raise BadValueError(f"there is no folder {folder}")
-    return pandas.DataFrame(_columns_of(table, ScoreBoard(gather(folders))))
+    return pandas.DataFrame(_columns_of(table, ScoreBoard(gather(given))))
 
 
 def _columns_of(table: str, board: ScoreBoard) -> Columns:

@@ -5,12 +5,11 @@ the rewards as they are or with normalised targets for every method. In the latt
 of rewards no longer matters, and the results show how well each method protects old tasks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -18,8 +17,11 @@ from rich.table import Table
 from recall import api
 from recall.callbacks import Callback
 from recall.methods import method_class
-from recall.results import metrics
+from recall.results.collection import gather
+from recall.results.measures import Measure
+from recall.results.scores import ScoreBoard, Scores
 from recall.results.store import Results
+from recall.results.together import learnt_together
 
 NEXT = "recall train --sequence handle-press-side,window-close --steps-per-task 100000"
 
@@ -54,29 +56,34 @@ def with_normalised_targets(plan: Plan) -> Plan:
     return replace(plan, changes=changes, of_methods={"clear": {"critic_weight": 0.0}})
 
 
-@dataclass(frozen=True)
-class Row:
-    """The results of one method, as means over seeds."""
-
-    method: str
-    learnt: tuple[float, ...]  # success in each task at the end of its own stage
-    success: tuple[float, ...]  # success in each task at the end of the sequence
-    performance: float
-    forgetting: float
-    transfer: float
-
-
 def run_demo(
     folder: Path, plan: Plan = PLAN, callback: Callable[[], Callback] = Callback
-) -> list[Row]:
-    """Train every method, and single tasks as a reference; return a row for each method."""
-    reference = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, callback)
-    areas = reference_areas(reference)
+) -> list[Scores]:
+    """Train every method, and single tasks as a reference; return the scores of each method."""
+    single = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, callback)
     sequence = ",".join(plan.tasks)
-    return [
-        row_of(_train(folder, method, sequence, method, plan, callback), areas, plan.window)
-        for method in plan.methods
-    ]
+    found = []
+    for method in plan.methods:
+        trained = _train(folder, method, sequence, method, plan, callback)
+        found += scores_in(trained.folder, plan.window, reference=[single.folder])
+    return found
+
+
+def scores_in(folder: Path, window: int, reference: Iterable[Path] = ()) -> list[Scores]:
+    """Return the scores of the fleet in `folder`."""
+    board = ScoreBoard(gather(folder, reference), Measure(window))
+    return list(board.scores.values())
+
+
+def learnt_and_kept(scores: Scores) -> list[str]:
+    """Return the mean success in each task when it was just learnt and at the end, as text.
+
+    For a method that learns all tasks at once, only the success at the end is meaningful.
+    """
+    pairs = zip(scores.trained.mean(axis=0), scores.final.mean(axis=0), strict=True)
+    if learnt_together(scores.method):
+        return [f"{end:.0%}" for _, end in pairs]
+    return [f"{100 * own:.0f}→{end:.0%}" for own, end in pairs]
 
 
 def _train(
@@ -99,32 +106,8 @@ def _train(
     )
 
 
-def reference_areas(results: Results) -> dict[str, float]:
-    """Return how well each task is learnt from scratch, as the mean area under its curves."""
-    areas: dict[str, list[float]] = {}
-    for curve in metrics.curves(results):
-        areas.setdefault(curve.tasks[0], []).append(metrics.area(curve, 0))
-    return {task: float(np.mean(values)) for task, values in areas.items()}
-
-
-def row_of(results: Results, areas: dict[str, float], window: int) -> Row:
-    """Return the row of one method's metrics."""
-    curves = metrics.curves(results)
-    references = [areas[task] for task in curves[0].tasks]
-    learnt = np.mean([metrics.trained_successes(curve, window) for curve in curves], axis=0)
-    success = np.mean([metrics.final_successes(curve, window) for curve in curves], axis=0)
-    return Row(
-        results.description["method"]["name"],
-        tuple(learnt.tolist()),
-        tuple(success.tolist()),
-        float(np.mean([metrics.average_performance(curve, window) for curve in curves])),
-        float(np.mean([metrics.forgetting(curve, window) for curve in curves])),
-        float(np.mean([metrics.forward_transfer(curve, references) for curve in curves])),
-    )
-
-
-def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
-    """Print the rows as a table."""
+def print_table(found: list[Scores], plan: Plan = PLAN) -> None:
+    """Print the scores as a table."""
     title = f"success just learnt and at the end, mean of {len(plan.seeds)} seeds"
     table = Table(
         title=f"{title}, targets normalised" if plan.normalised else title,
@@ -136,14 +119,13 @@ def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
     tasks = [task.removeprefix("point-") for task in plan.tasks]
     for heading in (*tasks, "average\nperformance", "forgetting", "forward\ntransfer"):
         table.add_column(heading, justify="right")
-    for row in rows:
-        # For a method that learns all tasks at once, only the success at the end is meaningful.
-        together = method_class(row.method)().collects == "all"
-        pairs = zip(row.learnt, row.success, strict=True)
+    for scores in found:
+        lost, gained = scores.forgetting, scores.forward_transfer
         table.add_row(
-            method_class(row.method).label,
-            *(f"{end:.0%}" if together else f"{100 * own:.0f}→{end:.0%}" for own, end in pairs),
-            f"[bold]{row.performance:.2f}[/bold]",
-            *(("", "") if together else (f"{row.forgetting:.2f}", f"{row.transfer:+.2f}")),
+            method_class(scores.method).label,
+            *learnt_and_kept(scores),
+            f"[bold]{scores.performance.value:.2f}[/bold]",
+            "" if lost is None else f"{lost.value:.2f}",
+            "" if gained is None else f"{gained.value:+.2f}",
         )
     Console().print(table)

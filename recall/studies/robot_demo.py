@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -20,8 +19,8 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec
 from recall.filming.film import Film, film
 from recall.methods import method_class
-from recall.results import metrics
-from recall.results.store import Results
+from recall.results.scores import Scores
+from recall.studies.demo import learnt_and_kept, scores_in
 
 
 @dataclass(frozen=True)
@@ -43,32 +42,18 @@ class RobotPlan:
 PLAN = RobotPlan()
 
 
-@dataclass(frozen=True)
-class RobotRow:
-    """The success of one method in every task, as means over seeds."""
-
-    method: str
-    learnt: tuple[float, ...]  # when the task was just learnt
-    success: tuple[float, ...]  # at the end
-
-
 def run_robots(
     folder: Path, plan: RobotPlan = PLAN, callback: Callable[[], Callback] = Callback
-) -> list[RobotRow]:
-    """Train every method in a folder of its own, as far as it is not trained yet."""
-    return [
-        row_of(api.run_fleet(plan.spec(method), folder / method, callback()))
-        for method in plan.methods
-    ]
+) -> list[Scores]:
+    """Train every method in a folder of its own, as far as it is not trained yet.
 
-
-def row_of(results: Results) -> RobotRow:
-    """Return the row of one method: the success in the last evaluation of a stage and of all."""
-    curves = metrics.curves(results)
-    learnt = np.mean([metrics.trained_successes(curve, 1) for curve in curves], axis=0)
-    success = np.mean([metrics.final_successes(curve, 1) for curve in curves], axis=0)
-    name = results.description["method"]["name"]
-    return RobotRow(name, tuple(learnt.tolist()), tuple(success.tolist()))
+    Return the scores of each, by the last evaluation of a stage alone.
+    """
+    found = []
+    for method in plan.methods:
+        trained = api.run_fleet(plan.spec(method), folder / method, callback())
+        found += scores_in(trained.folder, window=1)
+    return found
 
 
 def make_film(folder: Path, plan: RobotPlan = PLAN) -> Film:
@@ -76,18 +61,14 @@ def make_film(folder: Path, plan: RobotPlan = PLAN) -> Film:
     return film(folder / plan.filmed, out=folder / "robots.mp4")
 
 
-def print_table(rows: list[RobotRow], plan: RobotPlan = PLAN) -> None:
-    """Print the rows as a table."""
+def print_table(found: list[Scores], plan: RobotPlan = PLAN) -> None:
+    """Print the scores as a table."""
     seeds = "one seed" if len(plan.seeds) == 1 else f"mean of {len(plan.seeds)} seeds"
     table = Table(title=f"success just learnt and at the end, {seeds}", box=box.SIMPLE_HEAD)
     table.add_column("method", no_wrap=True)
     for heading in (*plan.tasks, "average"):
         table.add_column(heading, justify="right")
-    for row in rows:
-        pairs = zip(row.learnt, row.success, strict=True)
-        table.add_row(
-            method_class(row.method).label,
-            *(f"{100 * own:.0f}→{end:.0%}" for own, end in pairs),
-            f"[bold]{np.mean(row.success):.2f}[/bold]",
-        )
+    for scores in found:
+        performance = f"[bold]{scores.performance.value:.2f}[/bold]"
+        table.add_row(method_class(scores.method).label, *learnt_and_kept(scores), performance)
     Console().print(table)

@@ -84,6 +84,12 @@ def plan_study(study: Study, choices: Choices, folder: Path, room: Room) -> list
     return plan(groups, folder, room)
 
 
+def check_retries(retries: int) -> None:
+    """Raise an error for a negative number of retries."""
+    if retries < 0:
+        raise BadValueError(f"retries {retries} must be 0 or more")
+
+
 def run_study(
     study: Study,
     choices: Choices,
@@ -95,8 +101,7 @@ def run_study(
     storage: str | None = None,
 ) -> Launch:
     """Train the unfinished fleets of a study; repeat the call until all fleets are finished."""
-    if retries < 0:
-        raise BadValueError(f"retries {retries} must be 0 or more")
+    check_retries(retries)
     plan_study(study, choices, folder, room)  # raises an error before anything starts
     with contextlib.ExitStack() as held:
         held.enter_context(hold(folder, LOCK))

@@ -114,7 +114,8 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
         for name, share in variant.shares.items()
     }
     if method.retraining_updates:
-        changes["retraining_updates"] = _shrunk(method.retraining_updates, choices.scale, 1)
+        burst = settings.learner.updates_per_burst
+        changes["retraining_updates"] = _shrunk(method.retraining_updates, choices.scale, burst)
     return (
         dataclasses.replace(method, **changes),
         dataclasses.replace(settings, schedule=schedule),

@@ -52,3 +52,15 @@ def test_a_curve_with_fewer_points_is_interpolated_and_not_left_out():
     np.testing.assert_array_equal(found.steps, fine)
     inside = (0.2 + 0.1 * fine[1:6]) / 2
     np.testing.assert_allclose(found.mean, [0.2, *inside, 0.2, 0.2])
+
+
+def test_nothing_is_interpolated_across_a_break():
+    """Both learn a task to 1 up to step 4 and start the next one at 0; one is evaluated less."""
+    often, seldom = np.arange(1.0, 9.0), np.array([2.0, 4.0, 6.0, 8.0])
+    curves = [
+        (often, np.where(often <= 4, 1.0, 0.0)),
+        (seldom, np.where(seldom <= 4, 1.0, 0.0)),
+    ]
+    found = band(curves, breaks=[4])
+    np.testing.assert_allclose(found.mean, [1, 1, 1, 1, 0, 0, 0, 0])
+    assert band(curves).mean[4] == 0.25  # the mean of 0 and of what lies between 1 and 0

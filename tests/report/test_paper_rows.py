@@ -1,5 +1,7 @@
 """The paper's numbers beside ours, and what is said of settings that are not the paper's."""
 
+import pytest
+
 from tests.factories.folders import write_fleet
 from tests.factories.tables import tables_of
 
@@ -37,3 +39,31 @@ def test_the_papers_row_of_a_method_is_shown_once(tmp_path):
     write_fleet(tmp_path / "b", "recall", pairs, preset="paper")
     headings = [row.heading for row in tables_of(tmp_path)["pairs"].rows]
     assert sorted(headings) == ["RECALL", "RECALL (paper)", "RECALL, preset paper"]
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("recall", {}),
+        ("recall", {"replay_capacity": 5_000}),
+        ("recall", {"random_steps": 0}),
+        ("recall", {"environments": 50}),
+        ("recall", {"policy_lag": 1}),
+        ("packnet", {"retraining_updates": 0}),
+    ],
+)
+def test_only_runs_as_in_the_paper_share_its_cells(tmp_path, method, changes):
+    write_fleet(
+        tmp_path,
+        method,
+        "cw3-1",
+        preset="paper",
+        steps_per_task=1_000_000,
+        evaluate_every=500_000,
+        **changes,
+    )
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    ours = next(each for row in table.rows for each in row.cells if each.ours is not None)
+    assert (ours.paper is not None) == (not changes)
+    told = [note for note in table.notes if note.startswith("Settings that are not the paper's")]
+    assert bool(told) == bool(changes)

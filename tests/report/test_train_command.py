@@ -1,4 +1,4 @@
-"""The command that trains a fleet again, as the report's page shows it."""
+"""The commands that train a fleet again, as the report's page shows them."""
 
 import dataclasses
 import html
@@ -12,10 +12,17 @@ import pytest
 from recall.commands.train import parse_train, spec_of
 from recall.config.resolve import resolve
 from recall.report.page.runs import runs_section
-from recall.report.train_command import reference_command, train_command
+from recall.report.train_command import reference_command, train_commands
 from recall.results.collection import Collection
 from recall.results.departures import settings_of
 from tests.factories.runs import made_collection
+
+
+def described_by(command):
+    """The description of the fleet that a command trains."""
+    recall, train, *arguments = shlex.split(command)
+    assert (recall, train) == ("recall", "train")
+    return json.loads(json.dumps(spec_of(*parse_train(arguments)).describe()))
 
 
 @pytest.mark.parametrize(
@@ -31,11 +38,38 @@ from tests.factories.runs import made_collection
 def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
     wanted = resolve(method, ["push,hammer", "hammer,push"], (4, 7), changes=changes)
     described = json.loads(json.dumps(wanted.describe()))
-    recall, train, *arguments = shlex.split(train_command(described))
-    assert (recall, train) == ("recall", "train")
-    again = json.loads(json.dumps(spec_of(*parse_train(arguments)).describe()))
+    (command,) = train_commands(described)
+    again = described_by(command)
     again["settings"]["schedule"]["workers"] = described["settings"]["schedule"]["workers"]
     assert again == described
+
+
+@pytest.mark.parametrize(
+    ("kept", "options"),
+    [
+        (
+            {"point-rich": (0, 1), "point-poor": (0,)},
+            ["--sequence point-rich --seeds 0 1", "--sequence point-poor --seeds 0"],
+        ),
+        (
+            {"push": (0,), "hammer": (0, 1), "window-close": (0,)},
+            ["--sequence push window-close --seeds 0", "--sequence hammer --seeds 0 1"],
+        ),
+    ],
+)
+def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others(kept, options):
+    described = resolve("recall", list(kept), (0, 1)).describe()
+    described["runs"] = [run for run in described["runs"] if run["seed"] in kept[run["sequence"]]]
+    commands = train_commands(described)
+    for command, option in zip(commands, options, strict=True):
+        assert f"{option} --" in f"{command} --"
+    runs = [run for command in commands for run in described_by(command)["runs"]]
+    assert sorted(run["name"] for run in runs) == sorted(run["name"] for run in described["runs"])
+    made = made_collection(["recall"], ["cw3-1"], seeds=1).runs[0]
+    section = runs_section(Collection((dataclasses.replace(made, description=described),)))
+    words = html.unescape(re.sub("<[^>]*>", "", section))
+    assert all(command in words for command in commands)
+    assert "These commands train its runs again" in words
 
 
 def test_runs_tell_their_command_and_what_is_special_about_them():
@@ -55,7 +89,9 @@ def test_runs_tell_their_command_and_what_is_special_about_them():
     fleets, _, shared = section.partition("Settings that all runs share")
     words = html.unescape(re.sub("<[^>]*>", "", section))
     for about in described.values():
-        assert train_command(about) in words
+        (command,) = train_commands(about)
+        assert command in words
+    assert "These commands" not in words
     assert "<dt>learner.sac.discount</dt><dd>0.9</dd>" in shared
     assert "<dt>method.distillation_weight</dt>" in fleets
     assert "learner.sac.discount" not in fleets
@@ -63,11 +99,12 @@ def test_runs_tell_their_command_and_what_is_special_about_them():
 
 def test_the_command_of_a_fleet_names_its_plugins():
     described = resolve("ewc", "push", (0,)).describe() | {"plugins": ["my_worlds", "/a b/mine.py"]}
-    assert train_command(described).endswith(" --plugin my_worlds --plugin '/a b/mine.py'")
+    (command,) = train_commands(described)
+    assert command.endswith(" --plugin my_worlds --plugin '/a b/mine.py'")
 
 
 def test_tasks_that_are_functions_have_no_command():
-    assert train_command({"functions": ["make_env"]}) is None
+    assert train_commands({"functions": ["make_env"]}) == []
 
 
 def test_the_command_for_references_names_the_plug_ins_of_the_tasks():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recall.report.figures import Figure, Scene, Skipped, all_figures
+from recall.results.bootstrap import mean_of
 from recall.results.collection import gather
 from tests.factories.folders import write_fleet
 
@@ -72,3 +73,45 @@ def test_a_task_without_success_has_an_empty_panel(tmp_path):
     for kind in ("task_curves", "seeds", "profiles"):
         assert "hammer" in drawn_as(scene, kind).caption
     assert why_not(scene, "transfer_areas").endswith("has tasks that do not report success")
+
+
+@pytest.mark.parametrize("kind", ["current_task", "transfer_areas"])
+def test_success_right_after_a_switch_is_that_of_the_new_task(tmp_path, kind):
+    """Runs that were evaluated at other steps: nothing lies between two tasks."""
+
+    def learns_at_the_end(seed, position, step):
+        return float(step >= 1_000 * (position + 1))
+
+    for seed, every in ((0, 100), (1, 250)):
+        write_fleet(
+            tmp_path / str(seed),
+            "recall",
+            "push,hammer",
+            (seed,),
+            learns_at_the_end,
+            evaluate_every=every,
+        )
+    write_fleet(tmp_path / "alone", "fine_tuning", ["push", "hammer"], success=lambda *_: 0.5)
+    figure = drawn_as(Scene(gather(tmp_path)), kind)
+    series = next(each for each in figure.panels[0].series if "RECALL" in each.label)
+    drawn = dict(zip(series.x, series.y, strict=True))
+    assert drawn[1_000] == 1.0
+    assert {drawn[step] for step in drawn if 1_000 < step <= 1_750} == {0.0}
+
+
+def test_profiles_draw_a_seed_on_all_sequences_together(tmp_path):
+    """Each sequence lacks a seed. In draws of seed 1 alone nothing succeeds on either."""
+    succeeds = {("cw3-1", 0): 1.0, ("cw3-1", 1): 0.0, ("cw3-2", 1): 0.0, ("cw3-2", 2): 1.0}
+    for name in ("cw3-1", "cw3-2"):
+        seeds = [seed for sequence, seed in succeeds if sequence == name]
+        write_fleet(
+            tmp_path / name, "recall", name, seeds, lambda seed, *_, own=name: succeeds[own, seed]
+        )
+    scene = Scene(gather(tmp_path))
+    (series,) = drawn_as(scene, "profiles").panels[0].series
+    parts = [scene.board.get("RECALL", name).performance for name in ("cw3-1", "cw3-2")]
+    low, high = mean_of(parts).estimate.interval
+    assert low < 0.5 < high
+    assert (series.y[50], series.low[50], series.high[50]) == pytest.approx(
+        (0.5, low, high), abs=1e-5
+    )

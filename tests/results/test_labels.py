@@ -56,10 +56,10 @@ def test_the_schedule_is_no_variant_unless_runs_differ_in_it(tmp_path):
 
 
 def test_a_shorter_retraining_is_no_variant_unless_runs_differ_in_it(tmp_path):
-    write_fleet(tmp_path / "a", "packnet", "cw3-1", retraining_updates=30)
+    write_fleet(tmp_path / "a", "packnet", "cw3-1", retraining_updates=50)
     assert labels(tmp_path) == ["PackNet"]
-    write_fleet(tmp_path / "b", "packnet", "cw3-2", retraining_updates=60)
-    assert labels(tmp_path) == ["PackNet, retraining updates 30", "PackNet, retraining updates 60"]
+    write_fleet(tmp_path / "b", "packnet", "cw3-2", retraining_updates=100)
+    assert labels(tmp_path) == ["PackNet, retraining updates 50", "PackNet, retraining updates 100"]
 
 
 def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):

@@ -30,6 +30,7 @@ from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY
         (["cw3", "--sequences", "cw99"], "unknown sequence 'cw99'"),
         (["cw3", "--preset", "fast"], "unknown preset 'fast'"),
         (["cw3", "--retries", "-1"], "retries -1 must be 0 or more"),
+        (["cw3", "--retries", "-1", "--dry-run"], "retries -1 must be 0 or more"),
         (["cw3", "--out", "/dev/null/study"], "/dev/null/study is not writable (Not a"),
         (
             ["cw3", "--launcher", "ray", "--address", "127.0.0.1:1"],

@@ -1,74 +1,54 @@
 """The demo's sums; the fleets it trains are tested elsewhere."""
 
-from pathlib import Path
-
 import pytest
 
 from recall.config.resolve import resolve
 from recall.methods import METHODS
-from recall.results.store import Results
-from recall.studies.demo import (
-    PLAN,
-    Plan,
-    print_table,
-    reference_areas,
-    row_of,
-    with_normalised_targets,
-)
+from recall.studies.demo import PLAN, Plan, print_table, scores_in, with_normalised_targets
+from tests.factories.folders import write_fleet
 
-STEPS = 1000
+TASKS = ["point-rich", "point-poor"]
 
 
-def results(method, tasks, curves):
-    """Runs with these success rates: curves[run][evaluation][task], evaluated every 500 steps."""
-    runs = [{"name": f"run{number}", "tasks": tasks} for number in range(len(curves))]
-    evaluations = [
-        {"run": run, "step": 500 * (at + 1), "position": task, "mode": "stochastic", "success": p}
-        for run, curve in enumerate(curves)
-        for at, rates in enumerate(curve)
-        for task, p in enumerate(rates)
-    ]
-    settings = {"schedule": {"steps_per_task": STEPS}}
-    description = {"method": {"name": method}, "runs": runs, "settings": settings}
-    return Results(Path(), description, evaluations, [], None)
-
-
-def test_a_row_is_the_mean_over_runs_of_the_papers_metrics():
-    areas = reference_areas(
-        Results(
-            Path(),
-            {
-                "runs": [{"name": "a", "tasks": ["x"]}, {"name": "b", "tasks": ["y"]}],
-                "settings": {"schedule": {"steps_per_task": STEPS}},
-            },
-            [
-                {"run": 0, "step": 500, "position": 0, "mode": "stochastic", "success": 0.5},
-                {"run": 0, "step": 1000, "position": 0, "mode": "stochastic", "success": 0.5},
-                {"run": 1, "step": 500, "position": 0, "mode": "stochastic", "success": 0.0},
-                {"run": 1, "step": 1000, "position": 0, "mode": "stochastic", "success": 0.5},
-            ],
-            [],
-            None,
-        )
+def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
+    """Evaluated twice in each stage of 1,000 steps."""
+    forgets = {500: (0.5, 0), 1_000: (1, 0), 1_500: (0.5, 0.5), 2_000: (0, 1)}
+    keeps = {500: (0.5, 0), 1_000: (1, 0), 1_500: (1, 0.5), 2_000: (1, 1)}
+    single = write_fleet(
+        tmp_path / "single",
+        "fine_tuning",
+        TASKS,
+        (0,),
+        lambda *_: 0.5,
+        evaluate_every=500,
     )
-    assert areas == {"x": 0.5, "y": 0.25}
-    forgets = [[0.5, 0], [1, 0], [0.5, 0.5], [0, 1]]
-    stores_old_data = [[0.5, 0], [1, 0], [1, 0.5], [1, 1]]
-    row = row_of(results("recall", ["x", "y"], [forgets, stores_old_data]), areas, window=2)
+    fleet = write_fleet(
+        tmp_path / "recall",
+        "recall",
+        ",".join(TASKS),
+        (0, 1),
+        lambda seed, position, step: (forgets, keeps)[seed][step][position],
+        evaluate_every=500,
+    )
+    (scores,) = scores_in(fleet, window=2, reference=[single])
     # A window is at most a fifth of a stage: of two evaluations, the last one counts.
-    assert row.learnt == pytest.approx((1.0, 1.0))
-    assert row.success == pytest.approx(((0 + 1) / 2, 1.0))
-    assert row.performance == pytest.approx((0.5 + 1) / 2)
-    assert row.forgetting == pytest.approx(((1 - 0) / 2 + (1 - 1) / 2) / 2)
-    assert row.transfer == pytest.approx(((0.75 - 0.5) / 0.5 + (0.75 - 0.25) / 0.75) / 2)
+    assert scores.trained.mean(axis=0) == pytest.approx([1.0, 1.0])
+    assert scores.final.mean(axis=0) == pytest.approx([(0 + 1) / 2, 1.0])
+    assert scores.performance.value == pytest.approx((0.5 + 1) / 2)
+    assert scores.forgetting.value == pytest.approx(((1 - 0) / 2 + (1 - 1) / 2) / 2)
+    assert scores.forward_transfer.value == pytest.approx((0.75 - 0.5) / 0.5)
 
 
-def test_the_table_names_every_method(capsys):
+def learnt_at_once(folder, method, tasks=PLAN.tasks):
+    single = write_fleet(folder / "single" / method, "fine_tuning", list(tasks), (0,))
+    fleet = write_fleet(folder / method, method, ",".join(tasks), (0,), lambda *_: 1.0)
+    return scores_in(fleet, PLAN.window, reference=[single])
+
+
+def test_the_table_names_every_method(tmp_path, capsys):
     plan = Plan(methods=tuple(METHODS))
-    tasks = list(plan.tasks)
-    rows = [row_of(results(name, tasks, [[[1] * 3] * 6]), dict.fromkeys(tasks, 0.0), window=1)
-            for name in plan.methods]  # fmt: skip
-    print_table(rows, plan)
+    found = [scores for name in plan.methods for scores in learnt_at_once(tmp_path, name)]
+    print_table(found, plan)
     shown = capsys.readouterr().out
     for name in plan.methods:
         assert METHODS[name].label in shown
@@ -90,9 +70,9 @@ def test_the_plan_can_be_trained_by_every_method(plan):
         assert len(spec.runs) == len(plan.seeds)
 
 
-def test_the_table_says_whether_targets_were_normalised(capsys):
-    rows = [row_of(results("recall", ["x"], [[[1]] * 2]), {"x": 0.0}, window=1)]
-    for plan in (Plan(tasks=("point-rich",)), with_normalised_targets(Plan(tasks=("point-rich",)))):
-        print_table(rows, plan)
+def test_the_table_says_whether_targets_were_normalised(tmp_path, capsys):
+    found = learnt_at_once(tmp_path, "recall", TASKS)
+    for plan in (Plan(tasks=TASKS), with_normalised_targets(Plan(tasks=TASKS))):
+        print_table(found, plan)
         title = " ".join(capsys.readouterr().out.split("method")[0].split())
         assert ("normalised" in title) == plan.normalised

@@ -43,6 +43,8 @@ def test_scale_shrinks_a_task_and_explores_as_long_as_there_is_time():
     assert (schedule.random_steps, schedule.random_steps_after_copy) == (10_000, None)
     assert schedule.update_after == 1_000
     assert group.spec.method.retraining_updates == 30_000
+    (group,) = groups_of(STUDIES["cw10"], Choices(scale=0.00033, methods=("packnet",)))
+    assert group.spec.method.retraining_updates == 50  # whole bursts
     small = groups_of(STUDIES["cw10"], Choices(scale=0.02))[0].spec.settings.schedule
     assert (small.random_steps, small.update_after) == (2_000, 1_000)
     quick = groups_of(STUDIES["cw10"], Choices(scale=0.5, preset="quick"))[0].spec.settings.schedule

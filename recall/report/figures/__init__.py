@@ -30,11 +30,21 @@ from recall.report.figures import (
     task_switch,
     transfer_areas,
 )
-from recall.report.figures.figure import Drawn, Figure, Gallery, Panel, Scene, Series, Skipped
+from recall.report.figures.figure import (
+    Detailed,
+    Drawn,
+    Figure,
+    Gallery,
+    Panel,
+    Scene,
+    Series,
+    Skipped,
+)
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import LOOK, Look, rc
 from recall.results.collection import Collection
 from recall.results.measures import Measure
+from recall.settings.checked import from_plain
 
 MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]
 
@@ -91,8 +101,9 @@ def draw_all(
     `detailed` is the number of sequences per family that get figures of their own; None means all.
     These figures take most of the time. `look` sets fonts and sizes.
     """
-    look = look or Look()
+    look = Look() if look is None else look
     check_look(look)
+    detailed = from_plain(Detailed, detailed, "detailed")
     token = LOOK.set(look)
     try:
         return _draw(Scene(collection, measure or Measure(), detailed), folder, kinds, formats)
@@ -100,8 +111,10 @@ def draw_all(
         LOOK.reset(token)
 
 
-def check_look(look: Look) -> None:
+def check_look(look: object) -> None:
     """Raise an error for a font that is not installed, or for sizes that no figure can have."""
+    if not isinstance(look, Look):
+        raise BadValueError(f"look is {look!r}: expected a Look of recall.report.figures.style")
     installed = sorted({font.name for font in fontManager.ttflist})
     if look.font not in installed:
         raise UnknownNameError("font", look.font, installed)
@@ -142,6 +155,7 @@ def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Fi
 __all__ = [
     "FIGURES",
     "FORMATS",
+    "Detailed",
     "Drawn",
     "Figure",
     "Gallery",
@@ -150,6 +164,7 @@ __all__ = [
     "Series",
     "Skipped",
     "all_figures",
+    "check_look",
     "draw_all",
     "register_figure",
 ]

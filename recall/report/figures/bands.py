@@ -32,23 +32,33 @@ class Band:
         return Band(self.steps[part], self.mean[part], self.low[part], self.high[part], self.runs)
 
 
-def band(curves: Sequence[tuple[Array, Array]]) -> Band:
+def band(curves: Sequence[tuple[Array, Array]], breaks: Sequence[int] = ()) -> Band:
     """Return the mean of curves (steps, values); a point averages the runs that have a number.
 
     A curve that has no point where others have one is interpolated there, up to its last point:
-    otherwise the mean would jump between the runs that have the even and the odd points.
+    otherwise the mean would jump between the runs that have the even and the odd points. Nothing is
+    interpolated across `breaks`, the last steps before a curve goes on with something else.
     """
     steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
     table = np.full((len(steps), len(curves)), np.nan)
     for column, (own, values) in enumerate(curves):
         if len(own):
-            table[:, column] = np.interp(steps, own, values, left=np.nan, right=np.nan)
+            table[:, column] = _interpolated(steps, own, values, breaks)
     there = np.isfinite(table)
     some = there.any(axis=1)
     steps, table, there = steps[some], np.where(there, table, 0.0)[some], there[some]
     mean = table.sum(axis=1) / there.sum(axis=1)
     low, high = _interval(table, there, mean)
     return Band(steps, mean, low, high, len(curves))
+
+
+def _interpolated(steps: Array, own: Array, values: Array, breaks: Sequence[int]) -> Array:
+    """Return the values of a curve at other steps; NaN outside of it and across `breaks`."""
+    before = np.searchsorted(own, steps, side="right") - 1
+    behind = np.minimum(np.searchsorted(own, steps), len(own) - 1)
+    unbroken = np.searchsorted(breaks, own[before]) == np.searchsorted(breaks, own[behind])
+    found = np.interp(steps, own, values, left=np.nan, right=np.nan)
+    return np.where(unbroken, found, np.nan)
 
 
 @cache

@@ -16,8 +16,13 @@ Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 
 
-def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[str, Band]:
-    """Return the mean curve of every label that has one, with about `most` points per stage."""
+def bands_of(
+    group: Group, curve_of: CurveOf, most: int | None = None, breaks: Sequence[int] = ()
+) -> dict[str, Band]:
+    """Return the mean curve of every label that has one, with about `most` points per stage.
+
+    After the steps in `breaks` curves go on with something else, such as the next task.
+    """
     found = {}
     for label, runs in group.runs.items():
         curves = [
@@ -26,7 +31,7 @@ def bands_of(group: Group, curve_of: CurveOf, most: int | None = None) -> dict[s
             if np.isfinite(values).any()
         ]
         if curves:
-            found[label] = band(curves)
+            found[label] = band(curves, breaks)
     return found
 
 

@@ -4,11 +4,13 @@ Every panel knows its position in the image and the numbers it shows, so that a 
 under the pointer without drawing anything again.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,8 +22,11 @@ from recall.results.collection import Collection
 from recall.results.measures import Measure
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard
+from recall.settings.checked import Range
 
 Array = np.ndarray
+Detailed = Annotated[int, Range(least=0)] | None
+"""Number of sequences per family that get figures of their own; None means all."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,17 @@ class Gallery:
     def __len__(self) -> int:
         return len(self.drawn)
 
+    def moved(self, old: Path, new: Path) -> "Gallery":
+        """Return the gallery after its files were moved from one folder to another."""
+        drawn = (
+            dataclasses.replace(
+                each,
+                paths={kind: new / path.relative_to(old) for kind, path in each.paths.items()},
+            )
+            for each in self.drawn
+        )
+        return Gallery(tuple(drawn), self.skipped)
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -149,8 +165,7 @@ class Scene:
 
     collection: Collection
     measure: Measure = field(default_factory=Measure)
-    detailed: int | None = 2
-    """Number of sequences per family that get figures of their own; None means all."""
+    detailed: Detailed = 2
 
     @cached_property
     def board(self) -> ScoreBoard:

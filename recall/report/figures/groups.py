@@ -33,6 +33,11 @@ class Group:
         for task in range(len(self.tasks)):
             yield task, task * self.steps_per_task, (task + 1) * self.steps_per_task
 
+    @property
+    def stage_ends(self) -> list[int]:
+        """Return the last step of every stage."""
+        return [end for _, _, end in self.stages()]
+
     def only(self, labels: list[str]) -> "Group":
         """Return the group with only these labels."""
         kept = {label: self.runs[label] for label in labels if label in self.runs}

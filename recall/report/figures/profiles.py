@@ -10,13 +10,13 @@ import numpy as np
 
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import DRAWS, Band
+from recall.report.figures.bands import Band
 from recall.report.figures.compared import compared_scores
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import COLUMN, LineStyle
 from recall.report.figures.success import silence
-from recall.results.bootstrap import CONFIDENCE, generator
+from recall.results.bootstrap import CONFIDENCE
 from recall.results.scores import Scores
 
 Array = np.ndarray
@@ -39,24 +39,21 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
 
 def profile(scores: Sequence[Scores]) -> Band:
     """Return the share of final successes of all runs and tasks that reach each threshold."""
-    above = [_share_above(each.final) for each in scores]
-    tasks = sum(shares.shape[1] for shares in above)
-    mean = sum(shares.mean(axis=0).sum(axis=0) for shares in above) / tasks
-    runs = min(len(shares) for shares in above)
-    if runs < 2:
+    above = [_tasks_above(each.final) for each in scores]
+    tasks = sum(each.final.shape[1] for each in scores)
+    mean = sum(counts.mean(axis=0) for counts in above) / tasks
+    weights = [each.weights for each in scores if each.weights is not None]
+    if len(weights) < len(scores):
         return Band(THRESHOLDS, mean, mean, mean, 1)
-    draws = np.zeros((DRAWS, len(THRESHOLDS)))
-    for each, shares in zip(scores, above, strict=True):
-        chosen = generator(each.name).integers(len(shares), size=(DRAWS, len(shares)))
-        draws += shares.sum(axis=1)[chosen].mean(axis=1)
+    draws = sum(drawn @ counts for drawn, counts in zip(weights, above, strict=True)) / tasks
     side = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(draws / tasks, (side, 1.0 - side), axis=0)
-    return Band(THRESHOLDS, mean, low, high, runs)
+    low, high = np.nanquantile(draws, (side, 1.0 - side), axis=0)
+    return Band(THRESHOLDS, mean, low, high, min(map(len, above)))
 
 
-def _share_above(final: Array) -> Array:
-    """Return [run, task, threshold]: 1 where the final success reaches the threshold."""
-    return (final[:, :, None] >= THRESHOLDS - 1e-9).astype(float)
+def _tasks_above(final: Array) -> Array:
+    """Return [run, threshold]: on how many tasks a run's final success reaches the threshold."""
+    return np.sum(final[:, :, None] >= THRESHOLDS - 1e-9, axis=1, dtype=float)
 
 
 def _make_figure(scene: Scene, family: Family, found: dict[str, Band], note: str) -> Figure:

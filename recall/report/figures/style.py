@@ -7,6 +7,7 @@ from typing import Any
 
 from recall.methods import METHODS
 from recall.results.run_result import RunResult
+from recall.settings.checked import Checked
 
 COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its text, in inches
 SMALL, TINY = 6.5, 5.5
@@ -52,7 +53,7 @@ PALETTE = ("#0072b2", "#b26a00", "#00795a", "#b3498a", "#3a87b8", "#000000", "#8
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(Checked):
     """The font of figures, and its size when a figure is shown at its width."""
 
     font: str = "DejaVu Sans"

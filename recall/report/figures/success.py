@@ -86,10 +86,11 @@ def family_figure(
     few = False
     for index, (group, ax) in enumerate(zip(groups, axes, strict=True)):
         bottom, left = layout.is_outer(index, len(groups), columns)
-        breaks = [end for _, _, end in group.stages()] if broken else []
+        breaks = group.stage_ends if broken else []
         points = points_of_stage(ax, len(group.tasks))
         few |= crowded([run for runs in group.runs.values() for run in runs], points)
-        series = draw_bands(ax, bands_of(group, curve_of, points), styles, breaks)
+        bands = bands_of(group, curve_of, points, breaks)
+        series = draw_bands(ax, bands, styles, breaks)
         layout.steps_axis(ax, group.total_steps, group.steps_per_task, bottom)
         layout.success_axis(ax, left, what)
         if len(groups) == 1 and len(group.tasks) >= NAMED_STAGES:

@@ -29,7 +29,8 @@ def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, 
     A metric that has a value for each task is that of `task`, or of the current one.
     """
     points = max(10, POINTS // len(group.tasks))
-    return bands_of(group, partial(_column, name=name, task=task), points)
+    breaks = group.stage_ends if task is None else []
+    return bands_of(group, partial(_column, name=name, task=task), points, breaks)
 
 
 def _column(run: RunResult, name: str, task: int | None) -> tuple[Array, Array]:

@@ -63,7 +63,7 @@ def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
     for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
         style = scene.line_styles[found.label]
         references = [_reference(scene, found, task, points) for task in range(len(group.tasks))]
-        own = _band(scene, found.runs, points)
+        own = band(_curves(scene, found.runs, points), group.stage_ends)
         _draw_areas(
             ax,
             [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
@@ -105,17 +105,19 @@ def _legend() -> list[layout.Handle]:
 def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
     """Return success on a task learnt alone; of longer runs only the part that counts."""
     runs = scene.collection.references(scores.runs[0], scores.tasks[task]).runs
-    return _band(scene, runs, points, scores.steps_per_task)
+    return band(_curves(scene, runs, points, scores.steps_per_task))
 
 
-def _band(scene: Scene, runs: Sequence[RunResult], points: int, until: float = np.inf) -> Band:
-    """Return the mean success on the task in training."""
+def _curves(
+    scene: Scene, runs: Sequence[RunResult], points: int, until: float = np.inf
+) -> list[tuple[Array, Array]]:
+    """Return (steps, success) of each run on the task in training."""
     curves = []
     for run in runs:
         part = run.steps <= until
         values = current(run, run.steps, scene.successes(run))
         curves.append((run, run.steps[part], values[part]))
-    return band(thinned_alike(curves, points))
+    return thinned_alike(curves, points)
 
 
 def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:

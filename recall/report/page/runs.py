@@ -1,4 +1,4 @@
-"""List every fleet with its runs, the command that trains it again, and its settings."""
+"""List every fleet with its runs, the commands that train it again, and its settings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.report.page.markup import text
-from recall.report.train_command import train_command
+from recall.report.train_command import train_commands
 from recall.results.collection import Collection
 from recall.results.run_result import RunResult
 
@@ -45,7 +45,7 @@ def _fleet(runs: Sequence[RunResult], common: Mapping[str, Any]) -> str:
         for each in zip(*((r.label, r.sequence) for r in runs), strict=True)
     )
     own = {name: value for name, value in first.settings.items() if name not in common}
-    body = _command(first) + _rows(runs)
+    body = _commands(first) + _rows(runs)
     if own:
         body += f"<h4>Settings that not all runs share</h4>{_settings(own)}"
     return (
@@ -65,17 +65,22 @@ def _seeds(runs: Sequence[RunResult]) -> str:
     return f"seed{'s' if len(seeds) > 1 else ''} {' '.join(map(str, seeds))}"
 
 
-def _command(run: RunResult) -> str:
+def _commands(run: RunResult) -> str:
     if run.source != "recall":
         return "<p class='note'>Imported: its records are another program's.</p>"
     if not run.description:
         return ""
-    command = train_command(run.description)
-    if command is None:
+    commands = train_commands(run.description)
+    if not commands:
         names = ", ".join(run.description["functions"])
         return (
             f"<p class='note'>Trained from Python, on tasks that are functions: {text(names)}</p>"
         )
+    together = "<p class='note'>These commands train its runs again:</p>"
+    return (together if len(commands) > 1 else "") + "".join(map(_command, commands))
+
+
+def _command(command: str) -> str:
     # An option and its values stay on one line where they can.
     parts = " ".join(f"<span>{text(part)}</span>" for part in re.split(r" (?=--)", command))
     return (

@@ -10,14 +10,7 @@ from typing import Any
 
 from recall.report.paper import published
 from recall.report.tables.table import Cell, Row, estimate_text
-from recall.results.departures import (
-    DEFAULT,
-    EXPLORATION,
-    PAPER,
-    PRECISION,
-    SCHEDULE,
-    departures,
-)
+from recall.results.departures import COLLECTING, DEFAULT, PAPER, SCHEDULE, STEPS, departures
 from recall.results.labels import label_of, settings_in_words
 from recall.results.scores import Scores
 from recall.results.wording import few
@@ -38,8 +31,7 @@ def has_papers_settings(scores: Scores, but: frozenset[str] = frozenset()) -> bo
     return (
         run.source == "recall"
         and run.preset == PAPER
-        and set(run.changes) <= but
-        and not {PRECISION, *EXPLORATION} & set(departures(run.method, run.settings, PAPER))
+        and set(departures(run.method, run.settings, PAPER)) <= but
         and run.steps_per_task == published()["steps_per_task"]
     )
 
@@ -107,8 +99,8 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
         if run.source == "recall" and run.settings:
             changed = departures(run.method, run.settings, PAPER)
             names = [name for name in changed if _is_told(name, run.settings)]
-            # How a run explores comes first, so that a long list does not leave it out.
-            names.sort(key=lambda name: name not in EXPLORATION)
+            # How a run collects comes first, so that a long list does not leave it out.
+            names.sort(key=lambda name: name not in COLLECTING)
             words = [settings_in_words({name: changed[name]}) for name in names]
             if words:
                 found.setdefault(few(words, _MOST_SETTINGS), {})[each.label] = None
@@ -119,8 +111,12 @@ def _differences(scores: Iterable[Scores]) -> list[str]:
 
 
 def _is_told(name: str, settings: Mapping[str, Any]) -> bool:
-    """Return True if a setting is not the schedule's and has an effect beside the others."""
+    """Return True if a setting has an effect beside the others and is no length of the schedule.
+
+    Lengths are told where the run is as long as the paper's: in a shorter one all of them differ.
+    """
     needed = next((needs for part, needs in _NEEDS.items() if name.startswith(part)), None)
     if needed is not None and not settings.get(needed):
         return False
-    return name in EXPLORATION or not name.startswith(SCHEDULE)
+    as_long = settings.get(STEPS) == published()["steps_per_task"]
+    return as_long or name in COLLECTING or not name.startswith(SCHEDULE)

@@ -116,6 +116,16 @@ def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
     assert f"is only {behind:.2f} behind RECALL" in section(page, "The paper's claims")
 
 
+def test_the_readme_shows_both_ends_of_the_ablation(board):
+    ends = [board.get(RECALL, name).performance.estimate for name in SEQUENCES]
+    bare = [board.get(NEITHER, name).performance.value for name in SEQUENCES]
+    theirs = [paper.on_sequence(name, "average_performance", "recall").value for name in SEQUENCES]
+    readme = (ROOT / "README.md").read_text()
+    assert "RECALL ends at {} and {}".format(*map(with_interval, ends)) in readme
+    assert "the paper has {} and {} after 1,000,000.".format(*rounded(theirs)) in readme
+    assert "distillation it ends at {} and {}".format(*rounded(bare)) in readme
+
+
 def test_recall_comes_near_the_papers_values(board, text):
     for name in SEQUENCES:
         theirs = paper.on_sequence(name, "average_performance", "recall").value

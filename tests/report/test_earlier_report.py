@@ -1,0 +1,93 @@
+"""An earlier report in the same folder stays until the new one is complete."""
+
+import json
+
+import pytest
+
+import recall
+from recall.cli import main
+from recall.report.figures import FIGURES
+from tests.factories.folders import write_fleet
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return write_fleet(tmp_path / "runs", "recall", "push,hammer", seeds=(0,))
+
+
+@pytest.fixture
+def earlier(runs, tmp_path):
+    """The folder of a report, with a file of its owner."""
+    out = tmp_path / "report"
+    recall.make_report(runs, out, figures=False)
+    (out / "tables" / "mine.md").write_text("kept")
+    return out
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--font", "Nope"], "unknown font 'Nope'"),
+        (["--font-size", "1"], "both must be from 2 to 40"),
+        (["--figure-width", "100"], "both must be from 2 to 40"),
+        (["--detailed", "-1"], "detailed is -1; expected a whole number of at least 0"),
+    ],
+)
+def test_figures_that_cannot_be_drawn_are_refused_at_once(runs, earlier, options, told, capsys):
+    before = files_of(earlier)
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(runs), "--out", str(earlier), *options])
+    assert left.value.code == 2
+    assert told in capsys.readouterr().err
+    assert files_of(earlier) == before
+
+
+def test_nothing_is_read_before_the_look_is_checked(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["report", str(tmp_path / "missing"), "--font", "Nope"])
+    assert "unknown font 'Nope'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
+def test_a_report_that_is_interrupted_leaves_the_earlier_one(runs, earlier, stop, monkeypatch):
+    def stopped(scene):
+        raise stop
+
+    before = files_of(earlier)
+    monkeypatch.setitem(FIGURES, "stopped", stopped)  # the last to be drawn
+    with pytest.raises(stop):
+        recall.make_report(runs, earlier)
+    assert files_of(earlier) == before
+    assert sorted(path.name for path in earlier.iterdir()) == [
+        "data", "files.json", "index.html", "report.md", "tables"
+    ]  # fmt: skip
+
+
+def test_a_report_that_ends_while_files_are_replaced_leaves_none_unlisted(runs, earlier, tmp_path):
+    other = write_fleet(tmp_path / "other", "ewc", "hammer,push")
+    (earlier / "report.md").unlink()
+    (earlier / "report.md").mkdir()  # in the way: no file can replace it
+    with pytest.raises(IsADirectoryError):
+        recall.make_report(other, earlier, figures=False)
+    (earlier / "report.md").rmdir()
+    recall.make_report(runs, earlier, figures=False)
+    listed = set(json.loads((earlier / "files.json").read_text()))
+    assert set(files_of(earlier)) == listed | {"files.json", "tables/mine.md"}
+
+
+def test_a_first_report_that_was_killed_does_not_refuse_the_next(runs, tmp_path):
+    out = tmp_path / "report"
+    (out / ".new-abc" / "tables").mkdir(parents=True)
+    made = recall.make_report(runs, out)
+    assert (out / "index.html").exists()
+    paths = [path for drawn in made.figures for path in drawn.paths.values()]
+    assert paths
+    assert all(path.is_file() and path.parent == out / "figures" for path in paths)

@@ -84,13 +84,16 @@ def choose(
     the others are the preset's.
     """
     applied = preset_named(preset)
-    method = checked_method(method)
-    defaults = {each.name: each.default for each in fields(method)}
+    given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
-    untouched = {
-        name: value for name, value in own.items() if getattr(method, name) == defaults[name]
-    }
-    layers = [untouched, applied.settings, *changes]
+    if isinstance(given, Method):
+        plain = type(given)()
+        own = {
+            name: value
+            for name, value in own.items()
+            if getattr(given, name) == getattr(plain, name)
+        }
+    layers = [own, applied.settings, *changes]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
     merged: dict[str, Any] = {}

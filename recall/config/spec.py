@@ -109,6 +109,7 @@ def make_spec(
 ) -> FleetSpec:
     """Check the arguments and return the fleet of every seed on every sequence."""
     method = checked_method(method)
+    method.check_effects()
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
     _check_sequences(parsed)
     _check_seeds(seeds)

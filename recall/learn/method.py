@@ -88,16 +88,10 @@ class Method(Checked):
                 f"memory_per_task is 0, but sampling {self.sampling!r} needs data of old tasks; "
                 "use memory_per_task=None to keep all, or sampling='new'"
             )
-        if self.sampling != "balanced" and not (self.rehearse and self.old_weight == "equal"):
-            raise BadValueError(
-                f"rehearse is {self.rehearse} and old_weight is {self.old_weight!r}, but with "
-                f"sampling {self.sampling!r} no part of a batch is set aside for old tasks; leave "
-                "them at True and 'equal', or use sampling='balanced'"
-            )
         if self.sampling == "balanced" and not (self.reset_optimiser or self.trains_old_critics):
             raise BadValueError(
                 f"reset_optimiser is False, but {self.name} needs True where nothing trains the "
-                "critics of old tasks: Adam's old moments would move them"
+                "critics of old tasks (`trains_old_critics`): Adam's old moments would move them"
             )
         if self.critics != 2 and self.stores_old_data():
             raise BadValueError(
@@ -114,6 +108,22 @@ class Method(Checked):
                 f"memory_per_task is {self.memory_per_task}, but {self.name} continues to collect "
                 "from old tasks; use memory_per_task=None, and replay_capacity to limit their data"
             )
+
+    def check_effects(self) -> None:
+        """Raise BadValueError for settings that would have no effect.
+
+        Only new fleets are checked, so that older ones with such settings can still be resumed.
+        """
+        own_rows = self.sampling == "new" and type(self).sample is not Method.sample
+        if self.sampling == "balanced" or own_rows:
+            return
+        for name, neutral in (("rehearse", True), ("old_weight", "equal")):
+            if getattr(self, name) != neutral:
+                raise BadValueError(
+                    f"{name} is {getattr(self, name)!r}, but with sampling {self.sampling!r} no "
+                    f"part of a batch is set aside for old tasks; use {name}={neutral!r}, or "
+                    "sampling='balanced'"
+                )
 
     @property
     def critics(self) -> int:

@@ -34,6 +34,10 @@ class MultiTask(Method):
                 f"sampling is {self.sampling!r}, but multi_task needs 'uniform': it trains all "
                 "tasks at once, so none is new or old"
             )
+
+    def check_effects(self) -> None:
+        """Raise BadValueError for settings that would have no effect."""
+        super().check_effects()
         if self.best_return or self.retraining_updates:
             raise BadValueError(
                 f"best_return is {self.best_return} and retraining_updates is "

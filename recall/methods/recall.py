@@ -77,19 +77,17 @@ class Recall(Method):
 
     @property
     def distils_critics(self) -> bool:
-        """Return True if critics are distilled; they never are without the policies.
-
-        The loss is SAC's with other targets, so it needs rehearsal.
-        """
-        replayed = self.rehearse and self.sampling == "balanced"
-        return self.distil and self.distil_critics and replayed
+        """Return True if critics are distilled; they never are without the policies."""
+        return self.distil and self.distil_critics and self.sampling == "balanced"
 
     def added_losses(self) -> list[str]:
         """Return the distillation with its weight, and that of the critics."""
         # New rows have no stored policy, so batches of new rows alone distil nothing.
         distils = self.distil and self.sampling != "new"
         found = term_in_words("policy distillation", self.distillation_weight) if distils else []
-        return found + (["old critics' values as targets"] if self.distils_critics else [])
+        # Their loss is SAC's with other targets, which leaves out old rows without rehearsal.
+        trained = self.distils_critics and self.rehearse
+        return found + (["old critics' values as targets"] if trained else [])
 
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward

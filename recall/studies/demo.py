@@ -5,18 +5,21 @@ the rewards as they are or with normalised targets for every method. In the latt
 of rewards no longer matters, and the results show how well each method protects old tasks.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from recall import api
 from recall.callbacks import Callback
+from recall.errors import BadValueError
 from recall.methods import method_class
+from recall.results import metrics
 from recall.results.collection import gather
 from recall.results.measures import Measure
 from recall.results.scores import ScoreBoard, Scores
@@ -56,23 +59,44 @@ def with_normalised_targets(plan: Plan) -> Plan:
     return replace(plan, changes=changes, of_methods={"clear": {"critic_weight": 0.0}})
 
 
+class Row(NamedTuple):
+    """The scores of one method."""
+
+    scores: Scores
+    transfer: float | None  # None if all tasks are learnt at once
+
+
 def run_demo(
     folder: Path, plan: Plan = PLAN, callback: Callable[[], Callback] = Callback
-) -> list[Scores]:
-    """Train every method, and single tasks as a reference; return the scores of each method."""
+) -> list[Row]:
+    """Train every method, and single tasks as a reference; return a row for each method."""
     single = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, callback)
     sequence = ",".join(plan.tasks)
-    found = []
-    for method in plan.methods:
-        trained = _train(folder, method, sequence, method, plan, callback)
-        found += scores_in(trained.folder, plan.window, reference=[single.folder])
-    return found
+    fleets = [_train(folder, method, sequence, method, plan, callback) for method in plan.methods]
+    return [row_of(fleet.folder, single.folder, plan.window) for fleet in fleets]
 
 
-def scores_in(folder: Path, window: int, reference: Iterable[Path] = ()) -> list[Scores]:
+def row_of(folder: Path, single: Path, window: int) -> Row:
+    """Return the row of the fleet in `folder`, with single-task runs to compare with.
+
+    Reports compare with plain SAC alone. Here targets are normalised in both or in neither.
+    """
+    scores = scores_in(folder, window)
+    if learnt_together(scores.method):
+        return Row(scores, None)
+    areas: dict[str, list[float]] = {}
+    for run in gather(single).runs:
+        areas.setdefault(run.tasks[0], []).append(metrics.area(run.curve(), 0))
+    reference = np.array([np.mean(areas[task]) for task in scores.tasks])
+    return Row(scores, float(metrics.forward_transfer(scores.areas, reference).mean()))
+
+
+def scores_in(folder: Path, window: int) -> Scores:
     """Return the scores of the fleet in `folder`."""
-    board = ScoreBoard(gather(folder, reference), Measure(window))
-    return list(board.scores.values())
+    found = list(ScoreBoard(gather(folder), Measure(window)).scores.values())
+    if not found:
+        raise BadValueError(f"{folder} has no run that was trained to its end: nothing to show")
+    return found[0]
 
 
 def learnt_and_kept(scores: Scores) -> list[str]:
@@ -106,8 +130,8 @@ def _train(
     )
 
 
-def print_table(found: list[Scores], plan: Plan = PLAN) -> None:
-    """Print the scores as a table."""
+def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
+    """Print the rows as a table."""
     title = f"success just learnt and at the end, mean of {len(plan.seeds)} seeds"
     table = Table(
         title=f"{title}, targets normalised" if plan.normalised else title,
@@ -119,13 +143,13 @@ def print_table(found: list[Scores], plan: Plan = PLAN) -> None:
     tasks = [task.removeprefix("point-") for task in plan.tasks]
     for heading in (*tasks, "average\nperformance", "forgetting", "forward\ntransfer"):
         table.add_column(heading, justify="right")
-    for scores in found:
-        lost, gained = scores.forgetting, scores.forward_transfer
+    for scores, transfer in rows:
+        lost = scores.forgetting
         table.add_row(
             method_class(scores.method).label,
             *learnt_and_kept(scores),
             f"[bold]{scores.performance.value:.2f}[/bold]",
             "" if lost is None else f"{lost.value:.2f}",
-            "" if gained is None else f"{gained.value:+.2f}",
+            "" if transfer is None else f"{transfer:+.2f}",
         )
     Console().print(table)

@@ -49,11 +49,10 @@ def run_robots(
 
     Return the scores of each, by the last evaluation of a stage alone.
     """
-    found = []
-    for method in plan.methods:
-        trained = api.run_fleet(plan.spec(method), folder / method, callback())
-        found += scores_in(trained.folder, window=1)
-    return found
+    fleets = [
+        api.run_fleet(plan.spec(method), folder / method, callback()) for method in plan.methods
+    ]
+    return [scores_in(fleet.folder, window=1) for fleet in fleets]
 
 
 def make_film(folder: Path, plan: RobotPlan = PLAN) -> Film:

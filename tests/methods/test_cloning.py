@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.config.spec import make_spec
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.methods import METHODS, Clear, ClonEx, FineTuning, Method, Recall
@@ -15,6 +16,7 @@ from recall.nets.gaussian import Gaussian, kl
 from recall.nets.heads import Rows, summed_trunk, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Stored
+from recall.settings import Settings
 from tests.factories.learners import flat
 from tests.factories.method_fleets import (
     COLUMNS,
@@ -145,10 +147,9 @@ def test_old_moments_may_not_move_critics_that_nothing_holds():
 
 
 def test_critics_are_distilled_only_where_old_rows_are_rehearsed():
-    assert Recall().distils_critics
-    without = Recall(rehearse=False)
-    assert not without.distils_critics
-    assert without.added_losses() == ["policy distillation (λ 10)"]
+    both = ["policy distillation (λ 10)", "old critics' values as targets"]
+    assert Recall().added_losses() == both
+    assert Recall(rehearse=False).added_losses() == both[:1]
     with pytest.raises(BadValueError, match="reset_optimiser is False, but recall needs True"):
         Recall(rehearse=False, reset_optimiser=False)
 
@@ -163,5 +164,16 @@ def test_critics_are_distilled_only_where_old_rows_are_rehearsed():
     ],
 )
 def test_settings_without_effect_are_refused(method, changes, told):
+    chosen = METHODS[method](**changes)  # as in the folder of an older fleet
     with pytest.raises(BadValueError, match=told):
-        METHODS[method](**changes)
+        make_spec(chosen, "point-rich", (0,), Settings())
+
+
+def test_a_method_that_samples_for_itself_may_weigh_its_old_rows():
+    class Sampling(FineTuning):
+        def sample(self, *arguments):
+            raise NotImplementedError
+
+    Sampling(old_weight="per_task").check_effects()
+    with pytest.raises(BadValueError, match="use old_weight='equal', or sampling='balanced'"):
+        FineTuning(old_weight="per_task").check_effects()

@@ -1,6 +1,8 @@
 """An earlier report in the same folder stays until the new one is complete."""
 
 import json
+import os
+import time
 
 import pytest
 
@@ -85,9 +87,13 @@ def test_a_report_that_ends_while_files_are_replaced_leaves_none_unlisted(runs, 
 
 def test_a_first_report_that_was_killed_does_not_refuse_the_next(runs, tmp_path):
     out = tmp_path / "report"
-    (out / ".new-abc" / "tables").mkdir(parents=True)
+    for name in (".new-just-now", ".new-yesterday"):
+        (out / name / "tables").mkdir(parents=True)
+    os.utime(out / ".new-yesterday", (time.time() - 86_400,) * 2)
     made = recall.make_report(runs, out)
     assert (out / "index.html").exists()
+    # The younger one may be another report's, which is being made.
+    assert [path.name for path in out.glob(".new-*")] == [".new-just-now"]
     paths = [path for drawn in made.figures for path in drawn.paths.values()]
     assert paths
     assert all(path.is_file() and path.parent == out / "figures" for path in paths)

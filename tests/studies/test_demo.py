@@ -3,8 +3,16 @@
 import pytest
 
 from recall.config.resolve import resolve
+from recall.errors import BadValueError
 from recall.methods import METHODS
-from recall.studies.demo import PLAN, Plan, print_table, scores_in, with_normalised_targets
+from recall.studies.demo import (
+    PLAN,
+    Plan,
+    print_table,
+    row_of,
+    scores_in,
+    with_normalised_targets,
+)
 from tests.factories.folders import write_fleet
 
 TASKS = ["point-rich", "point-poor"]
@@ -30,25 +38,30 @@ def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
         lambda seed, position, step: (forgets, keeps)[seed][step][position],
         evaluate_every=500,
     )
-    (scores,) = scores_in(fleet, window=2, reference=[single])
+    scores, transfer = row_of(fleet, single, window=2)
     # A window is at most a fifth of a stage: of two evaluations, the last one counts.
     assert scores.trained.mean(axis=0) == pytest.approx([1.0, 1.0])
     assert scores.final.mean(axis=0) == pytest.approx([(0 + 1) / 2, 1.0])
     assert scores.performance.value == pytest.approx((0.5 + 1) / 2)
     assert scores.forgetting.value == pytest.approx(((1 - 0) / 2 + (1 - 1) / 2) / 2)
-    assert scores.forward_transfer.value == pytest.approx((0.75 - 0.5) / 0.5)
+    assert transfer == pytest.approx((0.75 - 0.5) / 0.5)
 
 
-def learnt_at_once(folder, method, tasks=PLAN.tasks):
-    single = write_fleet(folder / "single" / method, "fine_tuning", list(tasks), (0,))
-    fleet = write_fleet(folder / method, method, ",".join(tasks), (0,), lambda *_: 1.0)
-    return scores_in(fleet, PLAN.window, reference=[single])
+def learnt_at_once(folder, method, plan=PLAN):
+    changes = {name: plan.changes[name] for name in plan.changes if name != "steps_per_task"}
+    single = write_fleet(
+        folder / "single" / method, "fine_tuning", list(plan.tasks), (0,), **changes
+    )
+    changes |= plan.of_methods.get(method, {})
+    fleet = write_fleet(
+        folder / method, method, ",".join(plan.tasks), (0,), lambda *_: 1.0, **changes
+    )
+    return row_of(fleet, single, plan.window)
 
 
 def test_the_table_names_every_method(tmp_path, capsys):
     plan = Plan(methods=tuple(METHODS))
-    found = [scores for name in plan.methods for scores in learnt_at_once(tmp_path, name)]
-    print_table(found, plan)
+    print_table([learnt_at_once(tmp_path, name) for name in plan.methods], plan)
     shown = capsys.readouterr().out
     for name in plan.methods:
         assert METHODS[name].label in shown
@@ -71,8 +84,17 @@ def test_the_plan_can_be_trained_by_every_method(plan):
 
 
 def test_the_table_says_whether_targets_were_normalised(tmp_path, capsys):
-    found = learnt_at_once(tmp_path, "recall", TASKS)
     for plan in (Plan(tasks=TASKS), with_normalised_targets(Plan(tasks=TASKS))):
-        print_table(found, plan)
-        title = " ".join(capsys.readouterr().out.split("method")[0].split())
+        row = learnt_at_once(tmp_path / str(plan.normalised), "recall", plan)
+        print_table([row], plan)
+        shown = capsys.readouterr().out
+        title = " ".join(shown.split("method")[0].split())
         assert ("normalised" in title) == plan.normalised
+        assert "+1.00" in shown, "forward transfer"
+
+
+def test_a_fleet_without_a_run_that_reached_its_end_is_told(tmp_path):
+    failed = {"recall-cw3-1-seed0": 500}
+    fleet = write_fleet(tmp_path, "recall", "cw3-1", seeds=(0,), failed=failed)
+    with pytest.raises(BadValueError, match="has no run that was trained to its end"):
+        scores_in(fleet, window=1)

@@ -112,8 +112,8 @@ def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
     for pair in ((RECALL, NEITHER), (RECALL, TN), (TN, NEITHER)):
         low, high = ahead(*pair).interval
         assert low < 0 < high, "told as undecided"
-    behind = ahead(RECALL, NEITHER).value
-    assert f"is only {behind:.2f} behind RECALL" in section(page, "The paper's claims")
+    behind = with_interval(ahead(RECALL, NEITHER))
+    assert f"without these two is {behind} behind RECALL" in section(page, "The paper's claims")
 
 
 def test_the_readme_shows_both_ends_of_the_ablation(board):
@@ -129,8 +129,8 @@ def test_the_readme_shows_both_ends_of_the_ablation(board):
 def test_recall_comes_near_the_papers_values(board, text):
     for name in SEQUENCES:
         theirs = paper.on_sequence(name, "average_performance", "recall").value
-        assert abs(board.get(RECALL, name).performance.value - theirs) < 0.0125
-    assert "within 0.01 of the paper's values" in text
+        assert abs(board.get(RECALL, name).performance.value - theirs) <= 0.02
+    assert "within 0.02 of the paper's values" in text
 
 
 def test_little_is_left_to_add(board, text):
@@ -157,9 +157,13 @@ def test_the_page_names_the_largest_losses(board, text):
         ("recall-cw6-2-seed1", 3): 0.3,
     }
     assert largest(RECALL, 1) == {("recall-cw6-1-seed2", 0): 0.3}
-    assert largest(TN, 1) == {("recall-cw6-2-seed2", 0): 0.9}
-    assert "the largest loss in six runs is 0.3 (the first push of cw6-1, seed 2)" in text
-    assert "are 0.4 (the same push, seed 0) and 0.3 (the second hammer of cw6-2, seed 1)" in text
+    assert largest(TN, 2) == {("recall-cw6-2-seed2", 0): 0.9, ("recall-cw6-1-seed0", 0): 0.4}
+    for told in (
+        "second largest loss with TN is 0.4 (the first push of cw6-1, seed 0)",
+        "are 0.4 (the same push, seed 0) and 0.3 (the second hammer of cw6-2, seed 1)",
+        "with both 0.3 (the same push, seed 2)",
+    ):
+        assert told in text
 
 
 def test_a_task_is_lost_while_its_critics_do_not_notice(board, text):
@@ -169,13 +173,19 @@ def test_a_task_is_lost_while_its_critics_do_not_notice(board, text):
     assert {success for step, success in hammer.items() if step >= 720_000} == {0.0}
     assert "falls from 1.0 at step 680,000 to 0.0 at 720,000" in text
 
-    def value(run, step):
+    def values(run, first):
         records = run.training
-        values = records["q_value"][records["step"] == step, 0]
-        return round(float(values[np.isfinite(values)][0]), -2)
+        found = records["q_value"][records["step"] >= first, 0]
+        return found[np.isfinite(found)]
 
-    before, after = value(run, 679_950), value(run, 800_000)
-    assert f"is {before:,.0f} shortly before (step 679,950) and {after:,.0f} at step 800" in text
+    def value(run, step):
+        return round(float(values(run, step)[0]), -2)
+
+    later = values(run, 679_951)
+    low, high = (round(float(each), -2) for each in (later.min(), later.max()))
+    before = value(run, 679_950)
+    assert f"is {before:,.0f} shortly before (step 679,950), and between {low:,.0f} and" in text
+    assert f"and {high:,.0f} from then on" in text
     kept = run_of(board, RECALL, "recall-cw6-2-seed2")
     start, end = value(kept, 200_000), value(kept, 1_200_000)
     assert f"({start:,.0f} when its stage ends, {end:,.0f} at the end)" in text

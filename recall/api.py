@@ -17,7 +17,7 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import DESCRIPTION
-from recall.files.given import given_folder
+from recall.files.given import given_path
 from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
@@ -88,8 +88,8 @@ def train(
     Settings start from `settings`, or from the defaults if it is None. They are changed by the
     `preset`, by the file `config` (.json or .toml), then by `changes`: any setting of
     recall.settings or of the method by its name, such as `steps_per_task=100_000`, or within its
-    group, such as `network={"hidden": (64, 64)}`. The preset does not change the settings in which
-    a method that is given as an object differs from its defaults. If method, sequence, seeds or
+    group, such as `network={"hidden": (64, 64)}`. Of a method that is given as an object, the
+    preset changes only settings that still have their defaults. If method, sequence, seeds or
     preset is not given, it is taken from the file, or else it is RECALL, cw3-1, seed 0 and the
     defaults. `callback` is notified of progress; None shows progress on the terminal and writes
     TensorBoard events.
@@ -109,7 +109,7 @@ def start_fleet(
     agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
     check_memory(spec)
     check_method(spec)
-    folder = given_folder(out, "out") if out is not None else _new_folder(spec)
+    folder = given_path(out, "out") if out is not None else _new_folder(spec)
     check_ours(folder)  # before a lock is written into it
     silent = tasks_without_success(spec)  # refuses environments that fail
     with hold(folder):
@@ -134,7 +134,7 @@ def run_fleet(
     until all are finished, without repeating work. `command` is recorded as what the user called;
     by default, it is this process's own.
     """
-    folder = given_folder(folder, "folder")
+    folder = given_path(folder, "folder")
     check_ours(folder)
     with hold(folder):
         if not (folder / DESCRIPTION).exists():
@@ -179,7 +179,7 @@ def resume(
     If the fleet was started with functions as tasks, `functions` maps their names to them.
     """
     _check_callback(callback)
-    folder = given_folder(folder, "folder")
+    folder = given_path(folder, "folder")
     description = read_description(folder)
     check_trainable(folder)
     _check_unfinished(folder, description)
@@ -299,7 +299,7 @@ def evaluate(
     episodes = from_plain(Count | None, episodes, "episodes")
     workers = from_plain(Count | None, workers, "workers")
     seed = from_plain(Annotated[int, Range(least=0)] | None, seed, "seed")
-    folder = given_folder(folder, "folder")
+    folder = given_path(folder, "folder")
     description = read_description(folder)
     check_unedited(folder, description)
     spec = _spec_in(folder, description, functions)

@@ -7,7 +7,7 @@ values check themselves as the settings are created (recall.settings.checked).
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from recall.config.names import by_path, paths, replaced
 from recall.config.presets import preset_named
 from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.given import given_folder
+from recall.files.given import given_path
 from recall.methods import METHODS, Method
 from recall.settings import Settings
 from recall.settings.checked import from_plain
@@ -80,19 +80,15 @@ def choose(
 ) -> tuple[Method, Settings]:
     """Return the method and settings after applying a preset and then `changes`, in order.
 
-    A method that is given as an object keeps the settings in which it differs from its defaults;
-    the others are the preset's.
+    Of a method that is given as an object, the preset changes only settings that still have their
+    defaults.
     """
     applied = preset_named(preset)
     given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
     if isinstance(given, Method):
-        plain = type(given)()
-        own = {
-            name: value
-            for name, value in own.items()
-            if getattr(given, name) == getattr(plain, name)
-        }
+        defaults = {each.name: _default(each) for each in fields(given)}
+        own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
     layers = [own, applied.settings, *changes]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
@@ -107,6 +103,11 @@ def choose(
     return chosen.method, chosen.settings
 
 
+def _default(setting: Field[Any]) -> Any:
+    factory = setting.default_factory
+    return setting.default if factory is MISSING else factory()
+
+
 def _check_not_anothers(name: str, method: Method) -> None:
     """Raise an error that names the methods with this setting, if there are any."""
     own = name.removeprefix("method.")
@@ -119,7 +120,7 @@ def _check_not_anothers(name: str, method: Method) -> None:
 
 def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
-    path = given_folder(path, "config", "file")
+    path = given_path(path, "config", "file")
     if not path.exists():
         raise BadValueError(f"settings file {path} does not exist")
     readers: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": _read_json}

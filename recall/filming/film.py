@@ -13,7 +13,7 @@ from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import check_inside
 from recall.files.fleet_layout import FILMS
-from recall.files.given import given_folder
+from recall.files.given import given_path
 from recall.files.names import file_name
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
@@ -90,13 +90,13 @@ def film(
     named = as_tasks(tasks)
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
-    folder = given_folder(folder, "folder")
+    folder = given_path(folder, "folder")
     description = read_description(folder)
     check_unedited(folder, description)
     spec = spec_from(description, functions)
     chosen = chosen_run(folder, spec, run, seed, named)
     takes = takes_of(folder, spec, chosen, named, when)
-    asked = None if out is None else given_folder(out, "out", "file")
+    asked = None if out is None else given_path(out, "out", "file")
     if out is None:
         name = _name(chosen, named, when, deterministic)
         out = folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}"

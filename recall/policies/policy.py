@@ -16,7 +16,7 @@ from recall.files.fleet_layout import (
     policy_path,
     policy_paths,
 )
-from recall.files.given import given_folder
+from recall.files.given import given_path
 from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.chosen_run import chosen_run, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
@@ -131,7 +131,7 @@ def load_policy(
     task's own training. A file holds the policies of one run at one time, so neither is needed for
     it; others than its own are refused.
     """
-    folder = given_folder(folder, "folder")
+    folder = given_path(folder, "folder")
     if at is not None and at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
     if folder.suffix == POLICY_SUFFIX:

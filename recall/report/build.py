@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
-from recall.files.given import given_folder, given_folders
+from recall.files.given import given_path, given_paths
 from recall.report.figures import Detailed, Gallery, check_look, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
@@ -76,7 +76,7 @@ def make_report(
     look = Look() if look is None else look
     check_look(look)
     detailed = from_plain(Detailed, detailed, "detailed")
-    out, given = given_folder(out, "out"), given_folders(folders, "folders")
+    out, given = given_path(out, "out"), given_paths(folders, "folders")
     collection = gather(given, reference)
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."

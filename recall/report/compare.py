@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from recall.errors import BadValueError
-from recall.files.given import given_folder, given_folders
+from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
 from recall.report.build import Folder, Report, write_report
 from recall.report.matching import Match, matches_of, nothing_in_common
@@ -47,8 +47,8 @@ def compare(
     """
     measure = Measure() if measure is None else measure
     check_success(measure)
-    folders = given_folder(first, "first"), given_folder(second, "second")
-    out, others = given_folder(out, "out"), given_folders(reference, "reference")
+    folders = given_path(first, "first"), given_path(second, "second")
+    out, others = given_path(out, "out"), given_paths(reference, "reference")
     sides = gather(folders[0]), gather(folders[1])
     alone = gather((), [*folders, *others])
     for side, folder in zip(sides, folders, strict=True):

@@ -28,7 +28,7 @@ from recall.files.fleet_layout import (
     is_archive,
     records_file,
 )
-from recall.files.given import given_folder
+from recall.files.given import given_path
 from recall.files.reading import read_json
 from recall.results.archived_fleet import (
     Choice,
@@ -91,7 +91,7 @@ def archive(
     nothing is written then. An existing folder is refused unless `replace` is True and it holds an
     earlier archive and nothing else; it is replaced once the new archive is complete.
     """
-    source, out = given_folder(source, "source"), given_folder(out, "out")
+    source, out = given_path(source, "source"), given_path(out, "out")
     patterns = given_texts(policies, "policies")
     training_every = from_plain(Count | None, training_every, "training_every")
     choice = Choice(patterns, policies_at, training_every, unfinished)

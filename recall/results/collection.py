@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from recall.files.given import given_folders
+from recall.files.given import given_paths
 from recall.results.departures import settings_that_matter
 from recall.results.naming import grouped, labelled
 from recall.results.plugin_code import same_code
@@ -100,7 +100,7 @@ def gather(
     Single-task runs below `reference` are used for comparison but not reported. Where there are
     none, those that are shipped with the package are used if their settings allow it.
     """
-    given = given_folders(folders, "folders"), given_folders(reference, "reference")
+    given = given_paths(folders, "folders"), given_paths(reference, "reference")
     (runs, problems), (others, more) = map(read_all, given)
     runs, same = _without_copies(runs)
     runs, strange = _of_one_meaning(runs)

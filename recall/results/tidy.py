@@ -15,7 +15,7 @@ import numpy as np
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of, write_text
-from recall.files.given import given_folders
+from recall.files.given import given_paths
 from recall.results.collection import Collection, gather
 from recall.results.evaluations import FIELDS, MODES
 from recall.results.measures import METRICS
@@ -47,7 +47,7 @@ def frame(
         raise BadValueError(f"a DataFrame needs pandas, which is not installed: {_HOW_TO_INSTALL}")
     import pandas
 
-    given = given_folders(folders, "folders")
+    given = given_paths(folders, "folders")
     for folder in given:
         if not folder.exists():
             raise BadValueError(f"there is no folder {folder}")

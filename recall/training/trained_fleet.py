@@ -48,7 +48,7 @@ class NotedEvaluation(NamedTuple):
     step: int
     policies: list[jax.Array]  # [task][run, size]
     failed_at: jax.Array
-    measured: Plasticity | None  # without transitions of the current task: multi-task's first steps
+    measured: Plasticity | None  # None before the current task has transitions (multi-task)
 
 
 class TrainedFleet:

@@ -152,6 +152,13 @@ def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
     method, settings = choose(Recall(batch_size=99), Settings(), "quick")
     assert method == dataclasses.replace(choose("recall", Settings(), "quick")[0], batch_size=99)
     assert choose(Recall(), Settings(), "paper") == choose("recall", Settings(), "paper")
+
+    @dataclasses.dataclass(frozen=True)
+    class Own(Recall):
+        batch_size: int = dataclasses.field(default_factory=lambda: 256)
+        needed: int = dataclasses.field(kw_only=True)
+
+    assert choose(Own(needed=1), Settings(), "quick")[0].batch_size == 64
     assert settings.schedule.steps_per_task == PRESETS["quick"].settings["steps_per_task"]
 
 

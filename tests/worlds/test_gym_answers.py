@@ -58,6 +58,16 @@ def play(env):
     env.step(env.action_space.sample())
 
 
+def check_refused(task, reason, folder):
+    """Play a task, then train on it: both are refused, and nothing is written."""
+    with pytest.raises(BadValueError, match=re.escape(reason)) as caught:
+        play(recall.make(task, horizon=10))
+    assert task.__name__ in str(caught.value)
+    with pytest.raises(BadValueError, match=re.escape(reason)):
+        recall.train("fine_tuning", [Point, task], out=folder, horizon_steps=10)
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize(
     ("task", "reason"),
     [
@@ -72,12 +82,7 @@ def play(env):
     ],
 )
 def test_answers_of_another_form_are_refused(tmp_path, task, reason):
-    with pytest.raises(BadValueError, match=re.escape(reason)) as caught:
-        play(recall.make(task, horizon=10))
-    assert task.__name__ in str(caught.value)
-    with pytest.raises(BadValueError, match=re.escape(reason)):
-        recall.train("fine_tuning", [Point, task], out=tmp_path / "run", horizon_steps=10)
-    assert not (tmp_path / "run").exists()
+    check_refused(task, reason, tmp_path / "run")
 
 
 def answering(**values):
@@ -109,13 +114,8 @@ def answering(**values):
     ],
 )
 def test_values_of_another_type_are_refused(tmp_path, values, reason):
-    task = answering(**values)
-    told = re.escape(f"step of Answering returned {reason}")
-    with pytest.raises(BadValueError, match=told):
-        play(recall.make(task, horizon=10))
-    with pytest.raises(BadValueError, match=told):
-        recall.train("fine_tuning", [Point, task], out=tmp_path / "run", horizon_steps=10)
-    assert not (tmp_path / "run").exists()
+    reason = f"step of Answering returned {reason}"
+    check_refused(answering(**values), reason, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -178,15 +178,8 @@ def reporting(value, key="success"):
     ids=repr,
 )  # fmt: skip
 def test_only_a_truth_value_or_a_number_is_success(tmp_path, value, key):
-    task = reporting(value, key)
-    told = re.escape(
-        f'step of Reporting returned {value!r} as info["{key}"]: it must be True or False'
-    )
-    with pytest.raises(BadValueError, match=told):
-        play(recall.make(task, horizon=10))
-    with pytest.raises(BadValueError, match=told):
-        recall.train("fine_tuning", [Point, task], out=tmp_path / "run", horizon_steps=10)
-    assert not (tmp_path / "run").exists()
+    reason = f'step of Reporting returned {value!r} as info["{key}"]: it must be True or False'
+    check_refused(reporting(value, key), reason, tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,9 @@ def band(curves: Sequence[tuple[Array, Array]], breaks: Sequence[int] = ()) -> B
     """Return the mean of curves (steps, values); a point averages the runs that have a number.
 
     A curve that has no point where others have one is interpolated there, up to its last point:
-    otherwise the mean would jump between the runs that have the even and the odd points. Nothing is
-    interpolated across `breaks`, the last steps before a curve goes on with something else.
+    otherwise the mean would jump between the runs that have the even and the odd points. `breaks`
+    are the last steps of stages if a curve shows another task in each. Nothing is interpolated
+    between the last point of one task and the first point of the next.
     """
     steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
     table = np.full((len(steps), len(curves)), np.nan)

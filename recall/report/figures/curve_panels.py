@@ -21,7 +21,7 @@ def bands_of(
 ) -> dict[str, Band]:
     """Return the mean curve of every label that has one, with about `most` points per stage.
 
-    After the steps in `breaks` curves go on with something else, such as the next task.
+    `breaks` are the last steps of stages if a curve shows another task in each.
     """
     found = {}
     for label, runs in group.runs.items():

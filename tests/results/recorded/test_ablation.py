@@ -26,7 +26,7 @@ NEITHER, TN, RECALL = (
     "RECALL, no distillation",
     "RECALL",
 )
-ROWS = {NEITHER: "neither", TN: "TN \\|", RECALL: "TN and PD: RECALL"}
+ROWS = {NEITHER: "without either", TN: "TN \\|", RECALL: "TN and PD: RECALL"}
 """Labels of the variants, and how their rows go on behind the sequence."""
 
 
@@ -65,7 +65,7 @@ def test_the_page_says_how_long_it_took_and_the_folder_which_commit(board, text)
     seconds = {fleet["name"]: round(fleet["seconds"]) for fleet in study["fleets"]}
     assert seconds == {"none": 16 * 60 + 5, "tn": 22 * 60 + 52, "tn+pd": 22 * 60 + 1}
     for told in (
-        "neither took 16 minutes and 5 seconds",
+        "without either took 16 minutes and 5 seconds",
         "TN took 22 minutes and 52 seconds",
         "TN with PD 22 minutes and 1 second.",
     ):
@@ -93,7 +93,7 @@ def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
         label: mean_of([board.get(label, name).performance for name in SEQUENCES]).value
         for label in ROWS
     }
-    told = "{2}, against {1} with TN and {0} with neither".format(*rounded(mean.values()))
+    told = "{2}, against {1} with TN and {0} without either".format(*rounded(mean.values()))
     assert told in text
     claim = "RECALL reaches {2}, {1} without distillation and {0} without either"
     assert claim.format(*rounded(mean.values())) in section(page, "The paper's claims")
@@ -103,10 +103,10 @@ def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
         return paired_difference(pairs, metric)
 
     for told in (
-        f"RECALL is {with_interval(ahead(RECALL, NEITHER))} ahead of the variant with neither",
+        f"RECALL is {with_interval(ahead(RECALL, NEITHER))} ahead of the variant without either",
         f"{with_interval(ahead(RECALL, TN))} ahead of TN",
-        f"TN is {with_interval(ahead(TN, NEITHER))} ahead of neither",
-        f"RECALL is {with_interval(ahead(RECALL, NEITHER, 'forward_transfer'))} ahead of neither",
+        f"TN is {with_interval(ahead(TN, NEITHER))} ahead of the variant without",
+        f"RECALL is {with_interval(ahead(RECALL, NEITHER, 'forward_transfer'))} ahead of it",
     ):
         assert told in text
     for pair in ((RECALL, NEITHER), (RECALL, TN), (TN, NEITHER)):
@@ -135,7 +135,7 @@ def test_recall_comes_near_the_papers_values(board, text):
 
 def test_little_is_left_to_add(board, text):
     rooms = [1.0 - board.get(NEITHER, name).performance.value for name in SEQUENCES]
-    assert "where neither leaves {} and {}".format(*rounded(rooms)) in text
+    assert "leaves only {} and {} to add".format(*rounded(rooms)) in text
 
 
 def test_the_page_names_the_largest_losses(board, text):

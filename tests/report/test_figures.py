@@ -14,6 +14,7 @@ from recall.report.figures.seeds import MEAN, RUNS
 from recall.report.figures.task_curves import OWN_STAGE
 from recall.report.figures.transfer_areas import GAIN, LOSS
 from recall.results import metrics
+from recall.results.arrange import arranged
 from recall.results.collection import Collection, gather
 from recall.results.measures import FORGETTING, PERFORMANCE
 from tests.factories.folders import write_fleet
@@ -223,6 +224,10 @@ def test_variants_stand_in_the_ablation_and_the_plain_one_elsewhere():
     assert len(set(colours)) == 3
     said = [text.get_text() for text in figure.figure.texts]
     assert said == ["RECALL", "no distillation", "no normalisation"]
+    names = {"RECALL": "Ours", "RECALL, no distillation": "TN alone"}
+    renamed = Scene(arranged(Collection(tuple(runs)), names=names))
+    said = [text.get_text() for text in one(renamed, "ablation").figure.texts]
+    assert said == ["Ours", "TN alone", "no normalisation"]
 
 
 def test_a_task_switch_shows_the_first_two_tasks_on_scales_that_fit(scene):

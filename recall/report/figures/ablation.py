@@ -25,7 +25,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
         styles = variant_line_styles(runs)
         if len(styles) < 2:
             continue
-        spoken = {run.label: run.variant or run.label for run in runs}
+        spoken = {run.label: _entry(run) for run in runs}
         for family in families(scene.collection.with_success):
             family = family.only(list(styles))
             if len(family.labels) < 2 or len(family.groups) > PANELS:
@@ -50,3 +50,8 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
             )  # fmt: skip
     if not drawn:
         yield Skipped(KIND, "no method was run in several variants on one sequence")
+
+
+def _entry(run: RunResult) -> str:
+    """Return the legend entry of a run's variant: what it departs in, or the name it was given."""
+    return run.variant if run.variant and run.label.endswith(run.variant) else run.label

@@ -1,9 +1,9 @@
 """MAS: memory aware synapses, with the sensitivity of the outputs as importance of a weight.
 
-    w_i = E_s |d (|mean(s)|^2 + |log std(s)|^2) / d theta_i|,      critics: E |d Q^2 / d theta_i|
+    w_i = E_s |d (|tanh mean(s)|^2 + |log std(s)|^2) / d theta_i|,    critics: E |d Q^2 / d theta_i|
 
 Unlike Fisher information this needs no likelihood: it measures how much the squared length of the
-outputs changes with each weight.
+outputs changes with each weight. The mean is that of an action, as in Continual World.
 """
 
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class Mas(Anchored):
         return ["importance of every weight after each task"]
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
-        """Return the importance for the outputs mean and log std together."""
+        """Return the importance for the squashed mean and the log std together."""
 
         def of_state(observation: Array) -> Array:
             def length(trunk: Array) -> Array:
                 policy = agent.policy_of_task(actor | {"trunk": trunk}, observation[None], task)
-                return jnp.sum(policy.mean**2) + jnp.sum(policy.log_std**2)
+                return jnp.sum(jnp.tanh(policy.mean) ** 2) + jnp.sum(policy.log_std**2)
 
             return jnp.abs(jax.grad(length)(actor["trunk"]))
 

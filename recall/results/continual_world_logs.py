@@ -34,11 +34,18 @@ _UNREADABLE = (
     RecursionError,
     OSError,
 )
-_COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return/avg)")
+# RECALL's own code, which grew out of Continual World's, writes a mean without "/avg".
+_COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return)(?:/avg)?")
 _VERSION = re.compile(r"-v(\d)$")
-_FIELDS = {"success": "success", "return/avg": "return"}
-# Their names of methods, if they differ from ours. A reservoir keeps samples of all data seen.
-_METHODS = {"": "fine_tuning", "finetuning": "fine_tuning", "reservoir": "perfect_memory"}
+# Names of methods there and in RECALL's code, if they differ from ours. A reservoir keeps samples
+# of all data seen.
+_METHODS = {
+    "": "fine_tuning",
+    "finetuning": "fine_tuning",
+    "ft": "fine_tuning",
+    "reservoir": "perfect_memory",
+    "pm": "perfect_memory",
+}
 # Keys that identify a run, as opposed to settings.
 _WHICH = ("seed", "task", "tasks", "task_list", "steps", "steps_per_task", "cl_method",
           "logger_output", "group_id", "log_every")  # fmt: skip
@@ -108,7 +115,7 @@ def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[s
     for place, name in enumerate(header):
         if found := _COLUMN.fullmatch(name):
             mode, number, task, field = found.groups()
-            columns[mode, _FIELDS[field], int(number)] = place
+            columns[mode, field, int(number)] = place
             tasks[int(number)] = task
     if sorted(tasks) != list(range(len(tasks))) or not tasks:
         raise ValueError(f"the columns have tasks {sorted(tasks)}; expected 0, 1, 2, ...")

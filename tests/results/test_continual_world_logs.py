@@ -37,11 +37,20 @@ def test_a_log_is_a_run(tmp_path):
         ({"cl_method": None}, "fine_tuning"),
         ({"cl_method": None, "buffer_type": "reservoir"}, "perfect_memory"),
         ({"cl_method": "packnet"}, "packnet"),
+        ({"cl_method": "ft"}, "fine_tuning"),
+        ({"cl_method": "pm"}, "perfect_memory"),
         ({"cl_method": "somebodys"}, "somebodys"),
     ],
 )
 def test_their_names_of_methods(tmp_path, config, method):
     assert gather(write_log(tmp_path / "a", **config)).runs[0].method == method
+
+
+def test_returns_of_recalls_own_code_are_read_too(tmp_path):
+    progress = write_log(tmp_path / "a", cl_method="recall") / "progress.tsv"
+    progress.write_text(progress.read_text().replace("/return/avg", "/return"))
+    (run,) = gather(tmp_path).runs
+    assert run.curves["deterministic", "return"][0].tolist() == [0.0, 100.0]
 
 
 def test_their_sequences_have_our_names(tmp_path):

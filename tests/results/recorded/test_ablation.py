@@ -21,12 +21,13 @@ from tests.results.recorded.pages import (
 )
 
 SEQUENCES = ("cw6-1", "cw6-2")
-NEITHER, TN, RECALL = (
+NEITHER, TN, PD, RECALL = (
     "RECALL, no normalisation, no distillation",
     "RECALL, no distillation",
+    "RECALL, no normalisation",
     "RECALL",
 )
-ROWS = {NEITHER: "without either", TN: "TN \\|", RECALL: "TN and PD: RECALL"}
+ROWS = {NEITHER: "without either", TN: "TN \\|", PD: "PD \\|", RECALL: "TN and PD: RECALL"}
 """Labels of the variants, and how their rows go on behind the sequence."""
 
 
@@ -63,11 +64,17 @@ def test_the_page_shows_all_metrics(board, text, label, sequence):
 def test_the_page_says_how_long_it_took_and_the_folder_which_commit(board, text):
     study = json.loads((ROOT / "results" / "ablation" / "study.json").read_text())
     seconds = {fleet["name"]: round(fleet["seconds"]) for fleet in study["fleets"]}
-    assert seconds == {"none": 16 * 60 + 5, "tn": 22 * 60 + 52, "tn+pd": 22 * 60 + 1}
+    assert seconds == {
+        "none": 16 * 60 + 5,
+        "tn": 22 * 60 + 52,
+        "pd": 16 * 60 + 51,
+        "tn+pd": 22 * 60 + 1,
+    }
     for told in (
         "without either took 16 minutes and 5 seconds",
         "TN took 22 minutes and 52 seconds",
         "TN with PD 22 minutes and 1 second.",
+        "trained PD from the beginning, without MPS, in 16 minutes and 51 seconds",
     ):
         assert told in text
     table = (ROOT / "results" / "README.md").read_text()
@@ -78,7 +85,7 @@ def test_the_page_says_how_long_it_took_and_the_folder_which_commit(board, text)
 
 @pytest.mark.parametrize(
     ("label", "normalises", "distils"),
-    [(NEITHER, False, False), (TN, True, False), (RECALL, True, True)],
+    [(NEITHER, False, False), (TN, True, False), (PD, False, True), (RECALL, True, True)],
 )
 def test_the_variants_are_what_they_are_called(board, label, normalises, distils):
     runs = [run for run in board.collection.runs if run.label == label]
@@ -88,32 +95,56 @@ def test_the_variants_are_what_they_are_called(board, label, normalises, distils
         assert run.settings["method.distil"] is distils
 
 
+def ahead(board, *pairs, metric="average_performance"):
+    """How far the first variants of pairs are ahead of the second ones, over both sequences."""
+    scores = [(board.get(one, at), board.get(two, at)) for one, two in pairs for at in SEQUENCES]
+    return paired_difference(scores, metric)
+
+
+WITH_TN, WITH_PD = [(RECALL, PD), (TN, NEITHER)], [(RECALL, TN), (PD, NEITHER)]
+
+
 def test_the_page_says_how_far_the_variants_are_apart(board, page, text):
     mean = {
         label: mean_of([board.get(label, name).performance for name in SEQUENCES]).value
         for label in ROWS
     }
-    told = "{2}, against {1} with TN and {0} without either".format(*rounded(mean.values()))
-    assert told in text
-    claim = "RECALL reaches {2}, {1} without distillation and {0} without either"
-    assert claim.format(*rounded(mean.values())) in section(page, "The paper's claims")
-
-    def ahead(ours, others, metric="average_performance"):
-        pairs = [(board.get(ours, name), board.get(others, name)) for name in SEQUENCES]
-        return paired_difference(pairs, metric)
-
+    told = "{3}, against {1} with TN, {2} with PD and {0} without either"
+    assert told.format(*rounded(mean.values())) in text
+    claims = section(page, "The paper's claims")
+    claim = "RECALL reaches {3}, {1} without distillation, {2} without normalisation and {0}"
+    assert claim.format(*rounded(mean.values())) in claims
     for told in (
-        f"RECALL is {with_interval(ahead(RECALL, NEITHER))} ahead of the variant without either",
-        f"{with_interval(ahead(RECALL, TN))} ahead of TN",
-        f"TN is {with_interval(ahead(TN, NEITHER))} ahead of the variant without",
-        f"RECALL is {with_interval(ahead(RECALL, NEITHER, 'forward_transfer'))} ahead of it",
+        f"{with_interval(ahead(board, (RECALL, NEITHER)))} ahead of the variant without either",
+        f"{with_interval(ahead(board, (RECALL, TN)))} ahead of TN and",
+        f"{with_interval(ahead(board, (RECALL, PD)))} ahead of PD.",
+        f"TN adds {with_interval(ahead(board, *WITH_TN))} and",
+        f"PD {with_interval(ahead(board, *WITH_PD))}.",
     ):
         assert told in text
-    for pair in ((RECALL, NEITHER), (RECALL, TN), (TN, NEITHER)):
-        low, high = ahead(*pair).interval
+    for pairs in ([(RECALL, NEITHER)], [(RECALL, TN)], [(RECALL, PD)], WITH_TN, WITH_PD):
+        low, high = ahead(board, *pairs).interval
         assert low < 0 < high, "told as undecided"
-    behind = with_interval(ahead(RECALL, NEITHER))
-    assert f"without these two is {behind} behind RECALL" in section(page, "The paper's claims")
+    behind = with_interval(ahead(board, (RECALL, NEITHER)))
+    assert f"without these two is {behind} behind RECALL" in claims
+
+
+def test_the_page_says_what_normalisation_adds_to_transfer(board, page, text):
+    means = [
+        mean_of([board.get(label, name).forward_transfer for name in SEQUENCES]).value
+        for label in (RECALL, TN, PD, NEITHER)
+    ]
+    assert "{} and {} with TN and {} and {} without".format(*rounded(means)) in text
+
+    def added(*pairs):
+        return with_interval(ahead(board, *pairs, metric="forward_transfer"))
+
+    with_pd, without = map(added, WITH_TN)
+    over_both = added(*WITH_TN)
+    assert f"With PD the difference is {with_pd}, without it {without}, over both" in text
+    assert f"over both {over_both}. PD adds nothing to it: {added(*WITH_PD)}." in text
+    claims = section(page, "The paper's claims")
+    assert f"it adds {over_both} to forward transfer" in claims
 
 
 def test_the_readme_shows_both_ends_of_the_ablation(board):
@@ -135,7 +166,7 @@ def test_recall_comes_near_the_papers_values(board, text):
 
 def test_little_is_left_to_add(board, text):
     rooms = [1.0 - board.get(NEITHER, name).performance.value for name in SEQUENCES]
-    assert "leaves only {} and {} to add".format(*rounded(rooms)) in text
+    assert "without either is only {} and {} below 1".format(*rounded(rooms)) in text
 
 
 def test_the_page_names_the_largest_losses(board, text):
@@ -157,10 +188,12 @@ def test_the_page_names_the_largest_losses(board, text):
         ("recall-cw6-2-seed1", 3): 0.3,
     }
     assert largest(RECALL, 1) == {("recall-cw6-1-seed2", 0): 0.3}
+    assert largest(PD, 2) == {("recall-cw6-1-seed1", 0): 0.3, ("recall-cw6-1-seed2", 3): 0.3}
     assert largest(TN, 2) == {("recall-cw6-2-seed2", 0): 0.9, ("recall-cw6-1-seed0", 0): 0.4}
     for told in (
         "second largest loss with TN is 0.4 (the first push of cw6-1, seed 0)",
         "are 0.4 (the same push, seed 0) and 0.3 (the second hammer of cw6-2, seed 1)",
+        "with PD 0.3 (the same push, seed 1, and the second one, seed 2)",
         "with both 0.3 (the same push, seed 2)",
     ):
         assert told in text
@@ -190,6 +223,21 @@ def test_a_task_is_lost_while_its_critics_do_not_notice(board, text):
     start, end = value(kept, 200_000), value(kept, 1_200_000)
     assert f"({start:,.0f} when its stage ends, {end:,.0f} at the end)" in text
     assert metrics.final_successes(kept.curve(), window=2)[0] == 1.0
+
+
+def test_no_other_task_is_lost(board, text):
+    assert "one lost task among 72 without distillation and none among 72 with it" in text
+    lost = [
+        (run.label, run.name)
+        for run in board.collection.runs
+        for before, after in zip(
+            metrics.trained_successes(run.curve(), window=2),
+            metrics.final_successes(run.curve(), window=2),
+            strict=True,
+        )
+        if before > 0 and after == 0
+    ]
+    assert lost == [(TN, "recall-cw6-2-seed2")]
 
 
 def test_repeated_tasks_start_from_their_own_heads(board):

@@ -49,7 +49,7 @@ def test_the_page_shows_the_means_over_pairs_beside_the_papers(boards, text):
         theirs = rounded(paper.over_pairs(method, name).value for method in METHODS)
         assert shown(text, row, slice(1, 5)) == expected[row] + theirs
     replayed, learnt = expected["second task at the end"]
-    told = f"at {learnt} with RECALL (two seeds) and at {replayed} with perfect memory (one seed)"
+    told = f"at {learnt} with RECALL and at {replayed} with perfect memory (two seeds)"
     assert told in (ROOT / "README.md").read_text()
 
 
@@ -76,23 +76,24 @@ def test_the_page_shows_how_many_second_tasks_fail(boards, text):
         assert shown(text, f"share of second tasks {row}", slice(1, 5)) == told
 
 
-def test_the_page_names_what_perfect_memory_learns_behind_what(of_perfect_memory, text):
+def test_the_page_names_what_perfect_memory_learns_behind_what(boards, of_perfect_memory, text):
     tasks, _, final = of_perfect_memory
-    learnt = {tuple(map(str, pair)) for pair in tasks[final[:, 1] >= 0.5]}
-    names = set(tasks.ravel())
-    assert {one for one, two in learnt if two == "handle-press-side"} == names
-    assert {pair for pair in learnt if pair[1] != "handle-press-side"} == {
-        ("push", "faucet-close"),
-        ("push", "window-close"),
-        ("window-close", "window-close"),
-        ("peg-unplug-side", "peg-unplug-side"),
-    }
-    assert "of the other 20 second tasks four are: faucet-close and window-close after push" in text
-    assert (tasks[final[:, 1] == 0.0] == ("faucet-close", "faucet-close")).all(axis=1).any()
+    first, second, end = tasks[:, 0], tasks[:, 1], final[:, 1]
+    failed = np.count_nonzero(end == 0.0)
+    assert f"{failed} of the 50 second tasks of single runs do not succeed once" in text
+    again = (first == "faucet-close") & (second == "faucet-close")
+    assert end[again].min() == 0.0
+    assert (end[second == "handle-press-side"] == 1.0).all()
+    others = (second != "handle-press-side") & (first != second)
+    assert f"where they follow another one, end at {end[others].mean():.2f}" in text
+    seeds = np.array([run.seed for run in of_method(boards["pairs"], "perfect_memory")])
+    windows = (second == "window-close") & (first != second)
+    assert (end[windows & (seeds == 1)] >= 0.9).all()
+    assert (end[windows & (seeds == 0)] == 0.0).all()
 
 
 def test_the_page_says_how_far_apart_the_scales_are(boards, of_perfect_memory, text):
-    final = of_perfect_memory[2]
+    tasks, _, final = of_perfect_memory
     last = [run.training for run in of_method(boards["pairs"], "perfect_memory")]
     values, alphas = (
         np.array([rows[name][np.isfinite(rows[name][:, 1])][-1] for rows in last])
@@ -100,26 +101,56 @@ def test_the_page_says_how_far_apart_the_scales_are(boards, of_perfect_memory, t
     )
     failed = final[:, 1] == 0.0
     low, high = values[failed, 1].min(), values[failed, 1].max()
-    assert f"mean values between {low:.0f} and {high:.0f} and temperatures below 0.4" in text
-    assert alphas[failed, 1].max() < 0.4
+    assert f"mean values between {low:.0f} and {high:,.0f} and temperatures below 5" in text
+    assert alphas[failed, 1].max() < 5
     firsts, theirs = values[failed, 0] / 1e3, alphas[failed, 0]
     assert f"mean values of {firsts.min():.0f},000 to {firsts.max():.0f},000" in text
     assert f"temperatures of {theirs.min():.0f} to {theirs.max():.0f}" in text
-    names = of_perfect_memory[0][:, 0]
-    assert not (names[failed] == "push").any()
-    assert np.count_nonzero(names[failed] == "peg-unplug-side") == 3
-    one, other = (values[names == name, 0].mean() for name in ("push", "peg-unplug-side"))
-    assert one == pytest.approx(other, rel=0.1)
+
+    def behind(first):
+        """The mean value of a first task, and how other second tasks end behind it."""
+        rows = (tasks[:, 0] == first) & (tasks[:, 1] != first)
+        hard = rows & (tasks[:, 1] != "handle-press-side")
+        value = values[tasks[:, 0] == first, 0].mean() / 1e3
+        return f"{value:.0f},000", f"{final[hard, 1].mean():.2f}"
+
+    (push, end), (faucet, same) = behind("push"), behind("faucet-close")
+    assert end == same
+    peg, less = behind("peg-unplug-side")
+    (window, few), (handle, little) = behind("window-close"), behind("handle-press-side")
+    assert (
+        f"whose values are {push} and {faucet} on average, such second tasks end at {end}" in text
+    )
+    assert f"after peg-unplug-side with {peg} at {less}, after window-close and handle" in text
+    assert f"with {window} and {handle}, at {few} and {little}" in text
 
 
-def test_the_page_has_the_seed_that_both_have(boards, pairs, text):
+def test_faucet_close_is_learnt_behind_window_close_without_normalisation(
+    boards, of_perfect_memory
+):
+    runs = [
+        run
+        for run in boards["ablation"].collection.runs
+        if run.sequence == "cw6-2" and not run.settings["method.normalise_targets"]
+    ]
+    assert len(runs) == 6
+    for run in runs:
+        assert run.tasks[1:3] == ("window-close", "faucet-close")
+        assert metrics.trained_successes(run.curve(), window=2)[2] >= 0.9
+    tasks, _, final = of_perfect_memory
+    assert (final[(tasks == ("window-close", "faucet-close")).all(axis=1), 1] <= 0.1).all()
+
+
+def test_the_page_has_both_seeds_of_both_methods(boards, pairs, of_perfect_memory, text):
+    ends = []
+    for method, (_, _, final) in (("recall", pairs), ("perfect_memory", of_perfect_memory)):
+        seeds = np.array([run.seed for run in of_method(boards["pairs"], method)])
+        ends += rounded(final[seeds == seed, 1].mean() for seed in (0, 1))
+    told = (
+        "With seed 0 RECALL's second tasks end at {} and with seed 1 at {}, those of perfect memory"
+    )
+    assert f"{told} at {{}} and {{}}.".format(*ends) in text
     _, learnt, final = pairs
-    first = np.array([run.seed == 0 for run in of_method(boards["pairs"], "recall")])
-    ends = rounded(final[first].mean(axis=0))
-    gain = (final - learnt)[first, 0].mean()
-    told = "RECALL's first tasks end at {}, its second ones at {}, first tasks gain {:.2f}, and one"
-    assert told.format(*ends, gain) in text
-    assert np.count_nonzero(final[first, 1] < 0.5) == 1
     assert np.min(final[:, 1]) == pytest.approx(0.3)
     lost = (learnt - final)[:, 0]
     assert np.count_nonzero(lost > 1e-9) == 1
@@ -127,11 +158,10 @@ def test_the_page_has_the_seed_that_both_have(boards, pairs, text):
 
 
 def test_runs_with_the_same_first_task_are_equal_in_it(boards):
-    """Perfect memory shared the GPU in a way that has been seen to err."""
-    groups: dict[str, list] = {}
+    groups: dict[tuple[str, int], list] = {}
     for run in of_method(boards["pairs"], "perfect_memory"):
-        groups.setdefault(run.tasks[0], []).append(run.training)
-    assert [len(group) for group in groups.values()] == [5] * 5
+        groups.setdefault((run.tasks[0], run.seed), []).append(run.training)
+    assert [len(group) for group in groups.values()] == [5] * 10
     for one, *others in groups.values():
         rows = one["step"] < 100_000
         assert np.count_nonzero(rows) >= 9

@@ -46,7 +46,7 @@ class Method(Checked):
     """Rows of the current task; with uniform sampling, rows of all tasks."""
     old_batch_size: Count = 128
     """Rows of old tasks, with balanced sampling."""
-    max_old_tasks: Count = 4
+    max_old_tasks: Count = 3
     """Largest number of old tasks in one update; if there are more, they take turns of up to ten
     updates. Beyond this number, further tasks cost little."""
     rehearse: bool = True

@@ -5,7 +5,7 @@ with one change departs in that one setting and not in a dozen.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,21 +27,37 @@ NO_MATTER = frozenset(
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
 STEPS = f"{SCHEDULE}steps_per_task"
 RETRAINING = f"{METHOD}retraining_updates"
+OLD_TASKS = f"{METHOD}max_old_tasks"
 COLLECTING = frozenset(
     f"{SCHEDULE}{name}"
     for name in ("noise_colour", "random_steps_after_copy", "policy_lag", "environments")
 )
 """How a run collects: settings of the schedule that are no lengths."""
-_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING)
-"""Lengths, intervals and how products are rounded: the experiment's rather than the method's.
+_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING, OLD_TASKS)
+"""Lengths, intervals, and how updates are computed: the experiment's rather than the method's.
 
-The length of the retraining is a setting of the method, but a study scales it with the steps."""
+The length of the retraining is a setting of the method, but a study scales it with the steps. How
+many old tasks share an update is one too, but whatever it is, every old task has its equal part."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every setting of a run.json by dotted name; the method's are `method.<name>`."""
+    """Return every setting of a run.json by dotted name; the method's are `method.<name>`.
+
+    The number of old tasks in an update is left out where it bounds nothing: runs that differ in it
+    alone are the same.
+    """
     method = {key: value for key, value in description["method"].items() if key != "name"}
+    if not _old_tasks_alternate(method, description["runs"]):
+        method.pop("max_old_tasks", None)
     return flattened({"method": method, **completed(description["settings"])})
+
+
+def _old_tasks_alternate(method: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> bool:
+    """Return True if some run has more old tasks than an update."""
+    most = method.get("max_old_tasks", 0)
+    return method.get("sampling") == "balanced" and any(
+        len(run["tasks"]) - 1 > most for run in runs
+    )
 
 
 @cache

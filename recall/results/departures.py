@@ -5,7 +5,7 @@ with one change departs in that one setting and not in a dozen.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -43,21 +43,18 @@ many old tasks share an update is one too, but whatever it is, every old task ha
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a run.json by dotted name; the method's are `method.<name>`.
 
-    The number of old tasks in an update is left out where it bounds nothing: runs that differ in it
-    alone are the same.
+    Where the number of old tasks in an update bounds no more than the default does, the default is
+    returned: runs that differ in it alone are the same.
     """
     method = {key: value for key, value in description["method"].items() if key != "name"}
-    if not _old_tasks_alternate(method, description["runs"]):
-        method.pop("max_old_tasks", None)
-    return flattened({"method": method, **completed(description["settings"])})
-
-
-def _old_tasks_alternate(method: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if some run has more old tasks than an update."""
-    most = method.get("max_old_tasks", 0)
-    return method.get("sampling") == "balanced" and any(
-        len(run["tasks"]) - 1 > most for run in runs
-    )
+    found = flattened({"method": method, **completed(description["settings"])})
+    default = settings_of_preset(description["method"]["name"]).get(OLD_TASKS)
+    if isinstance(found.get(OLD_TASKS), int) and default is not None:
+        balanced = method.get("sampling") == "balanced"
+        old = max(len(run["tasks"]) for run in description["runs"]) - 1 if balanced else 0
+        if min(found[OLD_TASKS], old) == min(default, old):
+            found[OLD_TASKS] = int(default)
+    return found
 
 
 @cache

@@ -62,6 +62,21 @@ def test_a_shorter_retraining_is_no_variant_unless_runs_differ_in_it(tmp_path):
     assert labels(tmp_path) == ["PackNet, retraining updates 50", "PackNet, retraining updates 100"]
 
 
+def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", max_old_tasks=2)
+    write_fleet(tmp_path / "b", "recall", "cw3-2")
+    write_fleet(tmp_path / "c", "fine_tuning", "cw6-1", max_old_tasks=2)
+    write_fleet(tmp_path / "d", "fine_tuning", "cw6-2")
+    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
+
+
+def test_the_number_of_old_tasks_in_an_update_is_no_variant_unless_runs_differ_in_it(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", max_old_tasks=1)
+    assert labels(tmp_path) == ["RECALL"]
+    write_fleet(tmp_path / "b", "recall", "cw3-2", max_old_tasks=2)
+    assert labels(tmp_path) == ["RECALL", "RECALL, max old tasks 1"]
+
+
 def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):
     write_fleet(tmp_path / "a", "recall")
     write_fleet(tmp_path / "b", "ewc", seeds=(0,), steps_per_task=2_000)

@@ -16,6 +16,11 @@ _LISTED_BY = {
 }
 
 
+def how_to_install(extra: str) -> str:
+    """Return what installs an extra of the package, for the message that something is missing."""
+    return f"install it with `pip install '.[{extra}]'` in a checkout of recall"
+
+
 class RecallError(Exception):
     """Base class of errors that a user can fix; the command line prints no traceback for them."""
 

@@ -167,6 +167,14 @@ def test_lists_are_tables_on_a_terminal():
     assert "pair-0-1" not in text
 
 
+def test_lists_are_lines_in_a_file_even_if_colour_is_forced():
+    coloured = os.environ | {"FORCE_COLOR": "1"}
+    made = subprocess.run(
+        [*RECALL, "list", "methods"], capture_output=True, text=True, env=coloured, timeout=60
+    )
+    assert [line.split("\t")[0] for line in made.stdout.splitlines()] == list(METHODS)
+
+
 def test_what_is_printed_on_a_lost_terminal_goes_nowhere(monkeypatch):
     reader, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stream:

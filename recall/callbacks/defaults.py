@@ -6,6 +6,7 @@ from recall.callbacks.callback import Callback, CallbackList
 from recall.callbacks.tensorboard_callback import TensorBoard
 from recall.callbacks.terminal import LiveView
 from recall.callbacks.text import Lines
+from recall.files.screen import is_terminal
 
 
 def on_screen(quiet: bool = False) -> Callback:
@@ -13,7 +14,7 @@ def on_screen(quiet: bool = False) -> Callback:
     if quiet:
         return Callback()
     console = Console(stderr=True)
-    return LiveView(console) if console.is_terminal else Lines()
+    return LiveView(console) if is_terminal(console) else Lines()
 
 
 def default_callbacks(

@@ -10,7 +10,7 @@ from recall.callbacks.callback import Callback, Record
 from recall.callbacks.tensorboard_callback import training_scalars
 from recall.callbacks.text import health_text
 from recall.config.spec import FleetSpec
-from recall.errors import BadValueError
+from recall.errors import BadValueError, how_to_install
 from recall.results.evaluations import FIELDS, EvaluationRecord
 from recall.worlds.registry import task_label
 
@@ -21,8 +21,7 @@ class WeightsAndBiases(Callback):
     def __init__(self, project: str):
         if importlib.util.find_spec("wandb") is None:
             raise BadValueError(
-                f"--wandb {project}: Weights & Biases is not installed; "
-                "install it with `pip install 'recall-rl[wandb]'`"
+                f"--wandb {project}: Weights & Biases is not installed; {how_to_install('wandb')}"
             )
         self._project = project
         self._runs: list[Any] = []

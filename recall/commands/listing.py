@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recall.commands.show import AsJson, is_terminal, print_json, print_rows
+from recall.commands.show import AsJson, on_terminal, print_json, print_rows
 
 
 def list_tasks(as_json: AsJson = False) -> None:
@@ -26,7 +26,7 @@ def list_sequences(as_json: AsJson = False) -> None:
     if as_json:
         print_json(rows)
     else:
-        print_rows(_with_pairs_folded(rows) if is_terminal() else rows)
+        print_rows(_with_pairs_folded(rows) if on_terminal() else rows)
 
 
 def _with_pairs_folded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

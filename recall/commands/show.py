@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from tyro.conf import FlagCreatePairsOff, arg
 
+from recall.files.screen import is_terminal
+
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
 AsJson = Annotated[Flag, arg(name="json", help="Print one JSON document.")]
 TASK_NAMES = (
@@ -17,9 +19,9 @@ TASK_NAMES = (
 """The part of an option's help that says how a task is named."""
 
 
-def is_terminal() -> bool:
+def on_terminal() -> bool:
     """Return True if standard output is a terminal."""
-    return Console().is_terminal
+    return is_terminal(Console())
 
 
 def print_json(value: Any) -> None:
@@ -32,7 +34,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], header: bool = False) -> None:
 
     With `header`, the names of the columns are their first line, as they are in the table.
     """
-    if not is_terminal():
+    if not on_terminal():
         if header and rows:
             print("\t".join(rows[0]))
         for row in rows:

@@ -1,5 +1,6 @@
 """`recall study`: run an experiment of the paper, or one of ours, with one command."""
 
+import shlex
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -196,15 +197,15 @@ def what_is_missing(launch: "Launch") -> str:
 
 
 def _tell_report(study: Any, folder: Path, scale: float) -> None:
+    report = f"`{shlex.join(['recall', 'report', str(folder)])}` shows the results"
     if not study.transfer:
-        print(f"`recall report {folder}` shows the results")
+        print(report)
         return
     # The report knows the settings of the runs, and so the whole command; a study knows part of it.
     scaled = "" if scale == 1 else f" and scale {scale:g}"
     print(
-        f"`recall report {folder}` shows the results; forward transfer also needs single-task runs "
-        f"with the same settings{scaled}: if none are found, the report has the command that "
-        "trains them"
+        f"{report}; forward transfer also needs single-task runs with the same settings{scaled}: "
+        "if none are found, the report has the command that trains them"
     )
 
 

@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 
 from recall.commands.options import PLUGIN_HELP, read_options
 from recall.commands.show import TASK_NAMES, AsJson, Flag, print_json, print_rows
-from recall.errors import UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
 from recall.worlds.task_names import numbered
@@ -81,7 +81,7 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
     from recall.config.resolve import resolve
 
     try:
-        return resolve(
+        spec = resolve(
             *(options.method, options.sequence, options.seeds, options.preset),
             config=options.config,
             changes=changes,
@@ -93,6 +93,18 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
         names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
         spelt = [f"--{name.replace('_', '-')}" for name in (str(error.name), *names)]
         raise UnknownNameError("option", spelt[0], spelt[1:]) from None
+    _check_own_names(spec.method)
+    return spec
+
+
+def _check_own_names(method: Any) -> None:
+    """Raise an error if a method has a setting that this command cannot set."""
+    own, options = ({each.name for each in fields(kind)} for kind in (method, TrainOptions))
+    if taken := sorted(own & options):
+        raise BadValueError(
+            f"method {method.name} has a setting {taken[0]!r}, which is an option of `recall "
+            "train` itself; give the setting another name, or train it from Python"
+        )
 
 
 def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:

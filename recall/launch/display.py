@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recall.callbacks.rate import Rate
+from recall.files.screen import is_terminal
 from recall.launch.jobs import Event, Job
 
 _WINDOW_SECONDS = 120.0
@@ -191,6 +192,6 @@ def on_screen(jobs: Sequence[Job], finished: int = 0, quiet: bool = False) -> Di
     if quiet:
         return Display(jobs, finished)
     console = Console(stderr=True)
-    if console.is_terminal:
+    if is_terminal(console):
         return LiveDisplay(jobs, finished, console)
     return Lines(jobs, finished)

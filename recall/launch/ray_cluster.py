@@ -4,7 +4,7 @@ import os
 import socket
 from typing import Any
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError, RecallError, how_to_install
 
 _ANSWER_SECONDS = 10.0
 _LONGEST_REASON = 200
@@ -16,9 +16,7 @@ def load_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise BadValueError(
-            "the Ray launcher needs Ray: install it with `pip install 'recall-rl[ray]'`"
-        ) from None
+        raise BadValueError(f"the Ray launcher needs Ray: {how_to_install('ray')}") from None
     return ray
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError, RecallError, how_to_install
 from recall.files.atomic import TEMPORARY, StampedFile, replacing
 from recall.files.fleet_layout import CHECKPOINTS, LOCK, OUTCOME
 from recall.files.names import checked_path
@@ -177,9 +177,7 @@ def filesystem(url: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError:
-        raise BadValueError(
-            f"storage {url} needs fsspec: install it with `pip install 'recall-rl[ray]'`"
-        ) from None
+        raise BadValueError(f"storage {url} needs fsspec: {how_to_install('ray')}") from None
     try:
         files, path = fsspec.core.url_to_fs(url)
     except (ValueError, ImportError) as error:  # an unknown protocol, or a missing package

@@ -7,6 +7,7 @@ are found by themselves (recall.plugins.registry).
 
 import atexit
 import functools
+import shlex
 import shutil
 import sys
 import tempfile
@@ -142,7 +143,7 @@ def check_named(description: Mapping[str, Any], known: bool) -> None:
     A folder may come from anywhere, so the code that it names is never loaded by itself.
     """
     if not known and description.get("plugins"):
-        names = " ".join(f"--plugin {name}" for name in description["plugins"])
+        names = " ".join(f"--plugin {shlex.quote(name)}" for name in description["plugins"])
         raise BadValueError(
             f"it was trained with plug-ins that are not loaded; name them again: {names} "
             "(in Python, recall.load_plugin), since code that a folder names is not run by itself"

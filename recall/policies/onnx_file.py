@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.errors import RecallError
+from recall.errors import RecallError, how_to_install
 from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.policy import Policy
 
@@ -23,7 +23,7 @@ def write_onnx(policy: Policy, path: Path) -> None:
         from onnx import TensorProto, checker, helper, numpy_helper, save
     except ImportError as error:
         raise RecallError(
-            "export to ONNX needs the extra: pip install 'recall-rl[onnx]'"
+            f"export to ONNX needs the package onnx: {how_to_install('onnx')}"
         ) from error
 
     constants = dict(policy.layers) | dict(

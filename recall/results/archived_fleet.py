@@ -44,7 +44,7 @@ from recall.results.curves import RunCurves, read_curves
 from recall.results.description import Description, is_edited, read_description
 from recall.results.json_lines import Record, find_records, open_records
 from recall.results.store import read_outcome
-from recall.results.way_out import for_lost_records
+from recall.results.way_out import for_lost_records, resuming
 from recall.results.wording import counted
 from recall.version import version
 
@@ -84,7 +84,7 @@ def fault_of(folder: Path, choice: Choice) -> str | None:
         outcome = read_outcome(folder)
         if outcome is None and not choice.unfinished:
             return (
-                f"{folder} is unfinished: finish it with `recall resume {folder}`, or give "
+                f"{folder} is unfinished: finish it with `{resuming(folder)}`, or give "
                 "--unfinished to keep what there is"
             )
         read_note(folder)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, UnknownNameError, how_to_install
 from recall.files.atomic import replacement, temporary_of, write_text
 from recall.files.given import given_paths
 from recall.results.collection import Collection, gather
@@ -28,7 +28,7 @@ Columns = dict[str, list[Any]]
 Folder = str | Path
 TABLES = ("evaluations", "stages", "runs")
 _WHO = ("label", "method", "preset", "sequence", "seed")
-_HOW_TO_INSTALL = "install it with `pip install 'recall-rl[pandas]'`"
+_HOW_TO_INSTALL = how_to_install("pandas")
 
 
 def frame(

@@ -11,6 +11,7 @@ of the same study writes it again; only the times and attempts of earlier launch
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,8 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
             f"{folder} has no study.json, and {few(others, _MOST_NAMED)} in it "
             f"{'has' if len(others) == 1 else 'have'} runs that are not in the study {study.name} "
             "with these choices and settings: repeat those that the fleets were begun with, or "
-            f"choose another --out. `recall report {folder}` reads them as they are"
+            f"choose another --out. `{shlex.join(['recall', 'report', str(folder)])}` reads them "
+            "as they are"
         )
 
 

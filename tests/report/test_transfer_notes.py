@@ -76,5 +76,5 @@ def test_the_end_of_a_study_points_to_the_report_which_has_the_whole_command(tmp
     (advice,) = tables_of(tmp_path)["cw3-forgetting"].advice
     assert "--seeds 0 1 --preset quick" in advice
     assert "--sac.discount 0.9" in advice
-    command._tell_report(study_named("reference"), tmp_path, 0.05)
-    assert capsys.readouterr().out == f"`recall report {tmp_path}` shows the results\n"
+    command._tell_report(study_named("reference"), tmp_path / "my study", 0.05)
+    assert capsys.readouterr().out == f"`recall report '{tmp_path}/my study'` shows the results\n"

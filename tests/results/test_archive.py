@@ -204,11 +204,11 @@ def test_a_finished_archive_counts_as_trained(finished, tmp_path):
 
 def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_path):
     write_fleet(tmp_path / "runs" / "good")
-    bad = write_fleet(tmp_path / "runs" / "bad", finished=False)
-    with pytest.raises(RecallError, match="bad is unfinished: finish it with `recall resume"):
+    bad = write_fleet(tmp_path / "runs" / "bad one", finished=False)
+    with pytest.raises(RecallError, match="one is unfinished: finish it with `recall resume '/"):
         recall.archive(tmp_path / "runs", tmp_path / "kept")
     recall.archive(tmp_path / "runs", tmp_path / "all", unfinished=True)
-    assert not read(tmp_path / "all" / "bad").outcome
+    assert not read(tmp_path / "all" / "bad one").outcome
     (bad / "outcome.json").write_text("{}")
     with pytest.raises(RecallError, match=r"outcome.json does not have the expected content"):
         recall.archive(tmp_path / "runs", tmp_path / "kept")
@@ -223,7 +223,7 @@ def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_pa
     with pytest.raises(RecallError, match=r"; .*evaluations.jsonl ends in the middle of line 65$"):
         recall.archive(tmp_path / "runs", tmp_path / "kept", unfinished=True)
     (bad / "run.json").unlink()
-    with pytest.raises(RecallError, match=r"bad has no run.json, only other files of a fleet"):
+    with pytest.raises(RecallError, match=r"bad one has no run.json, only other files of a fleet"):
         recall.archive(tmp_path / "runs", tmp_path / "kept")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "runs"]
 

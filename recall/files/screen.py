@@ -1,0 +1,12 @@
+"""Whether output reaches a terminal, and not a file or another program."""
+
+from rich.console import Console
+
+
+def is_terminal(console: Console) -> bool:
+    """Return True if a console writes to a terminal.
+
+    FORCE_COLOR, which makes rich say so of any console, is about colour alone: a file of
+    tab-separated lines stays one.
+    """
+    return console.is_terminal and console.file.isatty()

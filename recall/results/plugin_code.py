@@ -110,3 +110,26 @@ def _seeds_of_each(name: str, runs: Sequence[RunResult]) -> Iterator[str]:
             seeds.setdefault(facts_in_words(sources_of(run)[name]), set()).add(run.seed)
     for code, found in seeds.items():
         yield f"{code}: {listed('seed', sorted(found))}"
+
+
+def code_between(
+    first: Sequence[RunResult], second: Sequence[RunResult]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the plug-ins in which runs that are compared differ, and their code on either side.
+
+    A side that did not load a plug-in has an empty text, unless its run.json is too old to know.
+    """
+    unlike = differing_among([*first, *second])
+    known = all(
+        any("plugin_sources" in run.description for run in side) for side in (first, second)
+    )
+    for name in dict.fromkeys(name for run in (*first, *second) for name in sources_of(run)):
+        codes = [_codes(name, side) for side in (first, second)]
+        if name in unlike or (known and not all(codes)):
+            yield name, [", ".join(each) for each in codes]
+
+
+def _codes(name: str, runs: Iterable[RunResult]) -> list[str]:
+    """Return every code of a plug-in among the runs, in words."""
+    found = [sources_of(run)[name] for run in runs if name in sources_of(run)]
+    return sorted(set(map(facts_in_words, found)))

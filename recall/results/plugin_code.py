@@ -78,13 +78,16 @@ def differing_among(runs: Iterable[RunResult]) -> list[str]:
 
 def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     found = sources_of(run)
-    code = [f"{name} {facts_in_words(found[name])}" for name in plugins if name in found]
+    code = {name: facts_in_words(found[name]) for name in plugins if name in found}
     if not code:
         return run
+    words = [f"{name} {facts}" for name, facts in code.items()]
     return dataclasses.replace(
         run,
-        label=", ".join([run.label, *code]),
-        variant=", ".join([*filter(None, [run.variant]), *code]),
+        label=", ".join([run.label, *words]),
+        variant=", ".join([*filter(None, [run.variant]), *words]),
+        # Tables of variants that differ in given settings alone must not take it for one of them.
+        changes={**run.changes, **{f"plug-in {name}": facts for name, facts in code.items()}},
     )
 
 

@@ -1,6 +1,7 @@
 """What `recall evaluate` prints, and the tasks that it is asked for."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -92,3 +93,24 @@ def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):
     assert returns[0] == [each["return"] for each in recall.evaluate(folder, 2, workers=2, seed=0)]
     with pytest.raises(BadValueError, match="seed is -1"):
         recall.evaluate(folder, 1, seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [
+        (0, ""),
+        (1, "1 of 6 runs was archived without policies: seed0\n"),
+        (2, "2 of 6 runs were archived without policies: seed0, seed1\n"),
+        (5, "5 of 6 runs were archived without policies: seed0, seed1, seed2 and 2 more\n"),
+    ],
+)
+def test_runs_that_were_archived_without_policies_are_named(tmp_path, capsys, left_out, told):
+    folder = write_untrained(tmp_path / "fleet", "point-rich", seeds=range(6))
+    (folder / "archive.json").write_text("{}")
+    for seed in range(left_out):
+        shutil.rmtree(folder / "policies" / f"fine_tuning-point-rich-seed{seed}")
+    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--json"])
+    shown = capsys.readouterr()
+    assert shown.err.replace("fine_tuning-point-rich-", "") == told
+    kept = [f"fine_tuning-point-rich-seed{seed}" for seed in range(left_out, 6)]
+    assert list(dict.fromkeys(row["run"] for row in json.loads(shown.out))) == kept

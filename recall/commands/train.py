@@ -27,6 +27,8 @@ Quiet = Annotated[Flag, arg(help="Print no progress and no warnings, only how tr
 Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
 TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
+_MOST_NAMED = 3
+
 TRAIN_HELP = "Train a method on sequences of tasks, many runs at once."
 _NAMES_HELP = (
     "Every option but the first ones is a setting, and sets it as in a settings file or in Python. "
@@ -192,7 +194,7 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the trained policies of a fleet again.
+    """Evaluate the trained policies of a fleet again; of an archive, those that it keeps.
 
     Tasks that do not report success have a dash instead of success rates, or null in JSON.
     """
@@ -200,6 +202,7 @@ def evaluate(
 
     records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
     runs = _description(folder)["runs"]
+    _tell_left_out(folder, [run["name"] for run in runs])
     unknown = dict.fromkeys(("success", "last_success"))
     silent = _silent(folder, records)
     rows = [
@@ -217,6 +220,21 @@ def evaluate(
         for row, record in zip(rows, records, strict=True)
     ]
     print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)
+
+
+def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
+    """Name the runs of an archive whose policies it does not keep on standard error."""
+    from recall.results.policies import runs_with_policies
+    from recall.results.wording import counted, few
+
+    kept = runs_with_policies(folder, names)
+    if left_out := [name for index, name in enumerate(names) if index not in kept]:
+        were = "was" if len(left_out) == 1 else "were"
+        print(
+            f"{len(left_out)} of {counted(len(names), 'run')} {were} archived without policies: "
+            f"{few(left_out, _MOST_NAMED)}",
+            file=sys.stderr,
+        )
 
 
 def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:

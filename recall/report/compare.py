@@ -1,7 +1,7 @@
-"""Compare two folders of runs: settings that differ, metrics, and curves on one another."""
+"""Compare two folders of runs: settings and code that differ, metrics, and curves together."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.results.collection import Collection, gather
 from recall.results.differences import shared_seeds
 from recall.results.measures import METRICS, TITLES, TRANSFER, Measure, check_success
+from recall.results.plugin_code import code_between
 from recall.results.run_result import RunResult
 from recall.results.scores import ScoreBoard, Scores
 from recall.results.wording import counted
@@ -89,15 +90,12 @@ def _marked(run: RunResult, name: str) -> RunResult:
 
 
 def _settings_tables(matches: Sequence[Match], names: Sequence[str]) -> list[Table]:
-    """Return the table of settings that differ between the folders."""
+    """Return the table of settings, and of code of plug-ins, that differ between the folders."""
     rows: dict[tuple[str, ...], Row] = {}
     for match in matches:
-        one, other = match.first[0], match.second[0]
-        settings = [one.settings, other.settings]
-        for name in dict.fromkeys([*settings[0], *settings[1]]):
-            values = [_value(name, each) for each in settings]
+        for name, values in (*_settings(match), *_code(match)):
             if values[0] != values[1]:
-                heading = f"{one.method}: {name}"
+                heading = f"{match.first[0].method}: {name}"
                 cells = tuple(Cell(text=value) for value in values)
                 rows.setdefault((heading, *values), Row(heading, cells))
     if not rows:
@@ -112,6 +110,19 @@ def _settings_tables(matches: Sequence[Match], names: Sequence[str]) -> list[Tab
             group="settings",
         )
     ]
+
+
+def _settings(match: Match) -> Iterator[tuple[str, list[str]]]:
+    """Yield every setting of the matched runs, and its value on either side."""
+    settings = [match.first[0].settings, match.second[0].settings]
+    for name in dict.fromkeys([*settings[0], *settings[1]]):
+        yield name, [_value(name, each) for each in settings]
+
+
+def _code(match: Match) -> Iterator[tuple[str, list[str]]]:
+    """Yield every plug-in in which the matched runs differ, and its code on either side."""
+    for name, codes in code_between(match.first, match.second):
+        yield f"plug-in {name}", [code or MISSING for code in codes]
 
 
 def _value(name: str, settings: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from recall.files.given import given_paths
 from recall.results.departures import settings_that_matter
 from recall.results.naming import grouped, labelled
-from recall.results.plugin_code import same_code
+from recall.results.plugin_code import same_code, sharing_labels
 from recall.results.references import References, find_references, is_reference
 from recall.results.run_result import RunResult
 from recall.results.search import read_all
@@ -106,9 +106,10 @@ def gather(
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
     runs = labelled(runs)
+    found = [*_gaps(runs), *_lengths(runs), *sharing_labels(runs)]
     return Collection(
         tuple(runs),
-        tuple(dict.fromkeys([*problems, *more, *same, *strange, *_gaps(runs), *_lengths(runs)])),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *found])),
         tuple(filter(is_reference, labelled(others))),
     )
 

@@ -41,7 +41,7 @@ class RunResult:
     variant: str = ""
     """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The same difference as settings and their values."""
+    """The same difference as settings, and plug-ins of other code, with their values."""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from recall.launch.resources import Place
 from recall.results.fleet_folder import is_finished
 from recall.results.wording import counted
 from recall.studies.estimates import HOW_TO_MEASURE, Speeds, TimeEstimate, estimate_time
+from recall.studies.other_code import other_code
 from recall.studies.plan import Fleet
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
@@ -107,8 +108,9 @@ class DryRun:
         return lines + self.notes()
 
     def notes(self) -> list[str]:
-        """Return notes on what the time estimates leave out or assume."""
-        return list(dict.fromkeys(note for time in self.expected if time for note in time.notes))
+        """Return notes on what time estimates leave out or assume, and on plug-ins that changed."""
+        times = dict.fromkeys(note for time in self.expected if time for note in time.notes)
+        return [*times, *other_code(self.folder, self.fleets)]
 
     def plain(self) -> dict[str, Any]:
         """Return the preview as plain data."""

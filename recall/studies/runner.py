@@ -19,6 +19,7 @@ from recall.launch.scheduler import Scheduler
 from recall.plugins import portable
 from recall.results.fleet_folder import hold, is_finished
 from recall.results.store import Results, read, read_outcome
+from recall.studies.other_code import other_code
 from recall.studies.plan import Fleet, plan
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
@@ -146,7 +147,10 @@ def _train(
     if not left:
         return Outcome(), 0
     jobs = [_job(fleet, folder, storage) for fleet in left]
+    warnings = other_code(folder, fleets)
     shown = display(jobs, len(fleets) - len(left))
+    for warning in warnings:
+        shown.message("", warning)
     place = launcher()
     try:
         scheduler = Scheduler(jobs, place, shown, retries, save)

@@ -141,9 +141,9 @@ def test_only_what_both_know_is_compared():
     assert not differing({}, now)
 
 
-def fleet_of(folder, source):
+def fleet_of(folder, source, method=NAME, seeds=(0, 1), sequence="push,hammer"):
     """Write a fleet that was trained by the code with this digest; None if none was recorded."""
-    write_fleet(folder, NAME, seeds=(0, 1))
+    write_fleet(folder, method, sequence, seeds)
     if source is not None:
         path = folder / "run.json"
         facts = {"plugin_sources": {NAME: {"source": source}}}
@@ -158,6 +158,43 @@ def test_runs_of_other_code_are_not_the_same_run_twice(tmp_path):
     assert not found.problems
     assert found.labels == [f"Decay, {NAME} source aaa", f"Decay, {NAME} source bbb"]
     assert [run.seed for run in found.runs] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("sequence", ["push,hammer", "hammer,push"])
+def test_runs_of_other_code_share_no_label_whatever_their_seeds_and_sequences(tmp_path, sequence):
+    recall.load_plugin(written(tmp_path))
+    fleet_of(tmp_path / "a", "aaa")
+    fleet_of(tmp_path / "b", "bbb", seeds=(2, 3), sequence=sequence)
+    found = gather(tmp_path)
+    assert {label: [run.seed for run in runs] for label, runs in found.by_label().items()} == {
+        f"Decay, {NAME} source aaa": [0, 1],
+        f"Decay, {NAME} source bbb": [2, 3],
+    }
+
+
+def test_runs_on_tasks_that_may_be_a_plugins_share_no_label_either(tmp_path):
+    with plugins_forgotten():
+        recall.load_plugin(EXAMPLES / "corridor_world.py")
+        for seed, source in enumerate(("aaa", "bbb")):
+            tasks = "corridor-left,corridor-right"
+            fleet_of(tmp_path / source, source, "recall", (seed,), tasks)
+    assert gather(tmp_path).labels == [f"RECALL, {NAME} source {each}" for each in ("aaa", "bbb")]
+
+
+def test_a_plugin_beside_our_methods_and_tasks_is_told_and_divides_no_runs(tmp_path):
+    for method in ("recall", "ewc"):
+        fleet_of(tmp_path / method / "a", "aaa", method)
+        fleet_of(tmp_path / method / "b", "bbb", method, seeds=(2,))
+    found = gather(tmp_path)
+    assert {label: len(runs) for label, runs in found.by_label().items()} == {"EWC": 3, "RECALL": 3}
+    assert found.problems == (
+        f"Runs of EWC, RECALL were trained while different code of the plug-in {NAME} was loaded "
+        "(source aaa: seeds 0, 1; source bbb: seed 2). They share a label, because their methods "
+        "and tasks are the package's own.",
+    )
+    fleet_of(tmp_path / "again", "bbb", "ewc")
+    found = gather(tmp_path)
+    assert found.labels == [f"EWC, {NAME} source {each}" for each in ("aaa", "bbb")] + ["RECALL"]
 
 
 @pytest.mark.parametrize("source", ["aaa", None])

@@ -14,6 +14,7 @@ from recall.report.figures.profiles import profile
 from recall.report.figures.style import Look
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
+from recall.report.tables.table import MISSING
 from recall.results.arrange import arranged, names_from
 from recall.results.collection import gather
 from recall.results.differences import mean_difference, paired_difference
@@ -22,6 +23,9 @@ from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection
 from tests.factories.tables import cell_of, tables_of
+
+A, B = {"source": "aaa"}, {"source": "bbb"}
+V1, V2 = {"version": "1.0"}, {"version": "1.1"}
 
 
 def level(*values):
@@ -54,6 +58,38 @@ def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
     assert "Settings that differ" in capsys.readouterr().out
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Report of old and new" in page
+
+
+def differences_between(folder, first, second):
+    """Compare fleets of the seeds 0, 1, ... with these sources; return the table of settings."""
+    for side, sources in (("first", first), ("second", second)):
+        for seed, known in enumerate(sources):
+            path = write_fleet(folder / side / f"{seed}", "recall", seeds=(seed,)) / "run.json"
+            recorded = {} if known is None else {"plugin_sources": known}
+            path.write_text(json.dumps(json.loads(path.read_text()) | recorded))
+    made = compare(folder / "first", folder / "second", folder / "out", figures=False)
+    return {row.heading: [cell.text for cell in row.cells] for row in made.tables[0].rows}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cells"),
+    [
+        ([A], [B], ["source aaa", "source bbb"]),
+        ([A], [A, B], ["source aaa", "source aaa, source bbb"]),
+        ([A | V1], [A | V2], ["1.0 source aaa", "1.1 source aaa"]),
+        ([None, A], [{}], ["source aaa", MISSING]),
+    ],
+)
+def test_code_of_plugins_that_differs_is_a_row(tmp_path, first, second, cells):
+    first, second = ([each and {"own": each} for each in side] for side in (first, second))
+    found = differences_between(tmp_path, first, second)
+    assert found == {"recall: plug-in own": cells}
+
+
+@pytest.mark.parametrize("second", [A, A | V1, None])
+def test_code_that_is_the_same_or_not_known_is_none(tmp_path, second):
+    second = second and {"own": second}
+    assert list(differences_between(tmp_path, [{"own": A}], [second])) == ["none"]
 
 
 def test_tasks_alone_and_tasks_without_success_stand_in_one_table(tmp_path):

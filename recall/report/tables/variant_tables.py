@@ -8,7 +8,7 @@ from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of
 from recall.report.tables.cells import budget_notes, mean_cell, with_best_of_columns
 from recall.report.tables.table import Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.labels import label_of, settings_in_words
+from recall.results.labels import label_of
 from recall.results.measures import TITLES
 from recall.results.over_sequences import metrics_of
 from recall.results.scores import ScoreBoard
@@ -63,8 +63,9 @@ def _variants(
     rows = []
     for label in chosen:
         group = board.among([label], sequences)
-        heading = settings_in_words(group[0].runs[0].changes) or label
-        rows.append(Row(heading, tuple(mean_cell(group, metric) for metric in metrics)))
+        rows.append(
+            Row(group[0].variant or label, tuple(mean_cell(group, metric) for metric in metrics))
+        )
     where = few(sequences, _MOST_NAMED)
     if len(sequences) > 1 and _are_neighbours(board, sequences):
         where = f"{sequences[0]} to {sequences[-1]}"

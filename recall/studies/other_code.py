@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from recall.errors import RecallError
 from recall.files.fleet_layout import DESCRIPTION
 from recall.results.description import Description, read_description
 from recall.results.fleet_folder import is_finished
@@ -25,7 +26,10 @@ def other_code(folder: Path, fleets: Sequence[Fleet]) -> list[str]:
     resuming = {fleet.name for fleet in fleets if not is_finished(folder / fleet.name)}
     names: dict[str, list[str]] = {}
     for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
-        description = read_description(path.parent)
+        try:
+            description = read_description(path.parent)
+        except (RecallError, OSError):  # a damaged fleet is told where it is needed
+            continue
         changes = other_plugins(description)
         if changes and path.parent.name not in resuming and _may_use_plugins(description):
             names.setdefault(", ".join(changes), []).append(path.parent.name)

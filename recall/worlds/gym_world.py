@@ -33,6 +33,7 @@ class GymnasiumSimulator(Simulator):
         self._horizon_steps = horizon_steps or time_limit(task)
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
+        gym_answers.refuse_shared(self._envs, self.task)
         self.observation_space = _flat_box(
             self._envs[0].observation_space, self.task, "observation"
         )
@@ -129,6 +130,15 @@ class GymnasiumSimulator(Simulator):
         for env in self._envs:
             env.close()
 
+    def check_makes_anew(self) -> None:
+        """Refuse a task that gives the first slot's environment again.
+
+        Call it after `close`: an environment that holds a port or a licence may not exist twice.
+        """
+        again = self._make()
+        again.close()
+        gym_answers.refuse_shared((self._envs[0], again), self.task)
+
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
             return gym_answers.made(self._source)
@@ -196,21 +206,28 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
     """Play an episode with random actions; return True if the environment reports success.
 
     It is played to its end, whatever it reports, so that an environment that fails, or returns
-    numbers that are not finite, is refused here.
+    numbers that are not finite, is refused here. So is a task that gives one environment twice:
+    even a single run plays its task in several slots, to train and to be evaluated.
     """
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
-    rng, found = np.random.default_rng(0), False
     try:
-        first = simulator.reset(0, rng)
-        gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
-        for _ in range(horizon_steps):
-            action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
-            observation, reward, terminated, truncated, info = simulator._act(0, action)
-            gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
-            gym_answers.success(info, simulator.task)  # refuses what is no success
-            found = found or "success" in info or "is_success" in info
-            if terminated or truncated:
-                break
-        return found
+        found = _shows_success(simulator, horizon_steps)
     finally:
         simulator.close()
+    simulator.check_makes_anew()
+    return found
+
+
+def _shows_success(simulator: GymnasiumSimulator, horizon_steps: int) -> bool:
+    rng, found = np.random.default_rng(0), False
+    first = simulator.reset(0, rng)
+    gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
+    for _ in range(horizon_steps):
+        action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
+        observation, reward, terminated, truncated, info = simulator._act(0, action)
+        gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
+        gym_answers.success(info, simulator.task)  # refuses what is no success
+        found = found or "success" in info or "is_success" in info
+        if terminated or truncated:
+            break
+    return found

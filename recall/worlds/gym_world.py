@@ -17,15 +17,17 @@ from recall.worlds.simulator import Array, DrawingError, Simulator, Step, unit_b
 _Env = gymnasium.Env[Any, Any]
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
+_WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
 
 
 class GymnasiumSimulator(Simulator):
     """Simulator with one Gymnasium environment per slot.
 
-    Actions are rescaled from [-1, 1] to the environment's own box. Gymnasium has no call that
-    saves an environment, so a state is the episode's seed and the actions so far, and restoring it
-    replays them. This is exact if the environment is deterministic given its seed. Success is
-    `info["success"]` or `info["is_success"]`.
+    Actions are rescaled from [-1, 1] to the environment's own box; in a box of integers, each has
+    an equal share of [-1, 1]. Gymnasium has no call that saves an environment, so a state is the
+    episode's seed and the actions so far, and restoring it replays them. This is exact if the
+    environment is deterministic given its seed. Success is `info["success"]` or
+    `info["is_success"]`.
     """
 
     def __init__(self, task: Task, slots: int, horizon_steps: int | None = None):
@@ -44,9 +46,12 @@ class GymnasiumSimulator(Simulator):
                 "finite, because actions in [-1, 1] are scaled to them"
             )
         self.action_space = unit_box(own.shape[0])
-        self._centre = (own.high.astype(np.float64) + own.low) / 2
-        self._reach = (own.high.astype(np.float64) - own.low) / 2
-        self._action_dtype = own.dtype
+        low, high = own.low.astype(np.float64), own.high.astype(np.float64)
+        self._is_whole = own.dtype is not None and own.dtype.kind in _WHOLE
+        # Integers are rounded down, so the share of the highest ends where the next would begin.
+        end = high + 1 if self._is_whole else high
+        self._centre, self._reach = (end + low) / 2, (end - low) / 2
+        self._highest, self._action_dtype = high, own.dtype
         self._seed = np.zeros(slots, np.int64)
         self._steps = np.zeros(slots, np.int64)
         self._actions = np.zeros((slots, self._horizon_steps, own.shape[0]))
@@ -160,8 +165,15 @@ class GymnasiumSimulator(Simulator):
     def _act(self, slot: int, action: Array) -> tuple[Any, ...]:
         self._actions[slot, self._steps[slot]] = action
         self._steps[slot] += 1
-        own = (self._centre + self._reach * action).astype(self._action_dtype)
+        own = self._own_action(action)
         return gym_answers.step(self._envs[slot], self.task, self.observation_space.shape, own)
+
+    def _own_action(self, action: Array) -> Array:
+        """Return an action in [-1, 1] as one in the environment's own box."""
+        scaled = self._centre + self._reach * action
+        if self._is_whole:
+            scaled = np.minimum(np.floor(scaled), self._highest)
+        return scaled.astype(self._action_dtype)
 
 
 def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:

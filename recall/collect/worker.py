@@ -1,13 +1,12 @@
 """Worker process, which owns some environments and rolls out whole chunks by itself.
 
-It is started as `python -m recall.collect.worker SOCKET MEMORY NICENESS` with two inherited file
-descriptors: a socket to the pool and the shared memory. It exits when the socket closes, so it
-never outlives the pool, however the pool died.
+recall.collect.worker_process starts it with two inherited file descriptors: a socket to the pool
+and the shared memory. It exits when the socket closes, so it never outlives the pool, however the
+pool died.
 """
 
 import mmap
 import os
-import sys
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -228,7 +227,6 @@ def main(socket: int, memory: int, niceness: int) -> None:
     os.nice(niceness)
     connection = Connection(socket)
     try:
-        sys.path[:] = cloudpickle.loads(connection.recv_bytes())
         setup = cloudpickle.loads(connection.recv_bytes())
         # The pool sends nothing while episodes are played, so readable data mean it has hung up.
         worker = Worker(setup, mmap.mmap(memory, 0), lambda: connection.poll(0))
@@ -245,7 +243,3 @@ def main(socket: int, memory: int, niceness: int) -> None:
             worker.expect_next()  # nobody waits for this
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         return
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))

@@ -5,7 +5,6 @@ import os
 import pickle
 import socket
 import subprocess
-import sys
 import threading
 from collections import deque
 from multiprocessing.connection import Connection
@@ -16,6 +15,7 @@ import cloudpickle
 from recall.collect.exit_status import how_it_ended
 from recall.collect.messages import Begin, Chunk, Play, Setup
 from recall.errors import RecallError
+from recall.plugins.python_process import python_command
 
 # A worker computes with one thread, because there are enough workers for all cores.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -45,10 +45,12 @@ class WorkerProcess:
         """Start the process; `memory` is the file descriptor of the shared memory."""
         ours, theirs = socket.socketpair()
         self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "recall.collect.worker"),
-                *map(str, (theirs.fileno(), memory, self._niceness)),
-            ],
+            # A task's function may come from the user's script, or from a module beside it.
+            python_command(
+                "from recall.collect.worker import main",
+                "main(*map(int, sys.argv[1:]))",
+                *(theirs.fileno(), memory, self._niceness),
+            ),
             pass_fds=(theirs.fileno(), memory),
             env=os.environ | _ONE_THREAD,
             stdin=subprocess.DEVNULL,
@@ -59,8 +61,6 @@ class WorkerProcess:
         theirs.close()
         self.connection = Connection(ours.detach())
         self._answers_to_skip = 0
-        # A task's function may come from the user's script, or from a module beside it.
-        self._write(pickle.dumps(sys.path))
         self._write(cloudpickle.dumps(setup))
 
     def send(self, order: Any) -> None:
@@ -105,8 +105,10 @@ class WorkerProcess:
         status = self._exit_status()
         doing = _DOING[type(self.orders[0])]
         how = "without an exit status" if status is None else how_it_ended(status)
-        return (
-            f"a worker process ended again and again while {doing}, the last time {how}. "
+        told = f"a worker process ended again and again while {doing}, the last time {how}. "
+        if status is not None and status >= 0:  # it ended by itself, for which memory is no reason
+            return told + "What it printed before, if anything, says why"
+        return told + (
             "If memory ran out, use fewer worker processes, which does not change "
             "results: `--workers` of `recall train` and `recall evaluate`, or `workers` in the "
             "fleet's run.json before `recall resume FOLDER`"

@@ -6,10 +6,10 @@ A process that asks JAX for a GPU reserves most of its memory, so the launcher m
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 
 from recall.errors import RecallError
+from recall.plugins.python_process import python_command
 from recall.training.host_memory import available_host
 
 # Share of a host's free memory; workers, checkpoints and other processes need the rest.
@@ -53,10 +53,11 @@ def use_cpu_only() -> None:
 
 def probe() -> Devices:
     """Run `measure` in a separate process."""
-    program = "import json; from recall.launch import accelerators; " + (
-        "print(json.dumps(vars(accelerators.measure())))"
+    command = python_command(
+        "import json; from recall.launch import accelerators",
+        "print(json.dumps(vars(accelerators.measure())))",
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RecallError(f"the devices cannot be measured: {done.stderr.strip()[-300:]}")
     return Devices(**json.loads(done.stdout.splitlines()[-1]))

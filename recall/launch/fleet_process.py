@@ -1,8 +1,8 @@
 """The process of one fleet, which recall.launch.local starts.
 
-It runs as `python -m recall.launch.fleet_process`. The job is the first line on standard input;
-events are written to standard output. Standard input stays open as long as the parent lives. When
-it closes, the fleet saves and exits, so no fleet outlives a launcher that was killed.
+The job is the first line on standard input; events are written to standard output. Standard input
+stays open as long as the parent lives. When it closes, the fleet saves and exits, so no fleet
+outlives a launcher that was killed.
 """
 
 import json
@@ -54,7 +54,3 @@ def _leave_with_parent() -> None:
     while sys.stdin.readline():
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-if __name__ == "__main__":
-    main()

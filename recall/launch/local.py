@@ -10,7 +10,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from recall.collect.exit_status import how_it_ended
 from recall.launch.accelerators import memory_share
 from recall.launch.jobs import ENDS, Event, Job, Kind
+from recall.plugins.python_process import python_command
 
 _PATIENCE_SECONDS = 5.0
 
@@ -38,7 +38,7 @@ class LocalLauncher:
         self._logs.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "recall.launch.fleet_process"],
+                python_command("from recall.launch.fleet_process import main", "main()"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

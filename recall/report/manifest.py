@@ -2,21 +2,19 @@
 
 import contextlib
 import json
-import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
+from recall.files.leftovers import remove_leftovers
 from recall.files.reading import read_json
 
 FILE = "files.json"
 PAGE = "index.html"
 _FOLDERS = ("tables", "figures", "data")
 _NEW = ".new-"  # how the name of a folder begins in which a report is being written
-_LONGEST = 3_600.0  # seconds, more than any report takes
 
 
 def check_place(folder: Path) -> None:
@@ -39,9 +37,7 @@ def replacing_earlier(folder: Path) -> Iterator[Path]:
     interrupted, the earlier report stays as it is.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob(f"{_NEW}*"):  # left by a report that was killed
-        if time.time() - path.stat().st_mtime > _LONGEST:
-            shutil.rmtree(path, ignore_errors=True)
+    remove_leftovers(folder.glob(f"{_NEW}*"))  # of reports that were killed
     # In `folder` and not beside it, which may be another disk, or not writable.
     with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder, ignore_cleanup_errors=True) as name:
         yield Path(name)

@@ -6,7 +6,6 @@ comparisons, films, policies, evaluations. It has no checkpoints, so it cannot b
 
 import contextlib
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -29,6 +28,7 @@ from recall.files.fleet_layout import (
     records_file,
 )
 from recall.files.given import given_path
+from recall.files.leftovers import hidden_beside, left_beside, remove_leftovers
 from recall.files.reading import read_json
 from recall.results.archived_fleet import (
     Choice,
@@ -194,9 +194,8 @@ def _replacing(out: Path) -> Iterator[Path]:
     """Let the caller fill a new folder, which then takes the place of `out`, or is removed."""
     place = out.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    # In a container every process may have the same number, so that is no name of its own.
-    own = uuid.uuid4().hex[:8]
-    new, old = (place.with_name(f".{place.name}.{own}.{what}") for what in ("new", "old"))
+    remove_leftovers(left_beside(place, "new"))
+    new, old = hidden_beside(place)
     new.mkdir()
     try:
         yield new
@@ -204,11 +203,12 @@ def _replacing(out: Path) -> Iterator[Path]:
             place.rename(old)
         new.rename(place)
     except BaseException:
-        if old.exists():
+        if old.exists() and not place.exists():
             old.rename(place)
         shutil.rmtree(new, ignore_errors=True)
         raise
     shutil.rmtree(old, ignore_errors=True)
+    remove_leftovers(left_beside(place, "old"))  # not before: one may be all that there was
 
 
 def _files_beside(source: Path, fleets: Sequence[Path]) -> list[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.files.fleet_layout import DESCRIPTION
+from recall.files.leftovers import is_hidden
 from recall.files.reading import read_json
 
 _LARGEST_BYTES = 1 << 20
@@ -16,7 +17,9 @@ def read_benches(folders: Iterable[Path]) -> list[dict[str, Any]]:
     found = []
     for folder in filter(os.path.isdir, folders):  # also skips folders without permission
         for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
-            if path.name != DESCRIPTION and (bench := read_bench(path)) is not None:
+            if path.name == DESCRIPTION or is_hidden(path.parent.name):
+                continue
+            if (bench := read_bench(path)) is not None:
                 found.append(bench)
     return found
 

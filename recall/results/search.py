@@ -15,6 +15,7 @@ from recall.files.fleet_layout import (
     RECORDS,
     records_file,
 )
+from recall.files.leftovers import is_hidden
 from recall.results import continual_world_logs
 from recall.results.fleets import read_fleet
 from recall.results.run_result import RunResult
@@ -102,7 +103,8 @@ def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
 def folders_below(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
     """Yield every folder from `top` downwards that holds runs, traces of a fleet or nothing.
 
-    The second value is FLEET, LOG, TRACES or EMPTY. Links are followed, each folder once.
+    The second value is FLEET, LOG, TRACES or EMPTY. Links are followed, each folder once. Archives
+    that are being written, or were when their process was killed, are passed by.
     """
     walked: set[str] = set()  # links may form a cycle
     for where, below, files in os.walk(top, onerror=unreadable, followlinks=True):
@@ -111,7 +113,7 @@ def folders_below(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[
             below.clear()
             continue
         walked.add(os.path.realpath(where))
-        below.sort()
+        below[:] = sorted(name for name in below if not is_hidden(name))
         kind = next((name for name in (FLEET, LOG) if name in files), None)
         if kind:
             below.clear()  # checkpoints and policies hold no further runs

@@ -5,7 +5,7 @@ far from its cause, in the arithmetic of a worker process.
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -40,6 +40,18 @@ def made(function: Any) -> _Env:
             f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
         )
     return env
+
+
+def refuse_shared(envs: Sequence[_Env], task: str) -> None:
+    """Raise an error if two of these environments are one object, perhaps in different wrappers.
+
+    They would step and reset one another, and training would go on with wrong data.
+    """
+    if len({id(env.unwrapped) for env in envs}) < len(envs):
+        raise BadValueError(
+            f"{task} gave the same environment twice: it must make a new one each time, since "
+            "every run and worker process needs its own: def my_task(): return gymnasium.make(...)"
+        )
 
 
 def reset(

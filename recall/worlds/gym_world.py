@@ -17,15 +17,17 @@ from recall.worlds.simulator import Array, DrawingError, Simulator, Step, unit_b
 _Env = gymnasium.Env[Any, Any]
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
+_WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
 
 
 class GymnasiumSimulator(Simulator):
     """Simulator with one Gymnasium environment per slot.
 
-    Actions are rescaled from [-1, 1] to the environment's own box. Gymnasium has no call that
-    saves an environment, so a state is the episode's seed and the actions so far, and restoring it
-    replays them. This is exact if the environment is deterministic given its seed. Success is
-    `info["success"]` or `info["is_success"]`.
+    Actions are rescaled from [-1, 1] to the environment's own box; in a box of integers, each has
+    an equal share of [-1, 1]. Gymnasium has no call that saves an environment, so a state is the
+    episode's seed and the actions so far, and restoring it replays them. This is exact if the
+    environment is deterministic given its seed. Success is `info["success"]` or
+    `info["is_success"]`.
     """
 
     def __init__(self, task: Task, slots: int, horizon_steps: int | None = None):
@@ -33,6 +35,7 @@ class GymnasiumSimulator(Simulator):
         self._horizon_steps = horizon_steps or time_limit(task)
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
+        gym_answers.refuse_shared(self._envs, self.task)
         self.observation_space = _flat_box(
             self._envs[0].observation_space, self.task, "observation"
         )
@@ -43,9 +46,12 @@ class GymnasiumSimulator(Simulator):
                 "finite, because actions in [-1, 1] are scaled to them"
             )
         self.action_space = unit_box(own.shape[0])
-        self._centre = (own.high.astype(np.float64) + own.low) / 2
-        self._reach = (own.high.astype(np.float64) - own.low) / 2
-        self._action_dtype = own.dtype
+        low, high = own.low.astype(np.float64), own.high.astype(np.float64)
+        self._is_whole = own.dtype is not None and own.dtype.kind in _WHOLE
+        # Integers are rounded down, so the share of the highest ends where the next would begin.
+        end = high + 1 if self._is_whole else high
+        self._centre, self._reach = (end + low) / 2, (end - low) / 2
+        self._highest, self._action_dtype = high, own.dtype
         self._seed = np.zeros(slots, np.int64)
         self._steps = np.zeros(slots, np.int64)
         self._actions = np.zeros((slots, self._horizon_steps, own.shape[0]))
@@ -129,6 +135,15 @@ class GymnasiumSimulator(Simulator):
         for env in self._envs:
             env.close()
 
+    def check_makes_anew(self) -> None:
+        """Refuse a task that gives the first slot's environment again.
+
+        Call it after `close`: an environment that holds a port or a licence may not exist twice.
+        """
+        again = self._make()
+        again.close()
+        gym_answers.refuse_shared((self._envs[0], again), self.task)
+
     def _make(self, render_mode: str | None = None) -> _Env:
         if not isinstance(self._source, str):
             return gym_answers.made(self._source)
@@ -150,8 +165,15 @@ class GymnasiumSimulator(Simulator):
     def _act(self, slot: int, action: Array) -> tuple[Any, ...]:
         self._actions[slot, self._steps[slot]] = action
         self._steps[slot] += 1
-        own = (self._centre + self._reach * action).astype(self._action_dtype)
+        own = self._own_action(action)
         return gym_answers.step(self._envs[slot], self.task, self.observation_space.shape, own)
+
+    def _own_action(self, action: Array) -> Array:
+        """Return an action in [-1, 1] as one in the environment's own box."""
+        scaled = self._centre + self._reach * action
+        if self._is_whole:
+            scaled = np.minimum(np.floor(scaled), self._highest)
+        return scaled.astype(self._action_dtype)
 
 
 def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
@@ -196,21 +218,28 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
     """Play an episode with random actions; return True if the environment reports success.
 
     It is played to its end, whatever it reports, so that an environment that fails, or returns
-    numbers that are not finite, is refused here.
+    numbers that are not finite, is refused here. So is a task that gives one environment twice:
+    even a single run plays its task in several slots, to train and to be evaluated.
     """
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
-    rng, found = np.random.default_rng(0), False
     try:
-        first = simulator.reset(0, rng)
-        gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
-        for _ in range(horizon_steps):
-            action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
-            observation, reward, terminated, truncated, info = simulator._act(0, action)
-            gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
-            gym_answers.success(info, simulator.task)  # refuses what is no success
-            found = found or "success" in info or "is_success" in info
-            if terminated or truncated:
-                break
-        return found
+        found = _shows_success(simulator, horizon_steps)
     finally:
         simulator.close()
+    simulator.check_makes_anew()
+    return found
+
+
+def _shows_success(simulator: GymnasiumSimulator, horizon_steps: int) -> bool:
+    rng, found = np.random.default_rng(0), False
+    first = simulator.reset(0, rng)
+    gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
+    for _ in range(horizon_steps):
+        action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
+        observation, reward, terminated, truncated, info = simulator._act(0, action)
+        gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
+        gym_answers.success(info, simulator.task)  # refuses what is no success
+        found = found or "success" in info or "is_success" in info
+        if terminated or truncated:
+            break
+    return found

@@ -131,8 +131,9 @@ def test_a_worker_that_dies_every_time_is_not_started_forever():
     try:
         pool.begin((0,), fresh=(0,))
         pool.order_chunk([ChunkRequest(0, 0, policies)])
-        with pytest.raises(WorkerDiedError, match=r"while collecting transitions, .* code 7\."):
+        with pytest.raises(WorkerDiedError, match=r"while collecting .* code 7\. What") as caught:
             pool.wait_chunk()
+        assert "memory" not in str(caught.value), "it ended by itself"
     finally:
         pool.close()
 

@@ -89,7 +89,8 @@ def test_a_first_report_that_was_killed_does_not_refuse_the_next(runs, tmp_path)
     out = tmp_path / "report"
     for name in (".new-just-now", ".new-yesterday"):
         (out / name / "tables").mkdir(parents=True)
-    os.utime(out / ".new-yesterday", (time.time() - 86_400,) * 2)
+    for path in (out / ".new-yesterday" / "tables", out / ".new-yesterday"):
+        os.utime(path, (time.time() - 86_400,) * 2)
     made = recall.make_report(runs, out)
     assert (out / "index.html").exists()
     # The younger one may be another report's, which is being made.

@@ -2,11 +2,13 @@
 
 import re
 
+import gymnasium
 import numpy as np
 import pytest
 
 import recall
 from recall.errors import BadValueError
+from recall.worlds.gym_world import reports_success
 from tests.factories.own_tasks import Point
 
 
@@ -216,3 +218,50 @@ def test_a_function_whose_arguments_have_defaults_is_a_task():
         return Point()
 
     play(recall.make(point, horizon=10))
+
+
+class Wrapped(gymnasium.Wrapper):
+    """A wrapper of its own around an environment that others have too."""
+
+
+ONE = Point()
+
+
+def shared():
+    return ONE
+
+
+def shared_in_wrappers():
+    return Wrapped(ONE)
+
+
+@pytest.mark.parametrize("task", [shared, shared_in_wrappers])
+def test_an_environment_that_is_given_twice_is_refused(tmp_path, task):
+    reason = f"{task.__name__} gave the same environment twice: it must make a new one each time"
+    with pytest.raises(BadValueError, match=reason):
+        recall.make_vec(task, num_envs=3, horizon=10)
+    with pytest.raises(BadValueError, match=reason):  # also with a single run, so a single slot
+        recall.train(
+            "fine_tuning", [task], (0,), tmp_path / "run", preset="quick", hidden=(8,),
+            horizon_steps=10, steps_per_task=100,
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
+
+
+class Alone(Point):
+    """Holds something that only one environment can have, as a simulator behind a port does."""
+
+    held = False
+
+    def __init__(self):
+        if Alone.held:
+            raise RuntimeError("the port is taken")
+        Alone.held = True
+
+    def close(self):
+        Alone.held = False
+
+
+def test_the_check_before_training_never_has_two_environments_open():
+    assert not reports_success(Alone, 10)
+    assert not Alone.held

@@ -1,6 +1,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.episodes import Episodes
@@ -18,6 +19,32 @@ def test_actions_are_rescaled_from_one_box_to_the_other():
         simulator.reset(slot, generator(0))
     result = simulator.step(np.array([[-1.0], [0.0], [1.0], [0.25], [7.0]]))
     assert result.observation[:, 1].tolist() == [2.0, 4.0, 6.0, 4.5, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("box", "taken"),
+    [
+        (Box(0, 3, (1,), np.int64), [0, 0, 1, 1, 2, 2, 3, 3, 3]),
+        (Box(-2, 1, (1,), np.int8), [-2, -2, -1, -1, 0, 0, 1, 1, 1]),
+        (Box(0, 255, (1,), np.uint8), [0, 63, 64, 127, 128, 191, 192, 255, 255]),
+        (Box(np.array([False]), np.array([True]), dtype=np.bool_), [0, 0, 0, 0, 1, 1, 1, 1, 1]),
+        (Box(5, 5, (1,), np.int32), [5] * 9),
+    ],
+)
+def test_the_integers_of_a_box_have_equal_shares_of_the_actions(box, taken):
+    """The lowest and the highest too, of which rounding would leave half a share or none."""
+
+    def whole():
+        env = counter()
+        env.action_space = box
+        return env
+
+    simulator = GymnasiumSimulator(whole, 9, 10)
+    for slot in range(9):
+        simulator.reset(slot, generator(0))
+    actions = np.array([-1.0, -0.501, -0.5, -0.001, 0.0, 0.499, 0.5, 0.999, 1.0], np.float32)
+    assert simulator.step(actions[:, np.newaxis]).observation[:, 1].tolist() == taken
+    assert simulator._own_action(np.ones(1)).dtype == box.dtype
 
 
 def test_a_trajectory_is_the_environments_own():

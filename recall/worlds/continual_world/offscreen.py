@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from recall.errors import RecallError
+from recall.plugins.python_process import python_command
 from recall.worlds.simulator import Array
 
 _NO_GL = (
@@ -79,11 +80,11 @@ def _why_not(backend: str) -> str | None:
 
     It is tried in a separate process: once loaded, a broken backend would break the next one.
     """
-    code = f"from mujoco.{backend} import GLContext; GLContext(8, 8).make_current()"
-    environment = {**os.environ, "MUJOCO_GL": backend}
-    tried = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    command = python_command(
+        f"from mujoco.{backend} import GLContext", "GLContext(8, 8).make_current()"
     )
+    environment = {**os.environ, "MUJOCO_GL": backend}
+    tried = subprocess.run(command, env=environment, capture_output=True, text=True)
     if tried.returncode == 0:
         return None
     errors = [line for line in tried.stderr.splitlines() if "Error" in line]

@@ -1,0 +1,26 @@
+"""Commands that start Python processes which find the same modules as this one.
+
+By itself, a new process looks for modules in the current folder first, where any file may lie: a
+script of the user's called `pickle.py`, or a stranger's in a folder of results.
+"""
+
+import sys
+from pathlib import Path
+
+_OURS = str(Path(__file__).parents[2])  # the folder in which this process found the package
+
+
+def python_command(imports: str, program: str, *arguments: object) -> list[str]:
+    """Return the command of a new Python process that runs `imports`, then `program`.
+
+    Both are Python code; `arguments` are `sys.argv[1:]` there. The process finds what this one
+    does: what was added to Python's search path, or a checkout that is not installed. A notebook or
+    `python -c` has the current folder in its path too, but has long imported what it needs; so
+    `imports` are done without it.
+    """
+    path = [folder for folder in sys.path if isinstance(folder, str)]  # others are ignored
+    first = [folder for folder in path if folder]
+    if _OURS not in first:
+        first.insert(0, _OURS)
+    code = f"import sys; sys.path[:] = {first!r}; {imports}; sys.path[:] = {path!r}; {program}"
+    return [sys.executable, "-P", "-c", code, *map(str, arguments)]

@@ -1,5 +1,7 @@
 """Whether output reaches a terminal, and not a file or another program."""
 
+import contextlib
+
 from rich.console import Console
 
 
@@ -9,4 +11,7 @@ def is_terminal(console: Console) -> bool:
     FORCE_COLOR, which makes rich say so of any console, is about colour alone: a file of
     tab-separated lines stays one.
     """
-    return console.is_terminal and console.file.isatty()
+    # What a program puts in the place of a stream may have no `isatty`, or be closed.
+    with contextlib.suppress(AttributeError, ValueError):
+        return console.is_terminal and console.file.isatty()
+    return False

@@ -19,8 +19,11 @@ def python_command(imports: str, program: str, *arguments: object) -> list[str]:
     `imports` are done without it.
     """
     path = [folder for folder in sys.path if isinstance(folder, str)]  # others are ignored
-    first = [folder for folder in path if folder]
-    if _OURS not in first:
-        first.insert(0, _OURS)
-    code = f"import sys; sys.path[:] = {first!r}; {imports}; sys.path[:] = {path!r}; {program}"
-    return [sys.executable, "-P", "-c", code, *map(str, arguments)]
+    ours = [] if _OURS in path else [_OURS]
+    # A long path is written only once: Linux takes no argument of 128 KiB.
+    steps = (
+        f"import sys; path = {path!r}",
+        f"sys.path[:] = {ours!r} + list(filter(None, path)); {imports}",
+        f"sys.path[:] = path; {program}",
+    )
+    return [sys.executable, "-P", "-c", "; ".join(steps), *map(str, arguments)]

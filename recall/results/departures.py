@@ -43,7 +43,7 @@ many old tasks share an update is one too, but whatever it is, every old task ha
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return every setting of a run.json by dotted name; the method's are `method.<name>`.
 
-    Where the number of old tasks in an update bounds no more than the default does, the default is
+    Where the bound on old tasks in an update has the same effect as the default, the default is
     returned: runs that differ in it alone are the same.
     """
     method = {key: value for key, value in description["method"].items() if key != "name"}

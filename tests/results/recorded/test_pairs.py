@@ -82,10 +82,10 @@ def test_the_page_names_what_perfect_memory_learns_behind_what(boards, of_perfec
     failed = np.count_nonzero(end == 0.0)
     assert f"{failed} of the 50 second tasks of single runs do not succeed once" in text
     again = (first == "faucet-close") & (second == "faucet-close")
-    assert end[again].min() == 0.0
+    assert sorted(end[again].tolist()) == pytest.approx([0.0, 0.3])
     assert (end[second == "handle-press-side"] == 1.0).all()
     others = (second != "handle-press-side") & (first != second)
-    assert f"where they follow another one, end at {end[others].mean():.2f}" in text
+    assert f"where they follow a different task, end at {end[others].mean():.2f}" in text
     seeds = np.array([run.seed for run in of_method(boards["pairs"], "perfect_memory")])
     windows = (second == "window-close") & (first != second)
     assert (end[windows & (seeds == 1)] >= 0.9).all()
@@ -118,10 +118,8 @@ def test_the_page_says_how_far_apart_the_scales_are(boards, of_perfect_memory, t
     assert end == same
     peg, less = behind("peg-unplug-side")
     (window, few), (handle, little) = behind("window-close"), behind("handle-press-side")
-    assert (
-        f"whose values are {push} and {faucet} on average, such second tasks end at {end}" in text
-    )
-    assert f"after peg-unplug-side with {peg} at {less}, after window-close and handle" in text
+    assert f"itself end at {end} after push and after faucet-close, whose values are {push}" in text
+    assert f"{push} and {faucet} on average, after peg-unplug-side with {peg} at {less}," in text
     assert f"with {window} and {handle}, at {few} and {little}" in text
 
 

@@ -1,6 +1,7 @@
 """What writes to a terminal, whatever the environment says about colours."""
 
 import io
+import os
 import pty
 
 import pytest
@@ -31,5 +32,5 @@ def test_forced_colour_makes_no_terminal_of_a_stream(stream, monkeypatch):
 
 def test_a_terminal_is_one():
     _, terminal = pty.openpty()
-    with open(terminal, "w") as stream:
+    with os.fdopen(terminal, "w") as stream:
         assert is_terminal(Console(file=stream))

@@ -81,11 +81,12 @@ def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     code = {name: facts_in_words(found[name]) for name in plugins if name in found}
     if not code:
         return run
-    words = [f"{name} {facts}" for name, facts in code.items()]
+    words = ", ".join(f"{name} {facts}" for name, facts in code.items())
     return dataclasses.replace(
         run,
-        label=", ".join([run.label, *words]),
-        variant=", ".join([*filter(None, [run.variant]), *words]),
+        label=f"{run.label}, {words}",
+        variant=", ".join(filter(None, [run.variant, words])),
+        code=words,
         # Tables of variants that differ in given settings alone must not take it for one of them.
         changes={**run.changes, **{f"plug-in {name}": facts for name, facts in code.items()}},
     )

@@ -12,6 +12,7 @@ from recall.callbacks import Callback
 from recall.plugins.sources import differing, sources
 from recall.results.collection import gather
 from recall.results.description import read_description
+from recall.results.main_labels import main_labels
 from tests.factories.folders import write_fleet
 from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
 
@@ -172,13 +173,17 @@ def test_runs_of_other_code_share_no_label_whatever_their_seeds_and_sequences(tm
     }
 
 
-def test_runs_on_tasks_that_may_be_a_plugins_share_no_label_either(tmp_path):
+def test_runs_on_tasks_that_may_be_a_plugins_share_no_label_and_are_shown(tmp_path):
     with plugins_forgotten():
         recall.load_plugin(EXAMPLES / "corridor_world.py")
         for seed, source in enumerate(("aaa", "bbb")):
             tasks = "corridor-left,corridor-right"
             fleet_of(tmp_path / source, source, "recall", (seed,), tasks)
-    assert gather(tmp_path).labels == [f"RECALL, {NAME} source {each}" for each in ("aaa", "bbb")]
+    labels = [f"RECALL, {NAME} source {each}" for each in ("aaa", "bbb")]
+    assert gather(tmp_path).labels == labels
+    write_fleet(tmp_path / "ours", "recall")
+    write_fleet(tmp_path / "bare", "recall", distil=False)
+    assert main_labels(gather(tmp_path).runs) == ["RECALL", *labels]
 
 
 def test_a_plugin_beside_our_methods_and_tasks_is_told_and_divides_no_runs(tmp_path):

@@ -92,6 +92,11 @@ def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     )
 
 
+def label_without_code(run: RunResult) -> str:
+    """Return the label of a run as it was before `told_apart`."""
+    return run.label.removesuffix(f", {run.code}") if run.code else run.label
+
+
 def sharing_labels(runs: Iterable[RunResult]) -> list[str]:
     """Return sentences on runs that share a label, although the code of a plug-in differs."""
     labels: dict[tuple[str, str], list[str]] = {}

@@ -76,12 +76,18 @@ def differing_among(runs: Iterable[RunResult]) -> list[str]:
     return sorted({name for pair in pairs for name in differing(*pair)})
 
 
+def code_in_words(run: RunResult, plugins: Iterable[str]) -> str:
+    """Return the code of plug-ins that a run records, as text; those it lacks are left out."""
+    found = sources_of(run)
+    return ", ".join(f"{name} {facts_in_words(found[name])}" for name in plugins if name in found)
+
+
 def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     found = sources_of(run)
     code = {name: facts_in_words(found[name]) for name in plugins if name in found}
     if not code:
         return run
-    words = ", ".join(f"{name} {facts}" for name, facts in code.items())
+    words = code_in_words(run, code)
     return dataclasses.replace(
         run,
         label=f"{run.label}, {words}",

@@ -18,6 +18,8 @@ The folder of a study holds study.json beside the folders of its fleets.
 
 from pathlib import Path
 
+from recall.files.leftovers import is_hidden
+
 DESCRIPTION = "run.json"
 RECORDS = ("evaluations", "training")
 OUTCOME = "outcome.json"
@@ -57,6 +59,12 @@ def policy_path(folder: Path, run: str, label: str) -> Path:
 def policy_paths(folder: Path, run: str, labels: str = "*") -> list[Path]:
     """Return the policy files of a run that exist, sorted; `labels` is a pattern of labels."""
     return sorted((folder / POLICIES / run).glob(f"{labels}{POLICY_SUFFIX}"))
+
+
+def fleets_below(folder: Path, depth: int = 1) -> list[Path]:
+    """Return the folders of fleets at a depth below `folder`, sorted, without half-written ones."""
+    found = (path.parent for path in folder.glob("*/" * depth + DESCRIPTION))
+    return sorted(path for path in found if not any(map(is_hidden, path.relative_to(folder).parts)))
 
 
 def is_archive(folder: Path) -> bool:

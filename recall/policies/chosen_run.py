@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION, OUTCOME, POLICIES, is_archive
+from recall.files.fleet_layout import DESCRIPTION, OUTCOME, POLICIES, fleets_below, is_archive
 from recall.files.reading import read_json
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
@@ -60,7 +60,7 @@ def _no_policies(folder: Path) -> str:
         )
     if is_finished(folder):
         return missing(folder, "policies")
-    if below := sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")):
+    if below := [path.name for path in fleets_below(folder)]:
         named = ", ".join(below[:_MOST_NAMED]) + (", ..." if len(below) > _MOST_NAMED else "")
         return f"{folder} is no fleet, but a folder of fleets: name one of them ({named})"
     return f"{folder} has no policies: it is no fleet, or no task is finished"

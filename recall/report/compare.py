@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def compare(
     if not matches:
         raise BadValueError(nothing_in_common(sides, folders, left_out))
     marked = [
-        tuple(_marked(run, name) for match in matches for run in runs(match))
+        tuple(_marked(run, name) for run in dict.fromkeys(chain.from_iterable(map(runs, matches))))
         for name, runs in zip(names, (lambda m: m.first, lambda m: m.second), strict=True)
     ]
     found = [problem for each in (*sides, alone) for problem in each.problems]

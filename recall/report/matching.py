@@ -3,11 +3,15 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from recall.results.collection import Collection
 from recall.results.labels import method_label
+from recall.results.plugin_code import label_without_code
 from recall.results.run_result import RunResult
+
+_Codes = dict[str, list[RunResult]]  # the runs of each code of plug-ins
 
 
 @dataclass(frozen=True)
@@ -60,20 +64,35 @@ def nothing_in_common(
     )
 
 
-def _by_method(part: Collection) -> dict[str, dict[str, list[RunResult]]]:
-    found: dict[str, dict[str, list[RunResult]]] = {}
-    for label, runs in part.by_label().items():
-        found.setdefault(runs[0].method, {})[label] = runs
+def _by_method(part: Collection) -> dict[str, dict[str, _Codes]]:
+    """Return the runs of each method, of each label without the code of plug-ins, by that code."""
+    found: dict[str, dict[str, _Codes]] = {}
+    for runs in part.by_label().values():
+        labels = found.setdefault(runs[0].method, {})
+        labels.setdefault(label_without_code(runs[0]), {})[runs[0].code] = runs
     return found
 
 
 def _pairs(
-    ones: dict[str, list[RunResult]], others: dict[str, list[RunResult]]
+    ones: dict[str, _Codes], others: dict[str, _Codes]
 ) -> Iterator[tuple[list[RunResult], list[RunResult]]]:
     """Yield the runs with equal labels, or the only variant of each side."""
     if len(ones) == len(others) == 1:
-        yield next(iter(ones.values())), next(iter(others.values()))
+        yield from _pairs_of_codes(next(iter(ones.values())), next(iter(others.values())))
         return
     for label in ones:
         if label in others:
-            yield ones[label], others[label]
+            yield from _pairs_of_codes(ones[label], others[label])
+
+
+def _pairs_of_codes(
+    ones: _Codes, others: _Codes
+) -> Iterator[tuple[list[RunResult], list[RunResult]]]:
+    """Yield the runs of equal code of plug-ins, or those of every code with those of every other.
+
+    Labels name the code only in a folder in which it differs, so equal code need not show.
+    """
+    if shared := [code for code in ones if code and code in others]:
+        yield from ((ones[code], others[code]) for code in shared)
+    else:
+        yield from product(ones.values(), others.values())

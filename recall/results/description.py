@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, POLICIES
+from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, POLICIES, fleets_below
 from recall.files.names import checked_name
 from recall.files.reading import read_json
 
@@ -21,8 +21,6 @@ _NO_MATTER = ("workers", "checkpoint_minutes")
 _LARGEST_SEED = 2**31 - 1
 _MOST_SHOWN = 80
 _MOST_NAMED = 8
-# Where studies and folders of studies have their fleets.
-_BELOW = (f"*/{DESCRIPTION}", f"*/*/{DESCRIPTION}")
 
 Description = dict[str, Any]
 
@@ -54,7 +52,8 @@ def read_description(folder: Path) -> Description:
 
 def _no_fleet(folder: Path) -> str:
     """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
-    below = sorted(path.parent for pattern in _BELOW for path in folder.glob(pattern))
+    # Studies have their fleets in the folder itself, and folders of studies one further down.
+    below = sorted([*fleets_below(folder), *fleets_below(folder, 2)])
     if not below:
         if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
             return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"

@@ -76,19 +76,31 @@ def differing_among(runs: Iterable[RunResult]) -> list[str]:
     return sorted({name for pair in pairs for name in differing(*pair)})
 
 
+def code_in_words(run: RunResult, plugins: Iterable[str]) -> str:
+    """Return the code of plug-ins that a run records, as text; those it lacks are left out."""
+    found = sources_of(run)
+    return ", ".join(f"{name} {facts_in_words(found[name])}" for name in plugins if name in found)
+
+
 def _named(run: RunResult, plugins: Sequence[str]) -> RunResult:
     found = sources_of(run)
     code = {name: facts_in_words(found[name]) for name in plugins if name in found}
     if not code:
         return run
-    words = [f"{name} {facts}" for name, facts in code.items()]
+    words = code_in_words(run, code)
     return dataclasses.replace(
         run,
-        label=", ".join([run.label, *words]),
-        variant=", ".join([*filter(None, [run.variant]), *words]),
+        label=f"{run.label}, {words}",
+        variant=", ".join(filter(None, [run.variant, words])),
+        code=words,
         # Tables of variants that differ in given settings alone must not take it for one of them.
         changes={**run.changes, **{f"plug-in {name}": facts for name, facts in code.items()}},
     )
+
+
+def label_without_code(run: RunResult) -> str:
+    """Return the label of a run as it was before `told_apart`."""
+    return run.label.removesuffix(f", {run.code}") if run.code else run.label
 
 
 def sharing_labels(runs: Iterable[RunResult]) -> list[str]:

@@ -42,6 +42,8 @@ class RunResult:
     """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The same difference as settings, and plug-ins of other code, with their values."""
+    code: str = ""
+    """The code of plug-ins, in words, that ends label and variant if runs of one label differ."""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from recall.errors import RecallError
-from recall.files.fleet_layout import DESCRIPTION
+from recall.files.fleet_layout import DESCRIPTION, fleets_below
+from recall.plugins.sources import sources
 from recall.results.description import Description, read_description
 from recall.results.fleet_folder import is_finished
 from recall.results.plugin_code import of_package
@@ -25,14 +26,15 @@ def other_code(folder: Path, fleets: Sequence[Fleet]) -> list[str]:
         return []
     resuming = {fleet.name for fleet in fleets if not is_finished(folder / fleet.name)}
     names: dict[str, list[str]] = {}
-    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
+    now = sources()
+    for path in fleets_below(folder):
         try:
-            description = read_description(path.parent)
+            description = read_description(path)
         except (RecallError, OSError):  # a damaged fleet is told where it is needed
             continue
-        changes = other_plugins(description)
-        if changes and path.parent.name not in resuming and _may_use_plugins(description):
-            names.setdefault(", ".join(changes), []).append(path.parent.name)
+        changes = other_plugins(description, now)
+        if changes and path.name not in resuming and _may_use_plugins(description):
+            names.setdefault(", ".join(changes), []).append(path.name)
     return [_warning(changes, found) for changes, found in names.items()]
 
 

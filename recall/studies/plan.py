@@ -12,7 +12,7 @@ import numpy as np
 
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
-from recall.files.fleet_layout import DESCRIPTION
+from recall.files.fleet_layout import fleets_below
 from recall.files.names import file_name
 from recall.launch.resources import Room
 from recall.results.description import differences, identity, read_description
@@ -133,8 +133,8 @@ def _check_settings(
 
 
 def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
-    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
-        yield path.parent.name, spec_from(read_description(path.parent))
+    for path in fleets_below(folder):
+        yield path.name, spec_from(read_description(path))
 
 
 def fleets_of_others(groups: Sequence[Group], folder: Path) -> list[str]:

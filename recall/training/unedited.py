@@ -60,7 +60,7 @@ def other_versions(description: Description) -> str | None:
         if before != now.get(name)
     ]
     changes += _other_source(description.get("git"))
-    plugins = other_plugins(description)
+    plugins = other_plugins(description, sources.sources())
     if not changes and not plugins:
         return None
     how_far = "differ" if plugins else "differ in the last bits"
@@ -78,10 +78,9 @@ def _other_source(recorded: Any) -> list[str]:
     return [f"source code {before[:12]} (now {now['commit'][:12]})"]
 
 
-def other_plugins(description: Description) -> list[str]:
+def other_plugins(description: Description, now: sources.Sources) -> list[str]:
     """Return the plug-ins whose code is no longer that of the start, as texts."""
     recorded = description.get("plugin_sources", {})
-    now = sources.sources()
     told = sources.facts_in_words
     return [
         f"plug-in {name} {told(recorded[name])} (now {told(now[name])})"

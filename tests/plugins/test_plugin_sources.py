@@ -12,6 +12,8 @@ from recall.callbacks import Callback
 from recall.plugins.sources import differing, sources
 from recall.results.collection import gather
 from recall.results.description import read_description
+from recall.results.main_labels import main_labels
+from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
 
@@ -172,13 +174,47 @@ def test_runs_of_other_code_share_no_label_whatever_their_seeds_and_sequences(tm
     }
 
 
-def test_runs_on_tasks_that_may_be_a_plugins_share_no_label_either(tmp_path):
+def test_runs_on_tasks_that_may_be_a_plugins_share_no_label_and_are_shown(tmp_path):
     with plugins_forgotten():
         recall.load_plugin(EXAMPLES / "corridor_world.py")
         for seed, source in enumerate(("aaa", "bbb")):
             tasks = "corridor-left,corridor-right"
             fleet_of(tmp_path / source, source, "recall", (seed,), tasks)
-    assert gather(tmp_path).labels == [f"RECALL, {NAME} source {each}" for each in ("aaa", "bbb")]
+    labels = [f"RECALL, {NAME} source {each}" for each in ("aaa", "bbb")]
+    assert gather(tmp_path).labels == labels
+    write_fleet(tmp_path / "ours", "recall")
+    write_fleet(tmp_path / "bare", "recall", distil=False)
+    assert main_labels(gather(tmp_path).runs) == ["RECALL", *labels]
+
+
+def test_forward_transfer_on_a_plugins_tasks_takes_no_reference_of_other_code(tmp_path):
+    tasks = ["corridor-left", "corridor-right"]
+    with plugins_forgotten():
+        recall.load_plugin(EXAMPLES / "corridor_world.py")
+        fleet_of(tmp_path / "run", "aaa", "recall", (0,), ",".join(tasks))
+        fleet_of(tmp_path / "other", "bbb", "fine_tuning", sequence=tasks)
+        (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+        assert scores.missing_references == tasks
+        assert scores.refused == tuple(
+            f"{task} in {tmp_path / 'other'} has {NAME} source bbb and not {NAME} source aaa"
+            for task in tasks
+        )
+        for name, source, seed in (("same", "aaa", 2), ("unknown", None, 3)):
+            fleet_of(tmp_path / name, source, "fine_tuning", (seed,), tasks)
+        found = gather(tmp_path)
+    run = next(run for run in found.runs if run.method == "recall")
+    assert {each.folder.name for each in found.references(run, tasks[0]).runs} == {
+        "same",
+        "unknown",
+    }
+
+
+def test_a_plugin_beside_our_tasks_keeps_no_reference_from_being_compared(tmp_path):
+    recall.load_plugin(written(tmp_path))
+    fleet_of(tmp_path / "run", "aaa", seeds=(0,))
+    fleet_of(tmp_path / "alone", "bbb", "fine_tuning", sequence=["push", "hammer"])
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    assert not scores.missing_references
 
 
 def test_a_plugin_beside_our_methods_and_tasks_is_told_and_divides_no_runs(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from recall.errors import BadValueError
 from recall.files.atomic import NotWritableError
+from recall.files.leftovers import hidden_beside
 from recall.plugins import loaded
 from recall.results.collection import gather
 from recall.results.fleet_folder import FolderInUseError, all_failed, check_free, hold, resuming
@@ -62,6 +63,9 @@ def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
 
 def test_a_folder_of_fleets_names_them(tmp_path):
     fleets = [write_unfinished(tmp_path / name) for name in ("ewc", "study/recall")]
+    for place in (*fleets, tmp_path / "study"):  # archives that are only half written
+        half = hidden_beside(place)[0]
+        write_unfinished(half / "recall" if place.name == "study" else half)
     with pytest.raises(BadValueError, match="is no fleet, but a folder of fleets") as caught:
         read_description(tmp_path)
     assert f"({fleets[0]}, {fleets[1]})" in str(caught.value)

@@ -3,11 +3,14 @@
 import dataclasses
 import hashlib
 import json
+import shutil
+from importlib import metadata
 
 import pytest
 
 import recall
 from recall.cli import main
+from recall.files.leftovers import hidden_beside
 from recall.launch.display import Lines
 from recall.launch.jobs import Outcome
 from recall.results.store import Store
@@ -73,6 +76,17 @@ def test_fleets_of_one_code_share_a_warning_and_a_dry_run_has_it_too(tmp_path, c
     main(["study", STUDY.name, "--sequences", SEQUENCE, "--methods", NAME, "--seeds", "3",
           "--config", str(config), "--out", str(folder), "--dry-run"])  # fmt: skip
     assert capsys.readouterr().err.splitlines()[-1] == warning
+
+
+def test_what_is_installed_is_searched_once_and_half_an_archive_is_passed_by(tmp_path, monkeypatch):
+    folder = begun(tmp_path / "study", "aaa", "aaa")
+    fleets = plan_study(STUDY, MORE, folder, ROOM)
+    shutil.copytree(folder / NAME, hidden_beside(folder / "archive")[0])
+    searched = []
+    monkeypatch.setattr(metadata, "packages_distributions", lambda: searched.append(1) or {})
+    (warning,) = other_code(folder, fleets)
+    assert warning.startswith(f"warning: {NAME}, {NAME}-2 were started with")
+    assert len(searched) == 1
 
 
 def test_fleets_of_the_same_code_and_fleets_that_resume_need_no_warning(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import write_json
+from recall.files.leftovers import hidden_beside
 from recall.launch.jobs import Outcome
 from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
@@ -165,6 +166,8 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     ]
     write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
     begin(first[0], tmp_path)
+    half = hidden_beside(tmp_path / "archive")[0].name
+    begin(dataclasses.replace(first[1], name=half), tmp_path)
     more = dataclasses.replace(CHOICES, seeds=5)
     fleets = plan_study(STUDY, more, tmp_path, Room(2**30, runs_per_fleet=3))
     seeds = {fleet.name: [run.seed for run in fleet.spec.runs] for fleet in fleets}

@@ -85,7 +85,7 @@ PRESETS = {
         settings={
             "hidden": (128, 128, 128),
             "head_layers": 2,
-            "steps_per_task": 60_000,
+            "steps_per_task": 35_000,
             "random_steps": 4_000,
             "evaluate_every": 10_000,
         },
@@ -93,7 +93,7 @@ PRESETS = {
         methods={
             "recall": {"average_actor": 0.005},
             "perfect_memory": {"batch_size": 128},
-            "packnet": {"retraining_updates": 6_000},
+            "packnet": {"retraining_updates": 3_500},
         },
     ),
 }

@@ -11,7 +11,17 @@ from tests.results.recorded.pages import METHODS, ROOT, SEQUENCES, successes
 def boards() -> dict[str, ScoreBoard]:
     return {
         name: ScoreBoard(gather(ROOT / "results" / name))
-        for name in ("cw3", "cw3-1m", "cw10", "ablation", "cw3-white", "learning-250k", "pairs")
+        for name in (
+            "cw3",
+            "cw3-1m",
+            "cw10",
+            "cw10-three",
+            "ablation",
+            "ablation-three",
+            "cw3-white",
+            "learning-250k",
+            "pairs",
+        )
     }
 
 

@@ -84,7 +84,7 @@ def test_the_page_counts_the_pegs_that_flew_away(exploration, boards):
 
     after = [
         run
-        for name in ("cw3-1m", "pairs", "cw10", "ablation")
+        for name in ("cw3-1m", "pairs", "cw10", "cw10-three", "ablation", "ablation-three")
         for run in boards[name].collection.runs
     ]
     runs = [run for board in boards.values() for run in board.collection.runs if run not in after]

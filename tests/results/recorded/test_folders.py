@@ -20,7 +20,9 @@ MEGABYTE = 1_000_000
         ("cw3", 144),
         ("cw3-1m", 8),
         ("cw10", 12),
+        ("cw10-three", 3),
         ("ablation", 24),
+        ("ablation-three", 6),
         ("cw3-white", 24),
         ("learning-250k", 62),
         ("pairs", 100),
@@ -39,6 +41,7 @@ def test_every_run_is_complete_and_readable(boards, name, runs):
         ("cw3", ["clonex-cw3-2-seed1"]),
         ("cw3-1m", []),
         ("cw10", ["clonex-cw10-seed1"]),
+        ("cw10-three", []),
         ("cw3-white", []),
     ],
 )

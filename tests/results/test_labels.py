@@ -48,18 +48,25 @@ def test_a_preset_is_named_and_not_spelt_out(tmp_path):
     ]
 
 
-def test_the_schedule_is_no_variant_unless_runs_differ_in_it(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", random_steps=50)
-    assert labels(tmp_path) == ["RECALL"]
-    write_fleet(tmp_path / "b", "recall", "cw3-2", random_steps=70)
-    assert labels(tmp_path) == ["RECALL, random steps 50", "RECALL, random steps 70"]
-
-
-def test_a_shorter_retraining_is_no_variant_unless_runs_differ_in_it(tmp_path):
-    write_fleet(tmp_path / "a", "packnet", "cw3-1", retraining_updates=50)
-    assert labels(tmp_path) == ["PackNet"]
-    write_fleet(tmp_path / "b", "packnet", "cw3-2", retraining_updates=100)
-    assert labels(tmp_path) == ["PackNet, retraining updates 50", "PackNet, retraining updates 100"]
+@pytest.mark.parametrize(
+    ("method", "label", "setting", "values", "named"),
+    [
+        ("recall", "RECALL", "random_steps", (50, 70), (", random steps 50", ", random steps 70")),
+        (
+            *("packnet", "PackNet", "retraining_updates", (50, 100)),
+            (", retraining updates 50", ", retraining updates 100"),
+        ),
+        ("recall", "RECALL", "max_old_tasks", (1, 2), ("", ", max old tasks 1")),  # 2: all of them
+    ],
+)
+def test_how_runs_are_trained_is_no_variant_unless_they_differ_in_it(
+    tmp_path, method, label, setting, values, named
+):
+    one, other = values
+    write_fleet(tmp_path / "a", method, "cw3-1", **{setting: one})
+    assert labels(tmp_path) == [label]
+    write_fleet(tmp_path / "b", method, "cw3-2", **{setting: other})
+    assert labels(tmp_path) == [label + each for each in named]
 
 
 def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_path):
@@ -68,13 +75,6 @@ def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_pa
     write_fleet(tmp_path / "c", "fine_tuning", "cw6-1", max_old_tasks=2)
     write_fleet(tmp_path / "d", "fine_tuning", "cw6-2")
     assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
-
-
-def test_the_number_of_old_tasks_in_an_update_is_no_variant_unless_runs_differ_in_it(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", max_old_tasks=1)
-    assert labels(tmp_path) == ["RECALL"]
-    write_fleet(tmp_path / "b", "recall", "cw3-2", max_old_tasks=2)
-    assert labels(tmp_path) == ["RECALL", "RECALL, max old tasks 1"]
 
 
 def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):

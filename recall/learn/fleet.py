@@ -137,7 +137,7 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
     def one_run(state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
         trainable, task = state.trainable, view.task
-        actor = agent.method.actor_for_task(state.method_state, evaluated_actor(state), task)
+        actor = agent.method.actor_for_task(state.method_state, state.evaluated_actor, task)
         scale = scale_of(agent, trainable)
         critic = take_heads(trainable.critic, task[None])
 
@@ -155,9 +155,10 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
 def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
-    """Start a task: copy head `best_heads` [run] (-1: none) into `task`, reset optimisers."""
+    """Start a task: method's hook, copy of head `best_heads` [run] (-1: none), optimisers reset."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
+        state = agent.method.on_task_start(agent, state, task)
         state = copy_head(agent, state, best, task)
         return reset_optimisers(state) if agent.method.reset_optimiser else state
 
@@ -188,12 +189,6 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
     if agent.settings.popart.copy_statistics:
         new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
     return state._replace(trainable=new)
-
-
-def evaluated_actor(state: LearnerState) -> Any:
-    """Return the actor that is evaluated and distilled: its average, if the method keeps one."""
-    trainable = state.trainable
-    return trainable.actor if trainable.averaged is None else trainable.averaged
 
 
 def reset_optimisers(state: LearnerState) -> LearnerState:
@@ -256,7 +251,7 @@ def flat_policies(
     """
 
     def one_run(state: LearnerState) -> Array:
-        params = state.trainable.actor if collecting else evaluated_actor(state)
+        params = state.trainable.actor if collecting else state.evaluated_actor
         actor = agent.method.actor_for_task(state.method_state, params, task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])

@@ -28,16 +28,18 @@ SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
 STEPS = f"{SCHEDULE}steps_per_task"
 RETRAINING = f"{METHOD}retraining_updates"
 OLD_TASKS = f"{METHOD}max_old_tasks"
+AVERAGE = f"{METHOD}average_actor"
 COLLECTING = frozenset(
     f"{SCHEDULE}{name}"
     for name in ("noise_colour", "random_steps_after_copy", "policy_lag", "environments")
 )
 """How a run collects: settings of the schedule that are no lengths."""
-_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING, OLD_TASKS)
-"""Lengths, intervals, and how updates are computed: the experiment's rather than the method's.
+_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING, OLD_TASKS, AVERAGE)
+"""Lengths, intervals, how updates are computed and what is evaluated: not the method's own.
 
 The length of the retraining is a setting of the method, but a study scales it with the steps. How
-many old tasks share an update is one too, but whatever it is, every old task has its equal part."""
+many old tasks share an update is one too, but whatever it is, every old task has its equal part.
+The averaged actor belongs to the learner that all methods share."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def departures(
 
 
 def of_experiment(name: str) -> bool:
-    """Return True for the schedule (how long, how often), retraining, and the precision."""
+    """Return True for a setting that belongs to the experiment rather than to the method."""
     return name.startswith(_EXPERIMENT)
 
 

@@ -1,9 +1,9 @@
 """Labels for tables and legends: a method, its preset, and every setting that departs from it.
 
 A label says the same whatever other runs are shown: a run without distillation is never plain
-RECALL. The schedule, the length of a retraining, the precision of products and the number of old
-tasks in an update are named only where runs that are shown together differ in them; the notes below
-a table name them otherwise.
+RECALL. The schedule, the length of a retraining, the precision of products, the number of old tasks
+in an update and the average of the actor are named only where runs of a method that are shown
+together differ in them; the notes below a table name them otherwise.
 """
 
 import re

@@ -5,14 +5,14 @@ it is compared with in the sequence and the method alone: the task, the world, t
 networks, the batches and the optimiser must be the same, and so must the code of plug-ins, where it
 is known of both, if the task may be a plug-in's.
 
-Four settings may differ (TOLERATED) if no reference has the same ones: the interval between
+Five settings may differ (TOLERATED) if no reference has the same ones: the interval between
 evaluations, because a curve can be read at other steps (recall.results.metrics.area_at), the
-precision of matrix products, by how many bursts the collecting policies are behind, and in how many
-environments a run collects. A reference may also be longer than needed, if it was evaluated often
-enough: plain SAC does not know how long it will train, so the beginning of its curve is that of a
-shorter run. Runs that were found come before those that are shipped with the package
-(recall.results.shipped_references), unless the found ones are longer. Reports say which were used,
-and what differs.
+precision of matrix products, by how many bursts the collecting policies are behind, in how many
+environments a run collects, and the average of the actor. A reference may also be longer than
+needed, if it was evaluated often enough: plain SAC does not know how long it will train, so the
+beginning of its curve is that of a shorter run. Runs that were found come before those that are
+shipped with the package (recall.results.shipped_references), unless the found ones are longer.
+Reports say which were used, and what differs.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recall.results import continual_world_logs
-from recall.results.departures import METHOD, NO_MATTER, PRECISION, comparable, settings_of_preset
+from recall.results.departures import (
+    AVERAGE,
+    METHOD,
+    NO_MATTER,
+    PRECISION,
+    comparable,
+    settings_of_preset,
+)
 from recall.results.labels import settings_in_words
 from recall.results.plugin_code import code_in_words, differing_among, of_package
 from recall.results.run_result import RunResult
@@ -31,7 +38,7 @@ BATCH = f"{METHOD}batch_size"
 STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
 POLICY_LAG = "schedule.policy_lag"
 ENVIRONMENTS = "schedule.environments"
-TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS)
+TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS, AVERAGE)
 # Number of evaluations that must lie in the part of a longer run that counts, because the value of
 # the first one is taken for all steps before it.
 _FEWEST_EVALUATIONS = 4
@@ -161,6 +168,8 @@ def needed(run: RunResult) -> dict[str, Any]:
         and not name.startswith(_UNUSED)
         and (name not in NO_MATTER or name == EVALUATE_EVERY)
     }
+    if AVERAGE in run.settings:
+        found[AVERAGE] = run.settings[AVERAGE]
     if BATCH in run.settings:
         found[BATCH] = _batch_size(run)
     return found

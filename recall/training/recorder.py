@@ -50,7 +50,6 @@ class Recorder:
     """Writes a fleet's records to the store and passes them on to the callback."""
 
     def __init__(self, spec: FleetSpec, store: Store, callback: Callback):
-        self._runs = spec.runs
         self._names = [run.name for run in spec.runs]
         self._tasks = [numbered(run.task_names) for run in spec.runs]
         self._task_schedule = spec.task_schedule
@@ -141,14 +140,7 @@ class Recorder:
     def check_losses(self, progress: Progress, step: int, failed_at: Any) -> None:
         """Report runs whose losses became non-finite, in the update `failed_at` [run]."""
         found = fleet.failures(failed_at, self._names)
-        # Runs of one seed are equal as long as their tasks are, and then fail together.
-        seen = self._task_schedule.current(progress.stage) + 1
-        different = {
-            (update, run.seed, run.tasks[:seen])
-            for run in self._runs
-            if (update := found.get(run.name)) is not None
-        }
-        together = Counter(update for update, *_ in different)
+        together = Counter(found.values())
         for name, update in found.items():
             others = together[update] - 1
             self._fail(
@@ -166,7 +158,7 @@ class Recorder:
 
 
 def _with(others: int) -> str:
-    """Say what it means that so many runs that differ from this one failed in the same update."""
+    """Say what it means that so many other runs failed in the same update."""
     if not others:
         return ""
-    return f", as in {others} different run{'s' * (others > 1)}: the machine may be at fault"
+    return f", as in {others} other run{'s' * (others > 1)}: the machine may be at fault"

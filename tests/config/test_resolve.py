@@ -142,7 +142,11 @@ def test_settings_that_only_go_together_may_come_in_any_order():
     for layers in ([normalised | values], [values | normalised], [normalised, values]):
         method, _ = choose("clear", Settings(), "quick", *layers)
         assert method == METHODS["clear"](
-            batch_size=64, old_batch_size=64, critic_weight=0.0, normalise_targets=True
+            batch_size=64,
+            old_batch_size=64,
+            average_actor=0.01,
+            critic_weight=0.0,
+            normalise_targets=True,
         )
     with pytest.raises(BadValueError, match="cannot be cloned once PopArt has changed their scale"):
         choose("clear", Settings(), "quick", normalised)

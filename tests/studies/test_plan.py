@@ -214,7 +214,7 @@ def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_
 def test_another_bound_on_old_tasks_is_no_other_study_where_all_fit_an_update(tmp_path):
     first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
     write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
-    older = dataclasses.replace(first[0].spec.method, max_old_tasks=4)
+    older = dataclasses.replace(first[0].spec.method, max_old_tasks=3)
     begun = dataclasses.replace(first[0], spec=dataclasses.replace(first[0].spec, method=older))
     begin(begun, tmp_path)
     more = dataclasses.replace(CHOICES, methods=("lambda=10",), seeds=3)
@@ -224,7 +224,7 @@ def test_another_bound_on_old_tasks_is_no_other_study_where_all_fit_an_update(tm
     longer = dataclasses.replace(CHOICES, sequences=("cw10",))
     (spec, *_) = (group.spec for group in groups_of(STUDY, longer))
     begin(dataclasses.replace(begun, spec=dataclasses.replace(spec, method=older)), tmp_path / "b")
-    with pytest.raises(BadValueError, match="begun with max_old_tasks 4, and this version trains"):
+    with pytest.raises(BadValueError, match="begun with max_old_tasks 3, and this version trains"):
         plan(groups_of(STUDY, longer), tmp_path / "b", ROOM)
 
 

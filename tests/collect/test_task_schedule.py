@@ -171,7 +171,7 @@ def assert_acted(trainer, rows, task, first, policies):
         observation, action, *_ = trainer.agent.columns.split(rows[number])
         policy = NumpyPolicy(fleet.policy_shape(trainer.agent), policies[number])
         horizon = horizon_steps(one.tasks[task], trainer.spec.settings.world)
-        noise = draw((one.seed, task), first, (50, 2), trainer.schedule.noise_colour, horizon)
+        noise = draw((one.own_seed, task), first, (50, 2), trainer.schedule.noise_colour, horizon)
         expected = [policy.act(o, n) for o, n in zip(observation, noise, strict=True)]
         np.testing.assert_allclose(action, expected, rtol=1e-4, atol=1e-5)
 
@@ -188,7 +188,10 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
         old = np.asarray(trainer.history.replay.old)[:, 0]
         np.testing.assert_array_equal(old[..., :width], trainer.history.replay.new)
         for chunk in range(3):
-            policies = [trainer.policies(task) for task in (0, 1)]
+            policies = [
+                np.asarray(fleet.flat_policies(trainer.agent, trainer.state, task, collecting=True))
+                for task in (0, 1)
+            ]
             first = 300 + 50 * chunk
             trainer.advance()
             now = np.asarray(trainer.history.replay.old)[:, 0]

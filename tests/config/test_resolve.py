@@ -171,6 +171,8 @@ def test_a_method_that_comes_with_settings_keeps_them_under_a_preset():
 def test_every_preset_fits_every_method(preset, method):
     chosen, settings = choose(method, Settings(), preset)
     make_spec(chosen, "point-rich", (0,), settings)
+    averages = {"default": 0.002, "paper": None, "authors": None, "quick": 0.01, "laptop": 0.005}
+    assert chosen.average_actor == averages[preset], "the same for every method"
     if preset == "default":
         assert (chosen, settings) == (METHODS[method](), Settings())
 

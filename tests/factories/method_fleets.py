@@ -125,8 +125,10 @@ class SmallFleet:
         self.start()
         self.end()
 
-    def policies(self, task: int) -> np.ndarray:
-        return np.asarray(fleet.flat_policies(self.agent, self.state, jnp.asarray(task)))
+    def policies(self, task: int, collecting: bool = False) -> np.ndarray:
+        return np.asarray(
+            fleet.flat_policies(self.agent, self.state, jnp.asarray(task), collecting)
+        )
 
     def one_run(self, run: int = 0) -> tuple[LearnerState, buffer.Replay]:
         """A run's state and replay without the run axis; NumPy slices them and compiles nothing."""

@@ -23,6 +23,7 @@ class Own(Method):
     at_start: ClassVar[object] = ()
     at_end: ClassVar[object] = ()
     metrics: ClassVar[dict] = {}
+    key_type: ClassVar[type] = jnp.uint32
 
     def init(self, agent, state):
         return self.at_start
@@ -32,6 +33,9 @@ class Own(Method):
 
     def on_task_end(self, agent, state, task, draw, key):
         return state._replace(method_state=self.at_end)
+
+    def on_task_start(self, agent, state, task):
+        return state._replace(key=state.key.astype(self.key_type))
 
 
 def own(**values) -> Method:
@@ -61,6 +65,11 @@ def test_every_method_of_the_package_keeps_it(method):
 def test_a_state_that_changes_is_refused(at_start, at_end, told):
     with pytest.raises(BadValueError, match=told):
         check_contract(make_agent(own(at_start=at_start, at_end=at_end)))
+
+
+def test_a_state_that_changes_when_a_task_starts_is_refused():
+    with pytest.raises(BadValueError, match=r"on_task_start returns state.key as int32"):
+        check_contract(make_agent(own(key_type=jnp.int32)))
 
 
 @pytest.mark.parametrize(

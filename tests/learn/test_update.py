@@ -318,11 +318,17 @@ def test_rows_of_every_old_task_count_as_much_as_the_new_ones_with_per_task():
 
 
 @pytest.mark.parametrize(
-    ("normalised", "chosen", "expected"),
-    [(True, None, -5.0), (False, None, 1.0), (True, 0.5, 0.5), (False, 0.5, 0.5)],
+    ("changes", "chosen", "expected"),
+    [
+        ({}, None, 1.0),
+        ({"normalise_targets": True}, None, -5.0),
+        ({"best_return": True}, None, -5.0),
+        ({}, 0.5, 0.5),
+        ({"normalise_targets": True, "best_return": True}, 0.5, 0.5),
+    ],
 )
-def test_temperatures_start_where_targets_need_them(normalised, chosen, expected):
-    method = FineTuning(batch_size=8, normalise_targets=normalised)
+def test_temperatures_start_where_targets_and_copied_heads_need_them(changes, chosen, expected):
+    method = FineTuning(batch_size=8, **changes)
     state = fleet.init(make_agent(method, initial_log_alpha=chosen), jnp.array([0]))
     np.testing.assert_array_equal(state.trainable.log_alpha["heads"][0], [expected] * TASKS)
 

@@ -51,6 +51,8 @@ def test_evaluations_and_pauses_change_nothing_in_three_tasks(life, tmp_path):
         plain.start()
         plain.burst()
         metrics = plain.burst()
+        acting = plain.policies(plain.task, collecting=True)
+        assert not np.array_equal(plain.policies(plain.task), acting), "an average is evaluated"
         plain.end()
         assert all(value.shape[0] == plain.runs for value in metrics.values())
     assert shapes(plain.state) == before, "a state's structure may not change"
@@ -76,6 +78,29 @@ def test_evaluations_and_pauses_change_nothing_in_three_tasks(life, tmp_path):
     assert fleet.burst._cache_size() == once, "nothing compiled again for a resumed or second fleet"
     assert_same(plain.state, disturbed.state)
     assert_same(plain.replay, disturbed.replay)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_evaluated_is_what_is_stored_and_held_on_to(name):
+    """Whatever the collecting actor is, the end of a task and its archive depend on the average."""
+
+    def first_task(scale: float) -> SmallFleet:
+        run = SmallFleet(small(name))
+        run.start()
+        average = jax.tree.map(lambda leaf: 1.5 * leaf, run.state.trainable.actor)
+        actor = jax.tree.map(lambda leaf: scale * leaf, run.state.trainable.actor)
+        trainable = run.state.trainable._replace(actor=actor, averaged=average)
+        run.state = fleet.end_task(
+            run.agent, run.state._replace(trainable=trainable), run.replay, run.view()
+        )
+        if run.method.stores_old_data() and run.method.collects == "current":
+            run.replay = fleet.archive(run.agent, run.state, run.replay, run.view())
+        return run
+
+    one, other = first_task(1.0), first_task(3.0)
+    np.testing.assert_array_equal(one.policies(0), other.policies(0))
+    assert_same(one.state.method_state, other.state.method_state)
+    assert_same(one.replay, other.replay)
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

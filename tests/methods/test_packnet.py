@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from recall.methods.packnet import FROZEN, Owners, PackNet, layout, release
 from tests.factories.method_fleets import SETTINGS, TASKS, SmallFleet, agent_of, small
@@ -49,9 +50,10 @@ def test_a_task_acts_with_its_own_weights_and_those_of_earlier_tasks():
     np.testing.assert_array_equal(found["trunk"], [1.0, 2.0, 3.0, 0.0])
 
 
-def test_later_training_leaves_frozen_weights_and_old_policies_alone():
+@pytest.mark.parametrize("average_actor", [None, 0.25])
+def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_actor):
     """Bit for bit, through training, pruning and retraining of every later task."""
-    method = small("packnet")
+    method = small("packnet", average_actor=average_actor)
     run = SmallFleet(method)
     kernel_parts = [(start, end) for kernel, start, end in layout(run.agent) if kernel]
     is_kernel = np.zeros(run.state.method_state.trunk.shape[1], bool)
@@ -59,13 +61,15 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone():
         is_kernel[start:end] = True
     policies, frozen = {}, {}
     for task in range(TASKS):
-        before = np.asarray(run.state.trainable.actor["trunk"])
         run.start()
+        before = np.asarray(run.state.trainable.actor["trunk"])
         run.burst()
         trained = np.asarray(run.state.trainable.actor["trunk"])
+        for old, policy in policies.items():
+            np.testing.assert_array_equal(run.policies(old), policy, err_msg=f"task {old}")
         run.end()
-        trunk, owners = np.asarray(run.state.trainable.actor["trunk"]), run.state.method_state.trunk
-        owners = np.asarray(owners)
+        trunk = np.asarray(run.state.evaluated_actor["trunk"])
+        owners = np.asarray(run.state.method_state.trunk)
         moved = before != trained
         assert moved[:, is_kernel].any(), "the task's own weights learn"
         assert moved[:, ~is_kernel].any() == (task == 0), "biases and LayerNorm freeze after it"

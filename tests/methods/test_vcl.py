@@ -65,6 +65,6 @@ def test_the_posterior_becomes_the_prior_and_counts_from_then_on():
     run = SmallFleet(small("vcl"))
     assert (np.asarray(run.state.method_state.weight) == 0.0).all()
     run.pass_by()
-    actor, prior = run.state.trainable.actor, run.state.method_state
+    actor, prior = run.state.evaluated_actor, run.state.method_state
     assert_same((actor["trunk"], actor[SPREAD]), (prior.mean, prior.log_std))
     assert (np.asarray(prior.weight) == 1.0).all()

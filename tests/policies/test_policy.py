@@ -14,12 +14,13 @@ import recall
 from recall.cli import main
 from recall.collect.messages import EVALUATION
 from recall.config.resolve import resolve
+from recall.config.spec import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import FINAL
 from recall.files.leftovers import hidden_beside
 from recall.learn import fleet
 from recall.results.policies import write_policies
-from recall.results.store import Store
+from recall.results.store import Store, read_description
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.pointworld import make_simulator
@@ -110,7 +111,8 @@ def test_acting_by_hand_is_the_episode_that_is_evaluated(folder):
     )
     policy = recall.load_policy(folder, "point-poor")
     simulator = make_simulator("point-poor", 1)
-    (stream,) = streams(10, EVALUATION, 1, 900, "deterministic", 1)
+    seed = spec_from(read_description(folder)).runs[0].own_seed
+    (stream,) = streams(seed, EVALUATION, 1, 900, "deterministic", 1)
     observation = simulator.reset(0, np.random.default_rng([*stream, 0, 0]))
     env = recall.make(policy.task, **policy.world)
     total = 0.0

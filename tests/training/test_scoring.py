@@ -27,7 +27,7 @@ class Paying:
 
 
 def test_a_score_is_the_mean_return_of_the_head_over_the_runs_own_episodes():
-    runs = [SimpleNamespace(seed=seed) for seed in (5, 6, 7)]
+    runs = [SimpleNamespace(own_seed=seed) for seed in (5, 6, 7)]
     worth = np.array([0.0, 10.0, 20.0])
     scores = score_heads(Paying(), runs, lambda head: 100.0 * head + worth, 2, 4)
     # Four episodes, numbered from 0: 1.5 on average.

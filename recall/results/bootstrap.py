@@ -4,8 +4,8 @@ Whole runs are resampled with replacement, and the statistic is computed again f
 interval lies between the 5 % and the 95 % quantile of these draws, as in the paper. The
 interquartile mean and the probability of improvement follow Agarwal et al., Deep Reinforcement
 Learning at the Edge of the Statistical Precipice, 2021. The draws depend only on the name and the
-number of the runs, so a report is reproducible. Seeds are drawn for all sequences together: runs
-with one seed are not independent.
+number of the runs, so a report is reproducible. Seeds are drawn for all sequences together, each a
+repetition of the whole experiment.
 """
 
 import zlib

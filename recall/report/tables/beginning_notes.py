@@ -1,7 +1,7 @@
 """The note on runs that are identical at first, because their sequences begin with the same tasks.
 
-On one machine, runs of one seed compute the same numbers as long as their tasks are the same. So
-their results do not count as independent ones.
+The random numbers of the runs in `results` depend on the seed alone. Their results do not count as
+independent ones where the tasks so far are the same.
 """
 
 import itertools
@@ -27,8 +27,8 @@ def beginning_notes(scores: Iterable[Scores]) -> tuple[str, ...]:
         return ()
     pairs = [f"{one} and {other} ({counted(n, 'task')})" for (one, other), n in found.items()]
     return (
-        "Runs of one seed are identical as long as their sequences agree, so these results are not "
-        f"independent: {', '.join(pairs)}.",
+        "Runs of one seed are identical in the first tasks that their sequences share, so these "
+        f"results are not independent: {', '.join(pairs)}.",
     )
 
 

@@ -290,3 +290,13 @@ def test_what_is_shipped_can_be_read():
     runs, problems = read_all([shipped_references.FOLDER])
     assert not problems or problems[0].endswith("below it.")
     assert all(is_reference(run) for run in runs)
+
+
+def test_a_reference_without_an_average_is_used_if_there_is_no_other(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], average_actor=None)
+    run = next(run for run in gather(tmp_path).runs if run.method == "recall")
+    assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"b"}
+    assert "have no average actor and not average actor 0.002" in notes_of(tmp_path)
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"])
+    assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"c"}

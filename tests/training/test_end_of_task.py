@@ -63,17 +63,20 @@ class CrashAfterLastEvaluation(Story):
             raise CrashError
 
 
-def begin(folder, callback, method="packnet"):
-    changes = {"retraining_updates": RETRAINING, "checkpoint_minutes": 1e-9}
+def begin(folder, callback, method="packnet", **changes):
+    changes |= {"retraining_updates": RETRAINING, "checkpoint_minutes": 1e-9}
     callback.trainer = start(small_spec(method, **changes), folder, callback)
     return callback.trainer
 
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
-    """A finished PackNet fleet: its folder, and what its callback was told."""
+    """A finished PackNet fleet: its folder, and what its callback was told.
+
+    Its actor is evaluated itself, so that its measures are those of its policies.
+    """
     folder, callback = tmp_path_factory.mktemp("packed"), Story()
-    run(begin(folder, callback))
+    run(begin(folder, callback, average_actor=None))
     return folder, callback.told
 
 

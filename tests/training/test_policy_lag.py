@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recall.config.spec import spec_from
+from recall.learn import fleet
 from recall.results.store import read_description
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Trainer
@@ -16,7 +17,11 @@ CHUNKS = 6  # of a stage of the small fleet; its updates begin with chunk 1
 
 def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return lists that fill: the policies of each ordered chunk, and those after each chunk."""
-    collecting, learnt = [], [trainer.policies(0)]
+
+    def policies() -> np.ndarray:
+        return np.asarray(fleet.flat_policies(trainer.agent, trainer.state, 0, collecting=True))
+
+    collecting, learnt = [], [policies()]
     order, keep = trainer.chunks.order, trainer._keep
 
     def watched_order(requests):
@@ -24,7 +29,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         order(requests)
 
     def watched_keep(*arguments):
-        learnt.append(trainer.policies(0))
+        learnt.append(policies())
         keep(*arguments)
 
     trainer.chunks.order, trainer._keep = watched_order, watched_keep

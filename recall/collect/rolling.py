@@ -19,6 +19,7 @@ class ChunkRows(NamedTuple):
     action: Array
     reward: Array
     terminated: Array
+    truncated: Array
     next_observation: Array
 
 
@@ -43,7 +44,7 @@ class Actor:
 def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
     """Fill `rows` [environment, step, columns] with transitions; return the episodes that ended."""
     views = ChunkRows(*columns.split(rows))
-    views.terminated[:] = 0.0
+    views.terminated[:] = views.truncated[:] = 0.0
     steps, done = rows.shape[1], 0
     outcomes: list[Outcome] = []
     quick = episodes.simulator.roll(steps)
@@ -66,6 +67,7 @@ def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[
     played = episodes.advance(actions)
     rows.reward[:, step] = played.reward
     rows.terminated[:, step] = played.terminated
+    rows.truncated[:, step] = played.truncated
     rows.next_observation[:, step] = played.next_observation
     return played.outcomes
 
@@ -89,10 +91,12 @@ def _roll(
     rows.reward[:, first:step] = rolled.reward.T
     rows.next_observation[:, first:step] = rolled.observation.swapaxes(0, 1)
     outcomes = episodes.count_rolled(rolled)
+    rows.truncated[[outcome.slot for outcome in outcomes], step - 1] = 1.0
     if step < end:
         result = quick.step_diverged()
         played = episodes.count(result)
         rows.reward[:, step] = played.reward
+        rows.truncated[:, step] = played.truncated
         rows.next_observation[:, step] = played.next_observation
         outcomes += played.outcomes
         step += 1

@@ -26,6 +26,7 @@ from recall.learn.target_scale import scale_of
 from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.update import UpdateNoise, describe, update, update_noise
 from recall.nets import adam
+from recall.nets.popart import init as popart_init
 from recall.nets.arrays import Array, Metrics
 from recall.nets.heads import Heads, Rows, head_of, is_head, take_heads
 from recall.replay import buffer
@@ -146,7 +147,7 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
             q = agent.q(critic, observation, action, Rows(observation.shape[0]))
             return Stored(policy, scale.sigma[task] * q + scale.mean[task])
 
-        return buffer.archive(replay, view, networks, agent.columns, key)
+        return buffer.archive(replay, view, networks, agent.columns, agent.n_step, key)
 
     with _precision(agent):
         archived: Replay = jax.vmap(one_run)(state, replay)
@@ -154,12 +155,17 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
-def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
-    """Start a task: copy head `best_heads` [run] (-1: none) into `task`, reset optimisers."""
+def start_task(agent: Agent, state: LearnerState) -> LearnerState:
+    """Start a task: reset the optimisers, if the method says so."""
+    return jax.vmap(reset_optimisers)(state) if agent.method.reset_optimiser else state
+
+
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
+    """Copy head `best_heads` [run] (-1: none) into the head of `task`."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
-        state = copy_head(agent, state, best, task)
-        return reset_optimisers(state) if agent.method.reset_optimiser else state
+        return copy_head(agent, state, best, task)
 
     return jax.vmap(one_run)(state, best_heads)
 
@@ -169,6 +175,10 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
 
     Statistics and temperature are copied only with `copy_statistics`, optimiser moments never.
     """
+    import os
+    mode = os.environ.get("TRIAL_COPY", "all")
+    if mode == "none":
+        return state
 
     def copy(tree: Any) -> Any:
         def one(path: tuple[Any, ...], leaf: Array) -> Array:
@@ -179,14 +189,18 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
         return jax.tree_util.tree_map_with_path(one, tree)
 
     old = state.trainable
-    new = old._replace(
-        actor=copy(old.actor),
-        critic=copy(old.critic),
-        target=copy(old.target),
-        averaged=copy(old.averaged),
-    )
-    if agent.settings.popart.copy_statistics:
-        new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
+    new = old._replace(actor=copy(old.actor), averaged=copy(old.averaged))
+    fresh = adam.init(old.actor)
+    picked = lambda a, b: jnp.where(source < 0, b, a)
+    new = new._replace(actor_moments=jax.tree.map(picked, fresh, old.actor_moments))
+    if mode == "all":
+        new = new._replace(critic=copy(old.critic), target=copy(old.target))
+        stats = popart_init(agent.tasks)
+        put = lambda a, b: jnp.where((jnp.arange(agent.tasks) == target) & (source >= 0), a, b)
+        new = new._replace(popart={"heads": jax.tree.map(put, stats, old.popart["heads"])},
+          log_alpha={"heads": put(jnp.full(agent.tasks, agent.initial_log_alpha), old.log_alpha["heads"])})
+        new = new._replace(critic_moments=jax.tree.map(picked, adam.init(old.critic), old.critic_moments),
+          alpha_moments=jax.tree.map(picked, adam.init(old.log_alpha), old.alpha_moments))
     return state._replace(trainable=new)
 
 
@@ -215,7 +229,7 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
     def one_run(state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
             bits = jax.random.bits(key, (size,))
-            return buffer.sample_new(replay, view, agent.columns, bits)
+            return buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
 
         key = jax.random.fold_in(jax.random.fold_in(state.key, _ENDING), view.task)
         method = agent.method
@@ -237,7 +251,7 @@ def plasticity(
     def one_run(state: LearnerState, replay: Replay) -> Plasticity:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
-        batch = buffer.sample_new(replay, view, agent.columns, bits)
+        batch = buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
         return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):

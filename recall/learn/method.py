@@ -205,14 +205,14 @@ class Method(Checked):
         Each of the random `bits` [batch] chooses one row. A method of its own may leave what it
         wants to know later about the rows in the batch's `notes`.
         """
-        columns = agent.columns
+        columns, n_step = agent.columns, agent.n_step
         if self.sampling == "uniform":
-            return buffer.sample_uniform(replay, view, columns, bits)
+            return buffer.sample_uniform(replay, view, columns, n_step, bits)
         if self.sampling == "new" or not groups:
-            return buffer.sample_new(replay, view, columns, bits)
+            return buffer.sample_new(replay, view, columns, n_step, bits)
         turn = number // agent.settings.updates_per_turn
         heads = buffer.tasks_of_turn(view, groups, self.max_old_tasks, turn)
-        return buffer.sample_balanced(replay, view, columns, self.batch_size, heads, bits)
+        return buffer.sample_balanced(replay, view, columns, n_step, self.batch_size, heads, bits)
 
     def values(self, outputs: Array) -> Array:
         """Return the values [critic, batch] of the critics' outputs [critic, batch, outputs]."""

@@ -87,6 +87,8 @@ class SacSettings(Checked):
     """Learning rate of Adam for actor, critics and temperature."""
     discount: Portion = 0.99
     """Discount factor of future rewards (gamma)."""
+    n_step: Count = 5
+    """Number of rewards that a target sums before it bootstraps; fewer at the end of an episode."""
     target_smoothing: Portion = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
     target_output_std: Positive = 0.089

@@ -78,6 +78,7 @@ class TrainedFleet:
             self.schedule.replay_capacity,
             spec.method.memory_per_task,
             folder,
+            self.schedule.environments,
         )
         self.state = shard(fleet.init(self.agent, jnp.array([run.seed for run in spec.runs])))
         self.pool = Pool(

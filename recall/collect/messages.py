@@ -1,5 +1,6 @@
 """Messages from the pool to its workers, as plain data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,3 +104,4 @@ class EpisodeResult(NamedTuple):
     episode_return: float
     success: bool
     last_success: bool
+    criteria: Mapping[str, bool] = {}  # further criteria, at any step

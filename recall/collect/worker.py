@@ -207,7 +207,12 @@ class Worker:
             for outcome in played.outcomes:
                 results.setdefault(
                     outcome.slot,
-                    EpisodeResult(outcome.episode_return, outcome.success, outcome.last_success),
+                    EpisodeResult(
+                        outcome.episode_return,
+                        outcome.success,
+                        outcome.last_success,
+                        outcome.criteria,
+                    ),
                 )
             if len(results) == len(chosen):
                 break

@@ -75,7 +75,8 @@ def test_reward_v1_of_hammer_is_the_formula(latched, fingers_z, hammer_z, grip, 
         fingers=[[0.0, 0.5, fingers_z]],
         object=[[0.0, 0.5, hammer_z]],
         head=[[0.24, 0.5, 0.11]],
-        nail=[[0.24, 0.6, 0.11]],
+        nail_start=[[0.24, 0.57, 0.11]],
+        nail_depth=[[0.03]],  # the nail's head is at 0.6
         latched=latched,
     )
     given = start([0.24, 0.7, 0.11], height=0.03, farthest=1.0)

@@ -314,7 +314,7 @@ def evaluate(
     own = counts_of(spec.settings.schedule)
     counts = own if episodes is None else dict.fromkeys(own, episodes)
     pool = Pool(
-        [RunTasks(run.seed, run.tasks) for run in runs],
+        [RunTasks(run.own_seed, run.tasks) for run in runs],
         spec.settings.world,
         shape,
         spec.settings.schedule.chunk_steps,

@@ -32,8 +32,9 @@ PRESETS = {
             "random_steps_after_copy": 0,
             "policy_lag": 0,
         },
+        every_method={"average_actor": None},
         methods={
-            "recall": {"distil_critics": False, "average_actor": None, "clip_apart": False},
+            "recall": {"distil_critics": False, "clip_apart": False},
             "clonex": {"clip_apart": False},
         },
     ),
@@ -49,13 +50,9 @@ PRESETS = {
             "random_steps_after_copy": 0,
             "policy_lag": 0,
         },
+        every_method={"average_actor": None},
         methods={
-            "recall": {
-                "old_weight": "per_task",
-                "distil_critics": False,
-                "average_actor": None,
-                "clip_apart": False,
-            },
+            "recall": {"old_weight": "per_task", "distil_critics": False, "clip_apart": False},
             "clonex": {"clip_apart": False},
         },
     ),
@@ -73,9 +70,8 @@ PRESETS = {
             "record_every": 500,
             "scoring_episodes": 5,
         },
-        every_method={"batch_size": 64, "old_batch_size": 64},
+        every_method={"batch_size": 64, "old_batch_size": 64, "average_actor": 0.01},
         methods={
-            "recall": {"average_actor": 0.01},
             "perfect_memory": {"batch_size": 128},
             "packnet": {"retraining_updates": 600},
         },
@@ -89,9 +85,8 @@ PRESETS = {
             "random_steps": 4_000,
             "evaluate_every": 10_000,
         },
-        every_method={"batch_size": 64, "old_batch_size": 64},
+        every_method={"batch_size": 64, "old_batch_size": 64, "average_actor": 0.005},
         methods={
-            "recall": {"average_actor": 0.005},
             "perfect_memory": {"batch_size": 128},
             "packnet": {"retraining_updates": 3_500},
         },

@@ -6,6 +6,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
+from zlib import crc32
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.config.given_functions import given_functions
@@ -43,6 +44,14 @@ class RunSpec:
     def task_names(self) -> tuple[str, ...]:
         """Return the names of the tasks, in the order of the sequence."""
         return tuple(map(task_label, self.tasks))
+
+    @property
+    def own_seed(self) -> int:
+        """Return the seed of the run's random numbers, which its seed and its tasks determine.
+
+        Runs of one seed whose sequences begin alike are therefore independent of each other.
+        """
+        return self.seed ^ (crc32(",".join(self.task_names).encode()) & LARGEST_WHOLE)
 
 
 @dataclass(frozen=True)

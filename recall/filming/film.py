@@ -148,9 +148,9 @@ def _pictures(
     for episode in range(episodes):
         tiles: dict[int, list[Tile]] = {}
         for take, simulator, horizon in shots:
-            stream = streams(run.seed, EVALUATION, take.position, spec.total_steps, mode, episodes)[
-                episode
-            ]
+            stream = streams(
+                run.own_seed, EVALUATION, take.position, spec.total_steps, mode, episodes
+            )[episode]
             frames = filmed_episode(
                 simulator, horizon, take.policy, stream, manner.deterministic, manner.size,
                 manner.every,

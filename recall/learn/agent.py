@@ -77,11 +77,15 @@ class Agent:
 
     @property
     def initial_log_alpha(self) -> float:
-        """Return the initial log temperature of every task."""
+        """Return the initial log temperature of every task.
+
+        A high one would push normalised values, and a copied policy, to maximum entropy.
+        """
         chosen = self.settings.sac.initial_log_alpha
         if chosen is not None:
             return chosen
-        return -5.0 if self.method.normalise_targets else 1.0
+        low = self.method.normalise_targets or self.method.best_return
+        return -5.0 if low else 1.0
 
     def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
         """Return the policy of each row [batch, obs], from the row's head."""

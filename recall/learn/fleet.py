@@ -138,7 +138,7 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
     def one_run(state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
         trainable, task = state.trainable, view.task
-        actor = agent.method.actor_for_task(state.method_state, evaluated_actor(state), task)
+        actor = agent.method.actor_for_task(state.method_state, state.evaluated_actor, task)
         scale = scale_of(agent, trainable)
         critic = take_heads(trainable.critic, task[None])
 
@@ -155,9 +155,14 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
-def start_task(agent: Agent, state: LearnerState) -> LearnerState:
-    """Start a task: reset the optimisers, if the method says so."""
-    return jax.vmap(reset_optimisers)(state) if agent.method.reset_optimiser else state
+def start_task(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
+    """Start a task: call the method's hook and reset the optimisers, if the method says so."""
+
+    def one_run(state: LearnerState) -> LearnerState:
+        state = agent.method.on_task_start(agent, state, task)
+        return reset_optimisers(state) if agent.method.reset_optimiser else state
+
+    return jax.vmap(one_run)(state)
 
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
@@ -202,12 +207,6 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
         new = new._replace(critic_moments=jax.tree.map(picked, adam.init(old.critic), old.critic_moments),
           alpha_moments=jax.tree.map(picked, adam.init(old.log_alpha), old.alpha_moments))
     return state._replace(trainable=new)
-
-
-def evaluated_actor(state: LearnerState) -> Any:
-    """Return the actor that is evaluated and distilled: its average, if the method keeps one."""
-    trainable = state.trainable
-    return trainable.actor if trainable.averaged is None else trainable.averaged
 
 
 def reset_optimisers(state: LearnerState) -> LearnerState:
@@ -270,7 +269,7 @@ def flat_policies(
     """
 
     def one_run(state: LearnerState) -> Array:
-        params = state.trainable.actor if collecting else evaluated_actor(state)
+        params = state.trainable.actor if collecting else state.evaluated_actor
         actor = agent.method.actor_for_task(state.method_state, params, task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])

@@ -46,7 +46,7 @@ class Method(Checked):
     """Rows of the current task; with uniform sampling, rows of all tasks."""
     old_batch_size: Count = 128
     """Rows of old tasks, with balanced sampling."""
-    max_old_tasks: Count = 3
+    max_old_tasks: Count = 4
     """Largest number of old tasks in one update; if there are more, they take turns of up to ten
     updates. Beyond this number, further tasks cost little."""
     rehearse: bool = True
@@ -69,7 +69,7 @@ class Method(Checked):
     other; otherwise their sum (the authors' code)."""
     clip_critics: bool = True
     """Clip the critics' gradients too."""
-    average_actor: Share | None = None
+    average_actor: Share | None = 0.002
     """Share of the actor that moves into its average at every update. The average is evaluated,
     scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
@@ -270,6 +270,10 @@ class Method(Checked):
     def on_update(self, agent: "Agent", method_state: Any, forward: Forward) -> Any:
         """Return the method's own state after an update (prioritised replay notes its errors)."""
         return method_state
+
+    def on_task_start(self, agent: "Agent", state: LearnerState, task: Array) -> LearnerState:
+        """Return the state before the first update of `task`, before any head is copied."""
+        return state
 
     def on_task_end(
         self,

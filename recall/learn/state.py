@@ -80,6 +80,12 @@ class LearnerState(NamedTuple):
     key: Array
     failed_at: Array  # number of the first update that met a non-finite number, or -1
 
+    @property
+    def evaluated_actor(self) -> Params:
+        """Return the actor that is evaluated and distilled: its average, if there is one."""
+        averaged = self.trainable.averaged
+        return self.trainable.actor if averaged is None else averaged
+
 
 class TrainedParams(NamedTuple):
     """Parameters that the joint loss trains; heads are in blocks (recall.nets.heads)."""

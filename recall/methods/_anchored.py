@@ -124,8 +124,8 @@ class Anchored(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Add the task's importance and move the anchor to the current parameters."""
-        actor, critic = state.trainable.actor, state.trainable.critic
+        """Add the task's importance and move the anchor to the parameters that are evaluated."""
+        actor, critic = state.evaluated_actor, state.trainable.critic
 
         def of_batch(key: Array) -> tuple[Array, Array | None]:
             batch = draw(self.importance_batch_size, key)

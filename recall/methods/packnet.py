@@ -83,11 +83,6 @@ class PackNet(Method):
                 "reset_optimiser is False, but packnet needs True: Adam's old moments would move "
                 "frozen weights"
             )
-        if self.average_actor is not None:
-            raise BadValueError(
-                f"average_actor is {self.average_actor}, but packnet needs None: an average would "
-                "keep moving after its weights are frozen"
-            )
         if self.sampling != "new":
             raise BadValueError(
                 f"sampling is {self.sampling!r}, but packnet needs 'new': it trains the weights of "
@@ -121,6 +116,13 @@ class PackNet(Method):
         share = jnp.mean(mine.astype(trunk.dtype))
         return gradients._replace(actor=gradients.actor | {"trunk": trunk}), {"own_share": share}
 
+    def on_task_start(self, agent: Agent, state: LearnerState, task: Array) -> LearnerState:
+        """Freeze the weights of old tasks as they are evaluated, so that an average rests too."""
+        actor = state.trainable.actor
+        old = state.method_state.trunk < task
+        trunk = jnp.where(old, state.evaluated_actor["trunk"], actor["trunk"])
+        return state._replace(trainable=state.trainable._replace(actor=actor | {"trunk": trunk}))
+
     def on_task_end(
         self,
         agent: Agent,
@@ -129,8 +131,11 @@ class PackNet(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Prune every kernel and freeze everything else. The last task prunes nothing."""
-        actor, owners = state.trainable.actor, state.method_state.trunk
+        """Prune every kernel and freeze everything else. The last task prunes nothing.
+
+        Retraining continues from the actor that is evaluated, without the pruned weights.
+        """
+        actor, owners = state.evaluated_actor, state.method_state.trunk
         tasks_left = agent.actor.tasks - task - 1
         weights_after, owners_after = [], []
         for kernel, start, end in layout(agent):
@@ -143,7 +148,8 @@ class PackNet(Method):
                 weights_after.append(weights)
                 owners_after.append(jnp.full_like(owned, FROZEN))
         packed = actor | {"trunk": jnp.concatenate(weights_after)}
+        averaged = state.trainable.averaged and jax.tree.map(jnp.copy, packed)
         return state._replace(
-            trainable=state.trainable._replace(actor=packed),
+            trainable=state.trainable._replace(actor=packed, averaged=averaged),
             method_state=Owners(jnp.concatenate(owners_after)),
         )

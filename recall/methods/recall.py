@@ -65,7 +65,6 @@ class Recall(Method):
     normalise_targets: bool = True
     clip_norm: float | None = 0.1
     best_return: bool = True
-    average_actor: float | None = 0.002
     distil: bool = True
     """Whether to distil old policies towards what they were at the end of their task."""
     distil_critics: bool = True

@@ -103,8 +103,8 @@ class Vcl(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Make the posterior the prior of the next task."""
-        actor = state.trainable.actor
+        """Make the posterior that is evaluated the prior of the next task."""
+        actor = state.evaluated_actor
         prior = Prior(
             actor["trunk"], actor[SPREAD], jnp.full_like(state.method_state.weight, self.weight)
         )

@@ -94,9 +94,9 @@ class SacSettings(Checked):
     target_output_std: Positive = 0.089
     """Standard deviation of the Gaussian whose entropy is the target entropy of the temperature."""
     initial_log_alpha: float | None = None
-    """Initial log temperature of each task. None uses 1 with raw targets, as the reference code
-    does, and -5 with normalised targets: from 1, the policy copied at the start of a task would
-    be lost while the temperature falls (docs/learning.md)."""
+    """Initial log temperature of each task. None uses 1, as the reference code does, and -5 where
+    targets are normalised or a task may start from a copied policy: from 1, that would be lost
+    while the temperature falls (docs/learning.md)."""
     adam_epsilon: Positive = 1e-7
     """Constant added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True

@@ -112,7 +112,7 @@ class BackgroundEvaluation:
         if self._players is None:
             spec = self._spec
             self._players = Players(
-                [RunTasks(run.seed, run.tasks) for run in spec.runs],
+                [RunTasks(run.own_seed, run.tasks) for run in spec.runs],
                 spec.settings.world,
                 self._shape,
                 spec.tasks,

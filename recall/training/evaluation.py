@@ -68,7 +68,7 @@ def planned(
         for index in chosen
         for mode, count in counts.items()
         for stream in streams(
-            runs[index].seed if seed is None else seed, domain, position, step, mode, count
+            runs[index].own_seed if seed is None else seed, domain, position, step, mode, count
         )
     ]
 
@@ -123,7 +123,7 @@ def score_heads(
     scores = np.zeros((len(runs), position))
     for head in range(position):
         played = [
-            Episode(index, position, False, (run.seed, SCORING, position, head, episode))
+            Episode(index, position, False, (run.own_seed, SCORING, position, head, episode))
             for index, run in enumerate(runs)
             for episode in range(episodes)
         ]

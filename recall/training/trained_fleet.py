@@ -80,9 +80,9 @@ class TrainedFleet:
             folder,
             self.schedule.environments,
         )
-        self.state = shard(fleet.init(self.agent, jnp.array([run.seed for run in spec.runs])))
+        self.state = shard(fleet.init(self.agent, jnp.array([run.own_seed for run in spec.runs])))
         self.pool = Pool(
-            [RunTasks(run.seed, run.tasks) for run in spec.runs],
+            [RunTasks(run.own_seed, run.tasks) for run in spec.runs],
             spec.settings.world,
             fleet.policy_shape(self.agent),
             self.schedule.chunk_steps,

@@ -79,7 +79,7 @@ class Trainer(TrainedFleet):
     def start_stage(self) -> None:
         """Reset the optimisers and build the environments."""
         stage = self.progress.stage
-        self.state = reshard(fleet.start_task(self.agent, self.state))
+        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:

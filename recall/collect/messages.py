@@ -34,6 +34,7 @@ class Setup:
     policy: PolicyShape
     chunk_steps: int  # of each environment
     noise_colour: float  # of the noise with which runs explore
+    random_tails: float  # share of the episodes that end in random motion
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     registrations: Registrations  # what the worker has to know to make the tasks
 

@@ -54,6 +54,7 @@ class Pool:
         most_at_once: int = 1,
         most_played: int = 1,
         noise_colour: float = 0.0,
+        random_tails: float = 0.0,
         most_ordered: int = _LEAST_SLOTS,
         environments: int = 1,
     ):
@@ -82,6 +83,7 @@ class Pool:
             policy=policy,
             chunk_steps=steps,
             noise_colour=noise_colour,
+            random_tails=random_tails,
             offsets={},
             registrations=registrations_for({task for run in runs for task in run.tasks}),
         )

@@ -26,9 +26,19 @@ class ChunkRows(NamedTuple):
 class Actor:
     """Acts in every environment, with its policy or, without policies, with the drawn numbers."""
 
-    def __init__(self, policies: Sequence[NumpyPolicy] | None, draws: Array):
-        """Take the policies, one for each environment, and `draws` [environment, step, act]."""
+    def __init__(
+        self,
+        policies: Sequence[NumpyPolicy] | None,
+        draws: Array,
+        tails: Array | None = None,
+        motion: slice = slice(None),
+    ):
+        """Take the policies, one for each environment, and `draws` [environment, step, act].
+
+        Where `tails` [environment, step] is True, draws alone decide the `motion` in an action.
+        """
         self._policies, self._draws = policies, draws
+        self._tails, self._motion = tails, motion
 
     def act(self, step: int, observation: Array, actions: Array) -> None:
         """Write the actions of one step to `actions` [environment, act]; observe in float32."""
@@ -37,7 +47,10 @@ class Actor:
             return
         # One matrix-vector pass for each: the rounding of a batched product may depend on its size.
         for slot, policy in enumerate(self._policies):
-            actions[slot] = policy.act(observation[slot], self._draws[slot, step])
+            draw = self._draws[slot, step]
+            actions[slot] = policy.act(observation[slot], draw)
+            if self._tails is not None and self._tails[slot, step]:
+                actions[slot, self._motion] = np.tanh(draw[self._motion])
         finite(actions)
 
 

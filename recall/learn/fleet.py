@@ -25,8 +25,7 @@ from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.update import UpdateNoise, describe, update, update_noise
-from recall.nets import adam
-from recall.nets.popart import init as popart_init
+from recall.nets import adam, popart
 from recall.nets.arrays import Array, Metrics
 from recall.nets.heads import Heads, Rows, head_of, is_head, take_heads
 from recall.replay import buffer
@@ -167,7 +166,7 @@ def start_task(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
 def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
-    """Copy head `best_heads` [run] (-1: none) into the head of `task`."""
+    """Copy head `best_heads` [run] (-1: none) into the head of `task` (best-return start)."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
         return copy_head(agent, state, best, task)
@@ -176,36 +175,44 @@ def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array)
 
 
 def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -> LearnerState:
-    """Copy actor, critics and their targets from one head to another (best-return start).
+    """Copy the policy of one head to another, and the critics if the method says so.
 
-    Statistics and temperature are copied only with `copy_statistics`, optimiser moments never.
+    The temperature stays as it is. So do critics that are not copied, and their statistics: they
+    have learnt from the new task's first steps. Copied ones begin with new statistics.
     """
-    import os
-    mode = os.environ.get("TRIAL_COPY", "all")
-    if mode == "none":
-        return state
+    copied, old = source >= 0, state.trainable
 
     def copy(tree: Any) -> Any:
         def one(path: tuple[Any, ...], leaf: Array) -> Array:
             if not is_head(path):
                 return leaf
-            return leaf.at[target].set(leaf[jnp.where(source < 0, target, source)])
+            return leaf.at[target].set(leaf[jnp.where(copied, source, target)])
 
         return jax.tree_util.tree_map_with_path(one, tree)
 
-    old = state.trainable
-    new = old._replace(actor=copy(old.actor), averaged=copy(old.averaged))
-    fresh = adam.init(old.actor)
-    picked = lambda a, b: jnp.where(source < 0, b, a)
-    new = new._replace(actor_moments=jax.tree.map(picked, fresh, old.actor_moments))
-    if mode == "all":
-        new = new._replace(critic=copy(old.critic), target=copy(old.target))
-        stats = popart_init(agent.tasks)
-        put = lambda a, b: jnp.where((jnp.arange(agent.tasks) == target) & (source >= 0), a, b)
-        new = new._replace(popart={"heads": jax.tree.map(put, stats, old.popart["heads"])},
-          log_alpha={"heads": put(jnp.full(agent.tasks, agent.initial_log_alpha), old.log_alpha["heads"])})
-        new = new._replace(critic_moments=jax.tree.map(picked, adam.init(old.critic), old.critic_moments),
-          alpha_moments=jax.tree.map(picked, adam.init(old.log_alpha), old.alpha_moments))
+    def begin(moments: Any, params: Any) -> Any:
+        return jax.tree.map(
+            lambda new, now: jnp.where(copied, new, now), adam.init(params), moments
+        )
+
+    new = old._replace(
+        actor=copy(old.actor),
+        averaged=copy(old.averaged),
+        actor_moments=begin(old.actor_moments, old.actor),
+    )
+    if agent.method.copies == "best_head":
+        at_target = copied & (jnp.arange(agent.tasks) == target)
+        statistics = jax.tree.map(
+            lambda new, now: jnp.where(at_target, new, now),
+            popart.init(agent.tasks),
+            old.popart["heads"],
+        )
+        new = new._replace(
+            critic=copy(old.critic),
+            target=copy(old.target),
+            critic_moments=begin(old.critic_moments, old.critic),
+            popart={"heads": statistics},
+        )
     return state._replace(trainable=new)
 
 

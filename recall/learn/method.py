@@ -73,7 +73,11 @@ class Method(Checked):
     """Share of the actor that moves into its average at every update. The average is evaluated,
     scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
-    """Start a new task from the old head with the largest return on it."""
+    """Let old heads take turns with random actions at the start of a task, and continue from the
+    one with the highest return."""
+    copies: Literal["better_policy", "best_head"] = "better_policy"
+    """What a best-return start copies: the policy of the best old head, if it earned more than
+    random actions; or policy and critics in any case, without random actions (the paper)."""
     reset_optimiser: bool = True
     """Reset the optimisers when a task starts and before retraining: the moments of a task with
     large rewards would slow down one with small rewards for long."""

@@ -35,7 +35,7 @@ class Behaviour:
         self._agent = agent
         self._task_schedule = spec.task_schedule
         self._schedule = spec.settings.schedule
-        self._best_return = spec.method.best_return
+        self._method = spec.method
         chunk = self._schedule.chunk_steps
         self._lag_steps = self._schedule.policy_lag * chunk
         longest = [
@@ -43,7 +43,9 @@ class Behaviour:
             for stage in range(spec.task_schedule.stages)
         ]
         # Whole episodes of all environments, in whole chunks.
-        self._turn_steps = [-(-each * self._schedule.environments // chunk) * chunk for each in longest]
+        self._turn_steps = [
+            -(-each * self._schedule.environments // chunk) * chunk for each in longest
+        ]
 
     def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
         """Return the policies of `state` for the chunk that starts `ahead` steps from now.
@@ -69,8 +71,9 @@ class Behaviour:
 
     def turns(self, stage: int) -> Turns:
         """Return who acts in the first steps of a stage."""
-        heads = stage if self._best_return else 0
-        return Turns(heads, self._turn_steps[stage], self._schedule.random_steps)
+        heads = stage if self._method.best_return else 0
+        random = self._method.copies == "better_policy"
+        return Turns(heads, self._turn_steps[stage], self._schedule.random_steps, random)
 
     def _starting(self, state: LearnerState, actor: int) -> jax.Array | None:
         """Return the policies of an old head; None stands for random actions."""

@@ -1,8 +1,9 @@
-"""The start of a task: old heads and random actions take turns, and the better one goes on.
+"""The start of a task: old heads and random actions take turns, and the best old head is copied.
 
-In the first `random_steps` steps of a later task, uniformly random actions and every old head act
-in turns of whole episodes. All of it goes to replay and counts as steps. Then the old head with
-the highest return is copied, if it earned more than random actions did.
+In the first `random_steps` steps of a task, uniformly random actions and every old head act in
+turns of whole episodes. All of it goes to replay and counts as steps, so whatever is copied, the
+learner has seen what old policies do in the new task. Then the old head with the highest return is
+copied, if it earned more than random actions did.
 """
 
 from dataclasses import dataclass
@@ -19,30 +20,30 @@ class Turns:
     heads: int
     turn_steps: int
     steps: int
+    random: bool = True  # whether random actions have a turn; without old heads they have all
 
     def actor(self, step: int) -> int:
         """Return what acts at a step: the number of an old head, or -1 for random actions."""
-        return step // self.turn_steps % (self.heads + 1) - 1
+        first = -1 if self.random or not self.heads else 0
+        return first + step // self.turn_steps % (self.heads - first)
 
     def scores(self, reward: Array, ended: Array, environments: int) -> Array:
         """Return the mean return of random actions and of every old head, [run, 1 + head].
 
-        `reward` and `ended` are [run, step]. Only episodes within one turn count; NaN if none do.
+        `reward` and `ended` are [run, step], where environments alternate. Only episodes within one
+        turn count. The score is NaN where there are none.
         """
-        runs = len(reward)
-        totals, counts = np.zeros((2, runs, self.heads + 1))
+        totals, counts = np.zeros((2, len(reward), 1 + self.heads))
         turn = np.arange(self.steps) // self.turn_steps
-        for run in range(runs):
-            for environment in range(environments):
-                mine = slice(environment, self.steps, environments)
-                ends = np.flatnonzero(ended[run, mine]) + 1
-                starts = np.concatenate([[0], ends[:-1]])
-                for start, end in zip(starts, ends, strict=True):
-                    turns = turn[mine][[start, end - 1]]
-                    if turns[0] == turns[1]:
-                        actor = turns[0] % (self.heads + 1)
-                        totals[run, actor] += reward[run, mine][start:end].sum(dtype=float)
-                        counts[run, actor] += 1
+        for run, environment in np.ndindex(len(reward), environments):
+            mine = np.arange(environment, self.steps, environments)
+            ends = np.flatnonzero(ended[run, mine]) + 1
+            for start, end in zip([0, *ends[:-1]], ends, strict=True):
+                episode = mine[start:end]
+                if turn[episode[0]] == turn[episode[-1]]:
+                    actor = 1 + self.actor(episode[0])
+                    totals[run, actor] += reward[run, episode].sum(dtype=float)
+                    counts[run, actor] += 1
         with np.errstate(invalid="ignore"):
             scores: Array = totals / counts
         return scores

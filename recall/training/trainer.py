@@ -116,7 +116,7 @@ class Trainer(TrainedFleet):
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         self.history.append(self.progress.stage, before, rows)
-        metrics = self.learn() if self.progress.steps >= self._update_after else {}
+        metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
         self._order_ahead()
         self.catch_up()
         self._keep(rows, ended, before)
@@ -222,14 +222,6 @@ class Trainer(TrainedFleet):
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
-
-    @property
-    def _update_after(self) -> int:
-        import os
-        turns = self.behaviour.turns(self.progress.stage)
-        if turns.heads and os.environ.get("TRIAL_LATE"):
-            return turns.steps
-        return self.schedule.update_after
 
     @property
     def _at_end(self) -> bool:

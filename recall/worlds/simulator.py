@@ -82,6 +82,9 @@ class Simulator(ABC):
     # Criteria of success that are told beside `success`, under these names. A world that has
     # several of them has the one that counts as `success`, too.
     criteria: tuple[str, ...] = ()
+    # The part of an action that exploration may replace by random motion. A robot's grip is not:
+    # it would drop what it holds.
+    motion: slice = slice(None)
 
     @abstractmethod
     def reset(

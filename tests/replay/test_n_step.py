@@ -32,7 +32,11 @@ class Ring:
             observation[:] = 100 * environment + step
             action[:] = 0.0
             ends = step % self.length == self.length - 1
-            row[2], row[3], row[4] = 1 + step, ends and self.terminates, ends and not self.terminates
+            row[2], row[3], row[4] = (
+                1 + step,
+                ends and self.terminates,
+                ends and not self.terminates,
+            )
             following[:] = 100 * environment + step + 0.5
             self.steps.append((environment, step))
 

@@ -40,6 +40,7 @@ class SawyerSimulator(Simulator):
     """
 
     criteria = ("success_v1", "success_v2")
+    motion = slice(3)
 
     def __init__(self, task: Task, slots: int, reward: str, observation: str):
         self.task = task.name

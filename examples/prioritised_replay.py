@@ -91,7 +91,9 @@ class Prioritised(Method):
         ends = jnp.cumsum(chance)
         points = bits.astype(jnp.float32) / 2.0**32 * ends[-1]
         slot = jnp.minimum(jnp.searchsorted(ends, points, side="right"), view.new_size - 1)
-        batch = buffer.sample_new(replay, view, agent.columns, slot.astype(jnp.uint32))
+        batch = buffer.sample_new(
+            replay, view, agent.columns, agent.n_step, slot.astype(jnp.uint32)
+        )
         weight = (chance[slot] / ends[-1] * view.new_size) ** -self.correction
         return batch._replace(notes={"slot": slot, "weight": weight})
 

@@ -83,6 +83,16 @@ def test_a_success_in_the_records_shows_that_a_task_reports_it(tmp_path, capsys)
     assert [row["success"] for row in json.loads(capsys.readouterr().out)] == [0.0, 0.0, None, None]
 
 
+@pytest.mark.parametrize(
+    ("task", "criteria"), [("point-rich", set()), ("hammer", {"success_v1", "success_v2"})]
+)
+def test_a_record_has_every_criterion_of_its_world(tmp_path, task, criteria):
+    folder = write_untrained(tmp_path / "fleet", task, horizon_steps=2)
+    for record in recall.evaluate(folder, 1, workers=1):
+        assert {name for name in record if name.startswith("success_")} == criteria
+        assert all(record[name] == 0.0 for name in criteria)
+
+
 def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):
     folder = write_untrained(tmp_path / "fleet", "point-rich", seeds=(0, 1))
     returns = {

@@ -62,7 +62,6 @@ def spec_of(
         steps_per_task=steps,
         update_after=default.chunk_steps,
         random_steps=default.chunk_steps,
-        scoring_episodes=1,
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
         deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,

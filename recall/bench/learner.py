@@ -100,7 +100,10 @@ def measure(
     replay = jax.tree.map(
         lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape), replay
     )
-    view = ReplayView(jnp.asarray(tasks - 1), jnp.asarray(stored), jnp.full(tasks, memory))
+    sizes = jnp.full(tasks, memory)
+    view = ReplayView(
+        jnp.asarray(tasks - 1), jnp.asarray(stored), sizes, jnp.full(tasks, stored), jnp.asarray(1)
+    )
     groups = fleet.groups_of(agent, tasks - 1)
     updates = settings.updates_per_burst
     first = jnp.asarray(0)

@@ -1,5 +1,6 @@
 """Messages from the pool to its workers, as plain data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ class Setup:
     policy: PolicyShape
     chunk_steps: int  # of each environment
     noise_colour: float  # of the noise with which runs explore
+    random_tails: float  # share of the episodes that end in random motion
     offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     registrations: Registrations  # what the worker has to know to make the tasks
 
@@ -103,3 +105,4 @@ class EpisodeResult(NamedTuple):
     episode_return: float
     success: bool
     last_success: bool
+    criteria: Mapping[str, bool] = {}  # further criteria, at any step

@@ -20,6 +20,7 @@ from recall.collect.messages import ACTIONS
 from recall.worlds.simulator import Array
 
 _LONGEST_STRETCH = 1_000  # a stretch is drawn again for every chunk in it
+_TAILS = 2**20  # keeps the draws of tails apart from those of any environment
 _erf = np.vectorize(math.erf, otypes=[float])
 
 
@@ -48,6 +49,25 @@ def draw_uniform(
     if not colour:
         return _generator(stream, first).uniform(-1.0, 1.0, shape)
     return _erf(draw(stream, first, shape, colour, horizon_steps) / math.sqrt(2.0))
+
+
+def draw_tails(
+    stream: tuple[int, ...], first: int, steps: int, share: float, horizon_steps: int
+) -> Array:
+    """Return at which of the `steps` from `first` on random motion replaces the policy's, [step].
+
+    In a `share` of the stretches of an episode's length it takes over at a random step and lasts to
+    the end, so that a policy which is stuck explores from where it has come.
+    """
+    numbers = np.arange(first, first + steps)
+    stretch, within = np.divmod(numbers, horizon_steps)
+    begins = np.full(steps, horizon_steps)
+    for each in np.unique(stretch) if share else ():
+        chosen, begin = _generator((*stream, _TAILS), int(each)).random(2)
+        if chosen < share:
+            begins[stretch == each] = int(begin * horizon_steps)
+    tails: Array = within >= begins
+    return tails
 
 
 def draw_episode(stream: tuple[int, ...], shape: tuple[int, int]) -> Array:

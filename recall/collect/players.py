@@ -37,6 +37,7 @@ class Players:
             policy=policy,
             chunk_steps=0,
             noise_colour=0.0,
+            random_tails=0.0,
             offsets={},
             registrations=registrations_for({task for run in runs for task in run.tasks}),
         )

@@ -54,6 +54,7 @@ class Pool:
         most_at_once: int = 1,
         most_played: int = 1,
         noise_colour: float = 0.0,
+        random_tails: float = 0.0,
         most_ordered: int = _LEAST_SLOTS,
         environments: int = 1,
     ):
@@ -82,6 +83,7 @@ class Pool:
             policy=policy,
             chunk_steps=steps,
             noise_colour=noise_colour,
+            random_tails=random_tails,
             offsets={},
             registrations=registrations_for({task for run in runs for task in run.tasks}),
         )
@@ -147,10 +149,13 @@ class Pool:
         return rows, [(each // self._environments, *rest) for each, *rest in ended]
 
     def _by_run(self, rows: Array) -> Array:
-        """Return a copy [run, part, chunk, columns] of rows [environment, part, step, columns]."""
+        """Return a copy [run, part, chunk, columns] of rows [environment, part, step, columns].
+
+        The environments of a run alternate: each one's rows are `environments` rows apart.
+        """
         _, parts, _, width = rows.shape
-        apart = rows.reshape(-1, self._environments, *rows.shape[1:]).swapaxes(1, 2).copy()
-        return apart.reshape(len(apart), parts, -1, width)
+        apart = rows.reshape(-1, self._environments, *rows.shape[1:])
+        return apart.transpose(0, 2, 3, 1, 4).reshape(len(apart), parts, -1, width).copy()
 
     @property
     def _slot(self) -> int:

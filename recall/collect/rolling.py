@@ -19,15 +19,26 @@ class ChunkRows(NamedTuple):
     action: Array
     reward: Array
     terminated: Array
+    truncated: Array
     next_observation: Array
 
 
 class Actor:
     """Acts in every environment, with its policy or, without policies, with the drawn numbers."""
 
-    def __init__(self, policies: Sequence[NumpyPolicy] | None, draws: Array):
-        """Take the policies, one for each environment, and `draws` [environment, step, act]."""
+    def __init__(
+        self,
+        policies: Sequence[NumpyPolicy] | None,
+        draws: Array,
+        tails: Array | None = None,
+        motion: slice = slice(None),
+    ):
+        """Take the policies, one for each environment, and `draws` [environment, step, act].
+
+        Where `tails` [environment, step] is True, draws alone decide the `motion` in an action.
+        """
         self._policies, self._draws = policies, draws
+        self._tails, self._motion = tails, motion
 
     def act(self, step: int, observation: Array, actions: Array) -> None:
         """Write the actions of one step to `actions` [environment, act]; observe in float32."""
@@ -36,14 +47,17 @@ class Actor:
             return
         # One matrix-vector pass for each: the rounding of a batched product may depend on its size.
         for slot, policy in enumerate(self._policies):
-            actions[slot] = policy.act(observation[slot], self._draws[slot, step])
+            draw = self._draws[slot, step]
+            actions[slot] = policy.act(observation[slot], draw)
+            if self._tails is not None and self._tails[slot, step]:
+                actions[slot, self._motion] = np.tanh(draw[self._motion])
         finite(actions)
 
 
 def roll(episodes: Episodes, actor: Actor, rows: Array, columns: Columns) -> list[Outcome]:
     """Fill `rows` [environment, step, columns] with transitions; return the episodes that ended."""
     views = ChunkRows(*columns.split(rows))
-    views.terminated[:] = 0.0
+    views.terminated[:] = views.truncated[:] = 0.0
     steps, done = rows.shape[1], 0
     outcomes: list[Outcome] = []
     quick = episodes.simulator.roll(steps)
@@ -66,6 +80,7 @@ def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[
     played = episodes.advance(actions)
     rows.reward[:, step] = played.reward
     rows.terminated[:, step] = played.terminated
+    rows.truncated[:, step] = played.truncated
     rows.next_observation[:, step] = played.next_observation
     return played.outcomes
 
@@ -89,10 +104,12 @@ def _roll(
     rows.reward[:, first:step] = rolled.reward.T
     rows.next_observation[:, first:step] = rolled.observation.swapaxes(0, 1)
     outcomes = episodes.count_rolled(rolled)
+    rows.truncated[[outcome.slot for outcome in outcomes], step - 1] = 1.0
     if step < end:
         result = quick.step_diverged()
         played = episodes.count(result)
         rows.reward[:, step] = played.reward
+        rows.truncated[:, step] = played.truncated
         rows.next_observation[:, step] = played.next_observation
         outcomes += played.outcomes
         step += 1

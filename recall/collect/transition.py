@@ -14,17 +14,20 @@ class Columns:
     @property
     def width(self) -> int:
         """Number of columns of D_new."""
-        return 2 * self.observation_size + self.action_size + 2
+        return 2 * self.observation_size + self.action_size + 3
 
     @property
     def old_width(self) -> int:
-        """Number of columns of D_old: the transition, then the stored policy and values."""
-        return self.width + 2 * self.action_size + 2
+        """Number of columns of D_old: the transition, the stored policy and values, its future.
 
-    def split(self, rows: Any) -> tuple[Any, Any, Any, Any, Any]:
+        The future, a return and a discount, is used where single rows of a task are kept.
+        """
+        return self.width + 2 * self.action_size + 4
+
+    def split(self, rows: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
         """Split rows [..., >= width] into their fields, for NumPy and JAX arrays alike.
 
-        The fields are observation, action, reward, terminated and next observation.
+        The fields are observation, action, reward, terminated, truncated and next observation.
         """
         obs, act = self.observation_size, self.action_size
         return (
@@ -32,5 +35,6 @@ class Columns:
             rows[..., obs : obs + act],
             rows[..., obs + act],
             rows[..., obs + act + 1],
-            rows[..., obs + act + 2 : self.width],
+            rows[..., obs + act + 2],
+            rows[..., obs + act + 3 : self.width],
         )

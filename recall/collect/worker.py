@@ -150,7 +150,9 @@ class Worker:
         draws = np.stack([self._draws(each, part, episodes.horizon_steps) for each in chosen])
         policies = None if part.uniform else [self.policies[slot][each][number] for each in chosen]
         rows = np.empty((len(chosen), self.setup.chunk_steps, self.columns.width), np.float32)
-        outcomes = roll(episodes, Actor(policies, draws), rows, self.columns)
+        tails = np.stack([self._tails(each, part, episodes.horizon_steps) for each in chosen])
+        actor = Actor(policies, draws, tails, episodes.simulator.motion)
+        outcomes = roll(episodes, actor, rows, self.columns)
         for index, environment in enumerate(chosen):
             self.shared["rows"][slot, environment, number] = rows[index]
         return outcomes
@@ -161,6 +163,12 @@ class Worker:
         shape = (self.setup.chunk_steps, self.setup.policy.action_size)
         draw = noise.draw_uniform if part.uniform else noise.draw
         return draw(stream, part.first_step, shape, self.setup.noise_colour, horizon_steps)
+
+    def _tails(self, environment: int, part: Part, horizon_steps: int) -> Array:
+        """Return at which steps [chunk] of an environment random motion replaces the policy's."""
+        stream = self.setup.stream(environment, part.position)
+        steps, share = self.setup.chunk_steps, self.setup.random_tails
+        return noise.draw_tails(stream, part.first_step, steps, share, horizon_steps)
 
     def play(self, order: Play) -> list[EpisodeResult]:
         """Play whole episodes outside of training, each with its own random stream."""
@@ -207,7 +215,12 @@ class Worker:
             for outcome in played.outcomes:
                 results.setdefault(
                     outcome.slot,
-                    EpisodeResult(outcome.episode_return, outcome.success, outcome.last_success),
+                    EpisodeResult(
+                        outcome.episode_return,
+                        outcome.success,
+                        outcome.last_success,
+                        outcome.criteria,
+                    ),
                 )
             if len(results) == len(chosen):
                 break

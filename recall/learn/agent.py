@@ -14,6 +14,7 @@ from recall.nets.arrays import Array, Params
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows
 from recall.nets.multihead import MultiHead
+from recall.replay.n_step import NStep
 from recall.settings import LearnerSettings
 
 
@@ -61,6 +62,11 @@ class Agent:
             self.settings.sac.precision == "bfloat16",
             normalise_every,
         )
+
+    @property
+    def n_step(self) -> NStep:
+        """Return how far targets look ahead before they bootstrap."""
+        return NStep(self.settings.sac.n_step, self.settings.sac.discount)
 
     @property
     def target_entropy(self) -> float:

@@ -57,7 +57,8 @@ def _replay(agent: Agent) -> Replay:
 def _view(agent: Agent) -> ReplayView:
     def view() -> ReplayView:
         number = jnp.zeros((), jnp.int32)
-        return ReplayView(number, number, jnp.zeros(agent.tasks, jnp.int32))
+        counts = jnp.zeros(agent.tasks, jnp.int32)
+        return ReplayView(number, number, counts, counts, number)
 
     return jax.eval_shape(view)
 

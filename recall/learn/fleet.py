@@ -25,7 +25,7 @@ from recall.learn.state import LearnerState
 from recall.learn.target_scale import scale_of
 from recall.learn.turns import scan_in_turns, shared_heads
 from recall.learn.update import UpdateNoise, describe, update, update_noise
-from recall.nets import adam
+from recall.nets import adam, popart
 from recall.nets.arrays import Array, Metrics
 from recall.nets.heads import Heads, Rows, head_of, is_head, take_heads
 from recall.replay import buffer
@@ -146,7 +146,7 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
             q = agent.q(critic, observation, action, Rows(observation.shape[0]))
             return Stored(policy, scale.sigma[task] * q + scale.mean[task])
 
-        return buffer.archive(replay, view, networks, agent.columns, key)
+        return buffer.archive(replay, view, networks, agent.columns, agent.n_step, key)
 
     with _precision(agent):
         archived: Replay = jax.vmap(one_run)(state, replay)
@@ -154,40 +154,65 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 
 @partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
-def start_task(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
-    """Start a task: method's hook, copy of head `best_heads` [run] (-1: none), optimisers reset."""
+def start_task(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
+    """Start a task: call the method's hook and reset the optimisers, if the method says so."""
+
+    def one_run(state: LearnerState) -> LearnerState:
+        state = agent.method.on_task_start(agent, state, task)
+        return reset_optimisers(state) if agent.method.reset_optimiser else state
+
+    return jax.vmap(one_run)(state)
+
+
+@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
+    """Copy head `best_heads` [run] (-1: none) into the head of `task` (best-return start)."""
 
     def one_run(state: LearnerState, best: Array) -> LearnerState:
-        state = agent.method.on_task_start(agent, state, task)
-        state = copy_head(agent, state, best, task)
-        return reset_optimisers(state) if agent.method.reset_optimiser else state
+        return copy_head(agent, state, best, task)
 
     return jax.vmap(one_run)(state, best_heads)
 
 
 def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -> LearnerState:
-    """Copy actor, critics and their targets from one head to another (best-return start).
+    """Copy the policy of one head to another, and the critics if the method says so.
 
-    Statistics and temperature are copied only with `copy_statistics`, optimiser moments never.
+    The temperature stays as it is. So do critics that are not copied, and their statistics: they
+    have learnt from the new task's first steps. Copied ones begin with new statistics.
     """
+    copied, old = source >= 0, state.trainable
 
     def copy(tree: Any) -> Any:
         def one(path: tuple[Any, ...], leaf: Array) -> Array:
             if not is_head(path):
                 return leaf
-            return leaf.at[target].set(leaf[jnp.where(source < 0, target, source)])
+            return leaf.at[target].set(leaf[jnp.where(copied, source, target)])
 
         return jax.tree_util.tree_map_with_path(one, tree)
 
-    old = state.trainable
+    def begin(moments: Any, params: Any) -> Any:
+        return jax.tree.map(
+            lambda new, now: jnp.where(copied, new, now), adam.init(params), moments
+        )
+
     new = old._replace(
         actor=copy(old.actor),
-        critic=copy(old.critic),
-        target=copy(old.target),
         averaged=copy(old.averaged),
+        actor_moments=begin(old.actor_moments, old.actor),
     )
-    if agent.settings.popart.copy_statistics:
-        new = new._replace(log_alpha=copy(old.log_alpha), popart=copy(old.popart))
+    if agent.method.copies == "best_head":
+        at_target = copied & (jnp.arange(agent.tasks) == target)
+        statistics = jax.tree.map(
+            lambda new, now: jnp.where(at_target, new, now),
+            popart.init(agent.tasks),
+            old.popart["heads"],
+        )
+        new = new._replace(
+            critic=copy(old.critic),
+            target=copy(old.target),
+            critic_moments=begin(old.critic_moments, old.critic),
+            popart={"heads": statistics},
+        )
     return state._replace(trainable=new)
 
 
@@ -210,7 +235,7 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
     def one_run(state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
             bits = jax.random.bits(key, (size,))
-            return buffer.sample_new(replay, view, agent.columns, bits)
+            return buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
 
         key = jax.random.fold_in(jax.random.fold_in(state.key, _ENDING), view.task)
         method = agent.method
@@ -232,7 +257,7 @@ def plasticity(
     def one_run(state: LearnerState, replay: Replay) -> Plasticity:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
-        batch = buffer.sample_new(replay, view, agent.columns, bits)
+        batch = buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
         return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):

@@ -10,21 +10,20 @@ from recall.nets.arrays import Array
 
 
 def target(
-    reward: Array,
-    terminated: Array,
-    discount: float,
+    returns: Array,
+    discount: Array,
     target_q: Array,
     mean: Array,
     sigma: Array,
     alpha: Array,
     log_pi: Array,
 ) -> Array:
-    """Return the raw targets Q_tau = r + gamma (sigma min Q_norm + mu - alpha log pi), [batch].
+    """Return the raw targets Q_tau = R_n + gamma^n (sigma min Q_norm + mu - alpha log pi), [batch].
 
-    Truncation does not end an episode: only `terminated` cuts off the future.
+    `discount` is 0 where the episode terminated. Truncation does not end an episode.
     """
     value = sigma * jnp.min(target_q, axis=0) + mean - alpha * log_pi
-    return jax.lax.stop_gradient(reward + discount * (1.0 - terminated) * value)
+    return jax.lax.stop_gradient(returns + discount * value)
 
 
 def q_loss(q: Array, target: Array, mean: Array, sigma: Array, weights: Array) -> Array:

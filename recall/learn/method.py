@@ -73,7 +73,11 @@ class Method(Checked):
     """Share of the actor that moves into its average at every update. The average is evaluated,
     scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
-    """Start a new task from the old head with the largest return on it."""
+    """Let old heads take turns with random actions at the start of a task, and continue from the
+    one with the highest return."""
+    copies: Literal["better_policy", "best_head"] = "better_policy"
+    """What a best-return start copies: the policy of the best old head, if it earned more than
+    random actions; or policy and critics in any case, without random actions (the paper)."""
     reset_optimiser: bool = True
     """Reset the optimisers when a task starts and before retraining: the moments of a task with
     large rewards would slow down one with small rewards for long."""
@@ -205,14 +209,14 @@ class Method(Checked):
         Each of the random `bits` [batch] chooses one row. A method of its own may leave what it
         wants to know later about the rows in the batch's `notes`.
         """
-        columns = agent.columns
+        columns, n_step = agent.columns, agent.n_step
         if self.sampling == "uniform":
-            return buffer.sample_uniform(replay, view, columns, bits)
+            return buffer.sample_uniform(replay, view, columns, n_step, bits)
         if self.sampling == "new" or not groups:
-            return buffer.sample_new(replay, view, columns, bits)
+            return buffer.sample_new(replay, view, columns, n_step, bits)
         turn = number // agent.settings.updates_per_turn
         heads = buffer.tasks_of_turn(view, groups, self.max_old_tasks, turn)
-        return buffer.sample_balanced(replay, view, columns, self.batch_size, heads, bits)
+        return buffer.sample_balanced(replay, view, columns, n_step, self.batch_size, heads, bits)
 
     def values(self, outputs: Array) -> Array:
         """Return the values [critic, batch] of the critics' outputs [critic, batch, outputs]."""

@@ -39,6 +39,7 @@ from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows, new_head, one_trunk, put_heads, take_heads
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
+from recall.replay.n_step import Future
 
 
 class UpdateNoise(NamedTuple):
@@ -79,8 +80,7 @@ class Pass(NamedTuple):
         batch = self.batch
         own = batch._replace(
             reward=batch.reward[: rows.new],
-            terminated=batch.terminated[: rows.new],
-            next_observation=batch.next_observation[: rows.new],
+            future=Future(*(part[: rows.new] for part in batch.future)),
             heads=batch.heads[-1:],
             rows=Rows(rows.new),
         )
@@ -114,20 +114,13 @@ def targets(shared: Pass, actor: Params, noise: Array) -> Array:
 
 
 def bootstrapped_target(shared: Pass, actor: Params, noise: Array) -> Array:
-    """Return Q_tau [batch]: reward plus discounted soft value of the next state, bounded."""
+    """Return Q_tau [batch]: n-step return plus discounted soft value behind it, bounded."""
     agent, batch, head = shared.agent, shared.batch, shared.head
-    policy = agent.policy(actor, batch.next_observation, batch.rows)
+    returns, discount, next_observation = batch.future
+    policy = agent.policy(actor, next_observation, batch.rows)
     action, log_pi = gaussian.sample(policy, noise)
-    q = agent.q(shared.networks.target, batch.next_observation, action, batch.rows)
-    target = losses.target(
-        batch.reward,
-        batch.terminated,
-        agent.settings.sac.discount,
-        q,
-        *shared.scale,
-        shared.alphas[head],
-        log_pi,
-    )
+    q = agent.q(shared.networks.target, next_observation, action, batch.rows)
+    target = losses.target(returns, discount, q, *shared.scale, shared.alphas[head], log_pi)
     if not agent.settings.sac.bound_targets:
         return target
     low, high = bounds_of(

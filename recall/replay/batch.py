@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Heads, Rows
+from recall.replay.n_step import Future
 
 
 class Stored(NamedTuple):
@@ -19,9 +20,8 @@ class Batch(NamedTuple):
 
     observation: Array  # [batch, obs]
     action: Array  # [batch, act]
-    reward: Array  # [batch]
-    terminated: Array  # [batch] 0 or 1
-    next_observation: Array  # [batch, obs]
+    reward: Array  # [batch] of the action itself
+    future: Future  # what the target takes from the steps after the action
     heads: Heads  # [heads] tasks whose heads this batch uses, the current one last
     rows: Rows | Array  # index into `heads` of each row: a static layout, or [batch]
     new: Array  # [batch] 1 for rows of the current task, else 0
@@ -39,3 +39,5 @@ class ReplayView(NamedTuple):
     task: Array  # position of the current task in the sequence
     new_size: Array  # number of transitions of the current task
     old_sizes: Array  # [task] number of transitions kept of each task
+    collected: Array  # [task] number of transitions collected of each task so far
+    stride: Array  # slots from a transition to the next one of the same environment

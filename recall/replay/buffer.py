@@ -2,9 +2,11 @@
 
 A transition is one row of float32 numbers, so appending is one write and sampling one read of
 contiguous bytes. Rows of D_old also hold the outputs of policy and critics at the end of their
-task: 160 bytes in all with Continual World's 12 observations and 4 actions. D_old is empty for
+task: 172 bytes in all with Continual World's 12 observations and 4 actions. D_old is empty for
 methods that keep no transitions, and still grows for methods that collect for tasks other than
-the current one. The functions here are for one run; the learner adds the run axis.
+the current one. If it keeps a task whole, its rows form a ring like those of D_new, and targets
+read the rows that follow. If it keeps a sample, every row holds its n-step return instead. The
+functions here are for one run; the learner adds the run axis.
 """
 
 from collections.abc import Callable
@@ -19,20 +21,26 @@ from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Heads, Rows
 from recall.replay.batch import Batch, ReplayView, Stored
+from recall.replay.n_step import Future, NStep, future, windows
 
 
 class Replay(NamedTuple):
     """Replay buffers of one run, or of a fleet if the arrays have a leading run axis."""
 
     new: Array  # [slot, columns]
-    old: Array  # [task, slot, columns + 2 act + 2]: with the policy and both values of the time
+    old: Array  # [task, slot, old columns]: with policy and values at the end of the task
+
+    @property
+    def keeps_rings(self) -> bool:
+        """Return True if D_old has all rows of its tasks in order, False if a sample of them."""
+        return self.old.shape[-2] >= self.new.shape[-2]
 
 
 def stored_outputs(columns: Columns, old_rows: Array) -> Stored:
     """Return the stored network outputs of rows [batch, columns] of D_old."""
     start, act = columns.width, columns.action_size
     policy = Gaussian(old_rows[:, start : start + act], old_rows[:, start + act : start + 2 * act])
-    return Stored(policy, old_rows[:, start + 2 * act :].T)
+    return Stored(policy, old_rows[:, start + 2 * act : start + 2 * act + 2].T)
 
 
 def init(
@@ -66,6 +74,7 @@ def archive(
     view: ReplayView,
     networks: Callable[[Array, Array], Stored],
     columns: Columns,
+    n_step: NStep,
     key: Array,
 ) -> Replay:
     """Keep a finished task's transitions, or a uniform sample of them, with `networks` outputs.
@@ -74,14 +83,20 @@ def archive(
     transitions of the task that replay holds. If all are kept, they stay in their slots.
     """
     memory = replay.old.shape[1]
-    if memory >= replay.new.shape[0]:
+    if replay.keeps_rings:
         rows = replay.new[: min(memory, replay.new.shape[0])]
         rows = jnp.pad(rows, ((0, memory - rows.shape[0]), (0, 0)))
+        numbers = jnp.zeros((memory, 2))
     else:
         # Empty slots get the lowest priority; the top `memory` slots are a uniform sample.
         priority = jax.random.uniform(key, (replay.new.shape[0],))
         priority = jnp.where(jnp.arange(replay.new.shape[0]) < view.new_size, priority, -1.0)
-        rows = replay.new[jax.lax.top_k(priority, memory)[1]]
+        slot = jax.lax.top_k(priority, memory)[1]
+        later = _future_of_new(replay, view, columns, n_step, slot)
+        # The rows that follow are not kept, so each row keeps what its target takes from them.
+        start = columns.width - columns.observation_size
+        rows = replay.new[slot].at[:, start:].set(later.next_observation)
+        numbers = jnp.stack([later.returns, later.discount], axis=1)
 
     def outputs_of(row: Array) -> Array:
         observation, action, *_ = columns.split(row[None])
@@ -89,8 +104,31 @@ def archive(
         return jnp.concatenate([*policy, q.T], axis=-1)[0]
 
     outputs = jax.lax.map(outputs_of, rows, batch_size=min(memory, 4096))
-    kept = jnp.concatenate([rows, outputs], axis=-1)
+    kept = jnp.concatenate([rows, outputs, numbers], axis=-1)
     return replay._replace(old=replay.old.at[view.task].set(kept))
+
+
+def _future_of_new(
+    replay: Replay, view: ReplayView, columns: Columns, n_step: NStep, slot: Array
+) -> Future:
+    """Return what targets take from the steps after the rows [batch] of D_new."""
+    capacity = replay.new.shape[0]
+    newest = view.collected[view.task] % capacity
+    slots = windows(slot, newest, view.stride, capacity, n_step.steps)
+    return future(columns, replay.new[slots], slots >= 0, n_step)
+
+
+def _future_of_old(
+    replay: Replay, view: ReplayView, columns: Columns, n_step: NStep, task: Array, slot: Array
+) -> Future:
+    """Return what targets take from the steps after the rows [batch] of D_old."""
+    if not replay.keeps_rings:
+        rows = replay.old[task, slot]
+        next_observation = columns.split(rows)[-1]
+        return Future(rows[:, -2], rows[:, -1], next_observation)
+    capacity = replay.new.shape[0]
+    slots = windows(slot, view.collected[task] % capacity, view.stride, capacity, n_step.steps)
+    return future(columns, replay.old[task[:, None], slots], slots >= 0, n_step)
 
 
 def _below(limit: Array, bits: Array) -> Array:
@@ -101,12 +139,15 @@ def _below(limit: Array, bits: Array) -> Array:
     return (bits % limit.astype(bits.dtype)).astype(jnp.int32)
 
 
-def sample_new(replay: Replay, view: ReplayView, columns: Columns, bits: Array) -> Batch:
+def sample_new(
+    replay: Replay, view: ReplayView, columns: Columns, n_step: NStep, bits: Array
+) -> Batch:
     """Return a batch with one row of the current task for each of the random `bits` [batch]."""
-    size = len(bits)
-    rows = replay.new[_below(view.new_size, bits)]
+    size, slot = len(bits), _below(view.new_size, bits)
+    observation, action, reward, *_ = columns.split(replay.new[slot])
+    later = _future_of_new(replay, view, columns, n_step, slot)
     heads = view.task[None]
-    return Batch(*columns.split(rows), heads, Rows(size), jnp.ones(size), None)
+    return Batch(observation, action, reward, later, heads, Rows(size), jnp.ones(size), None)
 
 
 def tasks_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Heads:
@@ -125,6 +166,7 @@ def sample_balanced(
     replay: Replay,
     view: ReplayView,
     columns: Columns,
+    n_step: NStep,
     size: int,
     heads: Heads,
     bits: Array,
@@ -135,30 +177,31 @@ def sample_balanced(
     """
     old_tasks = jnp.asarray(heads[:-1])
     groups = len(old_tasks)
-    new = sample_new(replay, view, columns, bits[:size])
+    new = sample_new(replay, view, columns, n_step, bits[:size])
     limits = view.old_sizes[old_tasks][:, None]
     slots = _below(limits, bits[size:].reshape(groups, -1))
     group_size = slots.shape[1]
-    old = replay.old[old_tasks[:, None], slots].reshape(groups * group_size, -1)
-    parts = zip(new[:5], columns.split(old), strict=True)
-    observation, action, reward, terminated, following = (jnp.concatenate(pair) for pair in parts)
+    task, slot = old_tasks.repeat(group_size), slots.ravel()
+    old = replay.old[task, slot]
+    observation, action, reward, *_ = columns.split(old)
+    later = _future_of_old(replay, view, columns, n_step, task, slot)
     stored = stored_outputs(columns, jnp.pad(old, ((size, 0), (0, 0))))
     is_new = jnp.arange(size + old.shape[0]) < size
-    rows = Rows(size, groups, group_size)
     return Batch(
-        observation,
-        action,
-        reward,
-        terminated,
-        following,
+        jnp.concatenate([new.observation, observation]),
+        jnp.concatenate([new.action, action]),
+        jnp.concatenate([new.reward, reward]),
+        Future(*map(jnp.concatenate, zip(new.future, later, strict=True))),
         heads,
-        rows,
+        Rows(size, groups, group_size),
         is_new.astype(jnp.float32),
         stored,
     )
 
 
-def sample_uniform(replay: Replay, view: ReplayView, columns: Columns, bits: Array) -> Batch:
+def sample_uniform(
+    replay: Replay, view: ReplayView, columns: Columns, n_step: NStep, bits: Array
+) -> Batch:
     """Return a batch with one row of all stored ones, new and old, per random `bits` [batch]."""
     tasks = replay.old.shape[0]
     old_sizes = jnp.where(jnp.arange(tasks) < view.task, view.old_sizes[:tasks], 0)
@@ -166,16 +209,25 @@ def sample_uniform(replay: Replay, view: ReplayView, columns: Columns, bits: Arr
     total = ends[-1] if tasks else view.new_size
     draw = _below(total, bits)
     is_new = draw < view.new_size
-    new = replay.new[jnp.where(is_new, draw, 0)]
+    slot = jnp.where(is_new, draw, 0)
+    rows, later = replay.new[slot], _future_of_new(replay, view, columns, n_step, slot)
     head = jnp.where(is_new, view.task, 0)
-    rows = new
     stored = None
     if tasks:
         task = jnp.clip(jnp.searchsorted(ends, draw, side="right"), 0, tasks - 1)
         slot = jnp.where(is_new, 0, draw - (ends[task] - old_sizes[task]))
         old = replay.old[task, slot]
-        rows = jnp.where(is_new[:, None], new, old[:, : columns.width])
+        of_old = _future_of_old(replay, view, columns, n_step, task, slot)
+
+        def choose(new: Array, old: Array) -> Array:
+            return jnp.where(is_new.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+        rows = choose(rows, old[:, : columns.width])
+        later = Future(*map(choose, later, of_old))
         head = jnp.where(is_new, view.task, task)
         stored = stored_outputs(columns, old)
     heads = np.arange(view.old_sizes.shape[0])
-    return Batch(*columns.split(rows), heads, head, is_new.astype(jnp.float32), stored)
+    observation, action, reward, *_ = columns.split(rows)
+    return Batch(
+        observation, action, reward, later, heads, head, is_new.astype(jnp.float32), stored
+    )

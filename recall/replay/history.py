@@ -29,12 +29,14 @@ class History:
         capacity: int,
         memory_per_task: int | None,
         folder: Path,
+        environments: int = 1,
     ):
         """Create buffers for at most `capacity` transitions of the task in training.
 
-        After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none.
+        After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none. The
+        rows of a run's `environments` alternate in a chunk.
         """
-        self._task_schedule = task_schedule
+        self._task_schedule, self._environments = task_schedule, environments
         self.capacity, self._memory = rows_held(
             capacity, task_schedule.steps_per_task, memory_per_task
         )
@@ -56,14 +58,20 @@ class History:
     def view(self, number: int, total_steps: int) -> ReplayView:
         """Return the view of replay in stage `number` after a run's first `total_steps` steps."""
         current = self._task_schedule.current(number)
-        sizes = [
-            min(self._task_schedule.collected(task, total_steps), self._memory)
-            if task < current
-            else 0
+        collected = [
+            self._task_schedule.collected(task, total_steps)
             for task in range(self._task_schedule.tasks)
         ]
-        filled = min(self._task_schedule.collected(current, total_steps), self.capacity)
-        return ReplayView(as_argument(current), as_argument(filled), as_argument(sizes))
+        filled = min(collected[current], self.capacity)
+        sizes = [min(count, self._memory) for count in collected[:current]]
+        sizes += [0] * (len(collected) - current)
+        return ReplayView(
+            as_argument(current),
+            as_argument(filled),
+            as_argument(sizes),
+            as_argument(collected),
+            as_argument(self._environments),
+        )
 
     def append(self, number: int, total_steps: int, rows: Array) -> None:
         """Append the chunk that follows the first `total_steps` steps, [run, part, step, column].

@@ -4,7 +4,7 @@ A record carries the step of the policies that were evaluated. Records may be wr
 any order, so readers go by the step and never by the order of lines.
 """
 
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, NotRequired, TypedDict, cast, get_args
 
 Mode = Literal["stochastic", "deterministic"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -27,6 +27,9 @@ EvaluationRecord = TypedDict(
         "success": float,
         "last_success": float,
         "return": float,
+        # Success at any step by a criterion of Continual World, whichever `success` follows.
+        "success_v1": NotRequired[float],
+        "success_v2": NotRequired[float],
     },
 )
 
@@ -34,15 +37,17 @@ EvaluationRecord = TypedDict(
 def evaluation_record(
     run: int, step: int, position: int, task: str, mode: Mode, episodes: int, means: Any
 ) -> EvaluationRecord:
-    """Return the record of one task's episodes; `means` has a number for each of FIELDS."""
-    return {
+    """Return the record of one task's episodes.
+
+    `means` has a number for each of FIELDS, and for further criteria of success if there are any.
+    """
+    record = {
         "run": run,
         "step": step,
         "position": position,
         "task": task,
         "mode": mode,
         "episodes": episodes,
-        "success": float(means["success"]),
-        "last_success": float(means["last_success"]),
-        "return": float(means["return"]),
+        **{name: float(mean) for name, mean in means.items()},
     }
+    return cast(EvaluationRecord, record)

@@ -12,13 +12,14 @@ Record = dict[str, Any]
 
 
 def score_records(scores: Array, best: Array, step: int, position: int) -> list[Record]:
-    """Return records of the old heads' scores on a new task, [run, head], and the chosen head."""
+    """Return records of the scores [run, 1 + head] on a new task, and the chosen head (-1: none)."""
     return [
         {
             "run": run,
             "step": step,
             "position": position,
-            "head_returns": scores[run].tolist(),
+            "head_returns": scores[run, 1:].tolist(),
+            "random_return": float(scores[run, 0]),
             "best_head": int(best[run]),
         }
         for run in range(len(scores))

@@ -66,8 +66,6 @@ class PopArtSettings(Checked):
     start to learn (docs/learning.md)."""
     statistics_of: Literal["raw", "normalised"] = "raw"
     """Targets that the statistics follow: raw (the paper) or normalised (the paper's code)."""
-    copy_statistics: bool = False
-    """Whether a best-return start also copies the old head's statistics and temperature."""
 
     def __post_init__(self) -> None:
         """Refuse bounds in the wrong order."""
@@ -87,6 +85,8 @@ class SacSettings(Checked):
     """Learning rate of Adam for actor, critics and temperature."""
     discount: Portion = 0.99
     """Discount factor of future rewards (gamma)."""
+    n_step: Count = 5
+    """Number of rewards that a target sums before it bootstraps; fewer at the end of an episode."""
     target_smoothing: Portion = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
     target_output_std: Positive = 0.089
@@ -134,20 +134,20 @@ class ScheduleSettings(Checked):
     update_after: Count = 1_000
     """Step of a task at which updates start."""
     random_steps: Annotated[int, Range(least=0)] = 10_000
-    """Number of uniformly random actions at the start of a task."""
-    random_steps_after_copy: Annotated[int, Range(least=0)] | None = None
-    """The same for a task that starts from an old head; None: `random_steps`."""
+    """Number of steps at the start of a task before its policy acts. Actions are uniformly random;
+    with a best-return start, old heads take turns with them."""
     noise_colour: Annotated[float, Range(least=0.0, most=2.0)] = 1.0
     """Colour of the noise in collected actions: its power falls with the frequency f as
     1/f^colour. 0 is white noise, drawn anew at every step; 1 is pink, 2 is red."""
+    random_tails: Annotated[float, Range(least=0.0, most=1.0)] = 0.1
+    """Share of collected episodes that end in random motion: from a random step on, noise alone
+    moves the robot, which keeps its grip. It explores from where a stuck policy has come."""
     evaluate_every: Count = 20_000
     """Number of steps between two evaluations."""
     evaluation_episodes: Count = 10
     """Number of episodes of the stochastic policy for each task in an evaluation."""
     deterministic_episodes: Annotated[int, Range(least=0)] = 1
     """Number of episodes of the deterministic policy beside them, as many as in Continual World."""
-    scoring_episodes: Count = 10
-    """Number of episodes that decide which old head has the best return on a new task."""
     record_every: Count = 1_000
     """Number of steps between two training records."""
     replay_capacity: Count = 1_000_000

@@ -9,6 +9,8 @@ from recall.learn.agent import Agent
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument
 from recall.training.progress import Progress
+from recall.training.start import Turns
+from recall.worlds.registry import horizon_steps
 
 # Flat policies [run, size] by task; None stands for uniformly random actions.
 Policies = dict[int, jax.Array | None]
@@ -33,7 +35,17 @@ class Behaviour:
         self._agent = agent
         self._task_schedule = spec.task_schedule
         self._schedule = spec.settings.schedule
-        self._best_return = spec.method.best_return
+        self._method = spec.method
+        chunk = self._schedule.chunk_steps
+        self._lag_steps = self._schedule.policy_lag * chunk
+        longest = [
+            max(horizon_steps(run.tasks[stage], spec.settings.world) for run in spec.runs)
+            for stage in range(spec.task_schedule.stages)
+        ]
+        # Whole episodes of all environments, in whole chunks.
+        self._turn_steps = [
+            -(-each * self._schedule.environments // chunk) * chunk for each in longest
+        ]
 
     def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
         """Return the policies of `state` for the chunk that starts `ahead` steps from now.
@@ -41,10 +53,12 @@ class Behaviour:
         With `ahead=0` that is the next chunk. The copy to the host is started, not waited for.
         """
         stage, steps = progress.stage, progress.steps + ahead
-        uniform = steps < self._random_steps(stage)
+        turns = self.turns(stage)
+        # Chunks that are ordered ahead of the choice of a head are the last of the turns.
+        starting = steps < turns.steps + (self._lag_steps if turns.heads else 0)
         policies: Policies = {
-            position: None
-            if uniform and position in self._task_schedule.learnt(stage)
+            position: self._starting(state, turns.actor(steps))
+            if starting and position in self._task_schedule.learnt(stage)
             else fleet.flat_policies(self._agent, state, as_argument(position), collecting=True)
             for position in self._task_schedule.chunk(
                 stage, self._task_schedule.steps_at(stage, steps)
@@ -55,10 +69,15 @@ class Behaviour:
                 flat.copy_to_host_async()
         return policies
 
-    def _random_steps(self, stage: int) -> int:
-        after_copy = self._schedule.random_steps_after_copy
-        copied = stage > 0 and self._best_return
-        return after_copy if copied and after_copy is not None else self._schedule.random_steps
+    def turns(self, stage: int) -> Turns:
+        """Return who acts in the first steps of a stage."""
+        heads = stage if self._method.best_return else 0
+        random = self._method.copies == "better_policy"
+        return Turns(heads, self._turn_steps[stage], self._schedule.random_steps, random)
+
+    def _starting(self, state: LearnerState, actor: int) -> jax.Array | None:
+        """Return the policies of an old head; None stands for random actions."""
+        return None if actor < 0 else fleet.flat_policies(self._agent, state, as_argument(actor))
 
     def requests(
         self, policies: Policies, progress: Progress, ahead: int = 0

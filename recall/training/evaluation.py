@@ -104,11 +104,15 @@ def streams(
 
 
 def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
-    """Return the mean success, last success and return over episodes."""
+    """Return the mean success, last success and return over episodes, and those of criteria."""
     return {
         "success": float(np.mean([result.success for result in results])),
         "last_success": float(np.mean([result.last_success for result in results])),
         "return": float(np.mean([result.episode_return for result in results])),
+        **{
+            name: float(np.mean([result.criteria[name] for result in results]))
+            for name in results[0].criteria
+        },
     }
 
 

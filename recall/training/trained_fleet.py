@@ -78,6 +78,7 @@ class TrainedFleet:
             self.schedule.replay_capacity,
             spec.method.memory_per_task,
             folder,
+            self.schedule.environments,
         )
         self.state = shard(fleet.init(self.agent, jnp.array([run.own_seed for run in spec.runs])))
         self.pool = Pool(
@@ -91,6 +92,7 @@ class TrainedFleet:
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,
             noise_colour=self.schedule.noise_colour,
+            random_tails=self.schedule.random_tails,
             most_ordered=1 + self.schedule.policy_lag,
             environments=self.schedule.environments,
         )

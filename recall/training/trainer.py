@@ -22,7 +22,7 @@ import numpy as np
 
 from recall.callbacks import Callback
 from recall.collect.chunks import Ended
-from recall.collect.pool import Abandoned, never
+from recall.collect.pool import never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
@@ -32,9 +32,9 @@ from recall.results.fleet_folder import failures
 from recall.results.records import score_records
 from recall.results.store import Store
 from recall.training.behaviour import Behaviour
-from recall.training.evaluation import best_heads, score_heads
 from recall.training.own_programs import sign_programs
 from recall.training.recorder import Noted
+from recall.training.start import best_heads
 from recall.training.trained_fleet import TrainedFleet
 
 Array = np.ndarray
@@ -77,19 +77,9 @@ class Trainer(TrainedFleet):
         self.history.clear()
 
     def start_stage(self) -> None:
-        """Choose the best old head if the method asks for it, and build the environments."""
-        stage, task = self.progress.stage, self.task
-        best = np.full(len(self.names), -1)
-        if stage and self.spec.method.best_return:
-            self.callback.on_activity("scoring old heads on the new task")
-            episodes = self.schedule.scoring_episodes
-            try:
-                scores = score_heads(self.pool, self.spec.runs, self.policies, task, episodes)
-            except Abandoned:
-                self._leave()
-            best = best_heads(scores)
-            self.store.append("training", score_records(scores, best, self.total_steps, task))
-        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(task), best))
+        """Reset the optimisers and build the environments."""
+        stage = self.progress.stage
+        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
@@ -119,6 +109,8 @@ class Trainer(TrainedFleet):
         The burst is started as soon as the chunk is there, and the workers get their order as soon
         as the policies are. All that can wait is done while both are busy.
         """
+        if self.progress.steps == self.behaviour.turns(self.progress.stage).steps:
+            self._choose_head()
         self._order_ahead()
         rows, ended = self.chunks.take()
         before = self.total_steps
@@ -133,6 +125,24 @@ class Trainer(TrainedFleet):
             failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
             self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
             self.progress.episodes = []
+
+    def _choose_head(self) -> None:
+        """Copy the best old head, where one earned more than random actions, at the end of turns.
+
+        The scores are computed from replay, so that a checkpoint need not hold them.
+        """
+        turns = self.behaviour.turns(self.progress.stage)
+        if not turns.heads:
+            return
+        reward, terminated, truncated = self.agent.columns.split(
+            self.history.replay.new[:, : turns.steps]
+        )[2:5]
+        ended = np.asarray(terminated + truncated) > 0
+        scores = turns.scores(np.asarray(reward), ended, self.schedule.environments)
+        best = best_heads(scores)
+        self.store.append("training", score_records(scores, best, self.total_steps, self.task))
+        copied = fleet.copy_best(self.agent, self.state, as_argument(self.task), best)
+        self.state = reshard(copied)
 
     def _order_ahead(self) -> None:
         """Order chunks with the policies of this state, until `policy_lag` + 1 of them are ordered.

@@ -1,6 +1,7 @@
 """Gymnasium environment of one task."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 import gymnasium
@@ -29,7 +30,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     The `info` of a reset and of every step has the same keys, all of them bool: "success" (this
     step), "episode_success" (any step of the episode so far) and the same as "is_success", the name
     that other packages read, and "diverged": True if the physics diverged, which truncates the
-    episode.
+    episode. In Continual World there are also "success_v1" and "success_v2", by the criterion that
+    goes with each of the rewards; "success" is the one of `reward`.
 
     `reset(seed=s)` starts the random stream (s, 0), and a reset without a seed starts the next
     episode of that stream. These are the episodes of slot 0 of `make_vec(..., seed=s)`. `options`
@@ -88,7 +90,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         rng = np.random.default_rng([*stream, self._episode])
         first = self.simulator.reset(0, rng, options)
         self._steps, self._success, self._playing = 0, False, True
-        return self._observation(first), step_info(False, False, False)
+        criteria = dict.fromkeys(self.simulator.criteria, False)
+        return self._observation(first), step_info(False, False, False, criteria)
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Take one action. Horizon and divergence truncate; only the task terminates."""
@@ -104,7 +107,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         out_of_time = self._steps >= self.horizon_steps
         truncated = not terminated and (bool(result.truncated[0]) or diverged or out_of_time)
         self._playing = not (terminated or truncated)
-        info = step_info(success, self._success, diverged)
+        criteria = {name: bool(met[0]) for name, met in result.criteria.items()}
+        info = step_info(success, self._success, diverged, criteria)
         observation = self._observation(result.observation[0])
         return observation, float(result.reward[0]), terminated, truncated, info
 
@@ -126,13 +130,16 @@ def as_floats(actions: Any) -> Array:
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
-def step_info(success: Any, episode_success: Any, diverged: Any) -> dict[str, Any]:
+def step_info(
+    success: Any, episode_success: Any, diverged: Any, criteria: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the `info` of a step: flags, or arrays of flags for many slots."""
     return {
         "success": success,
         "episode_success": episode_success,
         "is_success": episode_success,
         "diverged": diverged,
+        **criteria,
     }
 
 

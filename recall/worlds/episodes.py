@@ -18,6 +18,7 @@ class Outcome(NamedTuple):
     success: bool  # at any step
     last_success: bool  # at the last step
     diverged: bool
+    criteria: Mapping[str, bool] = {}  # each criterion, at any step
 
 
 class EpisodeStep(NamedTuple):
@@ -29,10 +30,11 @@ class EpisodeStep(NamedTuple):
     terminated: Array  # [slots] bool
     truncated: Array  # [slots] bool: horizon, divergence, or truncation by the task
     success: Array  # [slots] bool, this step
+    criteria: Mapping[str, Array]  # [slots] bool for each criterion, this step
     outcomes: list[Outcome]
 
 
-# Counters kept in front of the simulator's own state vector.
+# Counters kept in front of the simulator's own state vector, before a flag for each criterion.
 _COUNTERS = ("episode", "steps", "return", "success")
 
 
@@ -63,7 +65,9 @@ class Episodes:
         self._steps = np.zeros(slots, np.int64)
         self._return = np.zeros(slots)
         self._success = np.zeros(slots, bool)
-        self.state_size = len(_COUNTERS) + size + simulator.state_size
+        self._criteria = {name: np.zeros(slots, bool) for name in simulator.criteria}
+        self._counters = len(_COUNTERS) + len(self._criteria)
+        self.state_size = self._counters + size + simulator.state_size
 
     def start(self, slot: int, options: Mapping[str, Any] | None = None) -> Array:
         """Start the slot's next episode and return its first observation."""
@@ -72,6 +76,8 @@ class Episodes:
         self._steps[slot] = 0
         self._return[slot] = 0.0
         self._success[slot] = False
+        for met in self._criteria.values():
+            met[slot] = False
         self.observation[slot] = self.simulator.reset(slot, rng, options)
         return self.observation[slot].copy()
 
@@ -121,6 +127,8 @@ class Episodes:
         self._steps += 1
         self._return += result.reward
         self._success |= result.success
+        for name, met in self._criteria.items():
+            met |= result.criteria[name]
         cut = self._steps >= self.horizon_steps
         cut |= result.truncated
         cut |= result.diverged
@@ -136,6 +144,7 @@ class Episodes:
             terminated=result.terminated,
             truncated=cut > result.terminated,  # cut and not terminated
             success=result.success,
+            criteria=result.criteria,
             outcomes=outcomes,
         )
 
@@ -152,6 +161,8 @@ class Episodes:
         # One after the other, as `count` adds them.
         self._return[:] = np.add.accumulate(np.vstack([self._return, rolled.reward]))[-1]
         self._success |= rolled.success.any(axis=0)
+        for name, met in self._criteria.items():
+            met |= rolled.criteria[name].any(axis=0)
         self.observation[:] = rolled.observation[-1]
         outcomes = []
         none = np.zeros(len(self._steps), bool)
@@ -169,6 +180,7 @@ class Episodes:
             success=bool(self._success[slot]),
             last_success=bool(success[slot]),
             diverged=bool(diverged[slot]),
+            criteria={name: bool(met[slot]) for name, met in self._criteria.items()},
         )
 
     def get_state(self, slot: int) -> Array:
@@ -178,6 +190,7 @@ class Episodes:
             self._steps[slot],
             self._return[slot],
             self._success[slot],
+            *(met[slot] for met in self._criteria.values()),
         )
         return np.concatenate(
             [
@@ -189,13 +202,15 @@ class Episodes:
 
     def set_state(self, slot: int, state: Array) -> None:
         """Continue from a state that `get_state` returned."""
-        counters, rest = state[: len(_COUNTERS)], state[len(_COUNTERS) :]
+        counters, rest = state[: self._counters], state[self._counters :]
         size = self.observation.shape[1]
         self._episode[slot] = int(counters[0])
         self._expected[slot] = -1
         self._steps[slot] = int(counters[1])
         self._return[slot] = counters[2]
         self._success[slot] = bool(counters[3])
+        for met, flag in zip(self._criteria.values(), counters[len(_COUNTERS) :], strict=True):
+            met[slot] = bool(flag)
         self.observation[slot] = rest[:size]
         self.simulator.set_state(slot, rest[size:])
 

@@ -173,11 +173,12 @@ class _Report(NamedTuple):
     task: str
     observation_space: Any
     action_space: Any
+    criteria: tuple[str, ...]
 
 
 def _agree(reports: list[_Report]) -> Spaces:
     check_same_shapes(reports)
-    return joint_spaces([Spaces(each.observation_space, each.action_space) for each in reports])
+    return joint_spaces([Spaces(*each[1:]) for each in reports])
 
 
 def _stop(workers: list[_Worker]) -> None:

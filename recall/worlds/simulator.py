@@ -25,6 +25,7 @@ class Step(NamedTuple):
     truncated: Array  # [slots] bool: cut short by the task; callers apply the horizon
     success: Array  # [slots] bool
     diverged: Array  # [slots] bool: the physics diverged; the slot must be reset
+    criteria: Mapping[str, Array] = {}  # [slots] bool for each of the simulator's `criteria`
 
 
 class Rolled(NamedTuple):
@@ -33,6 +34,7 @@ class Rolled(NamedTuple):
     observation: Array  # [steps, slots, obs] float64
     reward: Array  # [steps, slots] float64
     success: Array  # [steps, slots] bool
+    criteria: Mapping[str, Array] = {}  # [steps, slots] bool for each criterion
 
 
 class Roll(ABC):
@@ -77,6 +79,12 @@ class Simulator(ABC):
     observation_space: Box  # of one slot
     action_space: Box  # of one slot: [-1, 1] in every dimension
     state_size: int
+    # Criteria of success that are told beside `success`, under these names. A world that has
+    # several of them has the one that counts as `success`, too.
+    criteria: tuple[str, ...] = ()
+    # The part of an action that exploration may replace by random motion. A robot's grip is not:
+    # it would drop what it holds.
+    motion: slice = slice(None)
 
     @abstractmethod
     def reset(

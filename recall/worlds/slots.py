@@ -19,10 +19,11 @@ Stream = tuple[int, ...]
 
 
 class Spaces(NamedTuple):
-    """Spaces of one slot, the same for all tasks."""
+    """Spaces of one slot and names of further criteria of success, the same for all tasks."""
 
     observation: Box
     action: Box
+    criteria: tuple[str, ...]
 
 
 class Board(NamedTuple):
@@ -37,10 +38,14 @@ class Board(NamedTuple):
     success: Array  # [slots] bool: this step
     episode_success: Array  # [slots] bool: any step of the episode up to this one
     diverged: Array  # [slots] bool: this step
+    criteria: dict[str, Array]  # [slots] bool for each further criterion of success: this step
 
     def part(self, begin: int, end: int) -> "Board":
         """Return views of the slots from `begin` up to, but not including, `end`."""
-        return Board(*(array[begin:end] for array in self))
+        arrays = self._asdict()
+        criteria = {name: met[begin:end] for name, met in arrays.pop("criteria").items()}
+        views = {name: array[begin:end] for name, array in arrays.items()}
+        return Board(**views, criteria=criteria)
 
 
 def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]]]:
@@ -57,6 +62,7 @@ def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]
         "success": flag,
         "episode_success": flag,
         "diverged": flag,
+        **dict.fromkeys(spaces.criteria, flag),
     }
 
 
@@ -72,18 +78,26 @@ def lay_board(memory: Any, slots: int, spaces: Spaces) -> Board:
     for name, (dtype, shape) in _layout(slots, spaces).items():
         arrays[name] = np.ndarray(shape, dtype, memory, offset)
         offset += arrays[name].nbytes
-    return Board(**arrays)
+    criteria = {name: arrays.pop(name) for name in spaces.criteria}
+    return Board(**arrays, criteria=criteria)
 
 
 def joint_spaces(spaces: Sequence[Spaces]) -> Spaces:
-    """Return spaces that contain those of every task; all must have equal shapes."""
+    """Return spaces that contain those of every task; all must have equal shapes.
+
+    Criteria of success are those that every task has.
+    """
     boxes = [each.observation for each in spaces]
+    shared = tuple(
+        name for name in spaces[0].criteria if all(name in each.criteria for each in spaces)
+    )
     if all(box == boxes[0] for box in boxes):
-        return spaces[0]
+        return spaces[0]._replace(criteria=shared)
     dtype = np.result_type(*(box.dtype for box in boxes))
     low = np.min([box.low for box in boxes], axis=0)
     high = np.max([box.high for box in boxes], axis=0)
-    return Spaces(Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type), spaces[0].action)
+    box = Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
+    return Spaces(box, spaces[0].action, shared)
 
 
 class _Group(NamedTuple):
@@ -109,7 +123,7 @@ class Slots:
         simulators = [group.episodes.simulator for group in self._groups]
         check_same_shapes(simulators)
         self.spaces = joint_spaces(
-            [Spaces(s.observation_space, s.action_space) for s in simulators]
+            [Spaces(s.observation_space, s.action_space, s.criteria) for s in simulators]
         )
         self._board: Board | None = None
 
@@ -166,6 +180,8 @@ class Slots:
             board.terminated[slots] = played.terminated
             board.truncated[slots] = played.truncated
             board.success[slots] = played.success
+            for name, met in board.criteria.items():
+                met[slots] = played.criteria[name]
             board.diverged[slots] = False
             board.episode_success[slots] = episodes.success
             for outcome in played.outcomes:
@@ -180,7 +196,7 @@ class Slots:
     def _tell_held(self, slot: int, observation: Array) -> None:
         """Write to the board that the slot was not stepped."""
         assert self._board is not None
-        for array in self._board[3:]:
+        for array in (*self._board[3:-1], *self._board.criteria.values()):
             array[slot] = 0
         self._board.observation[slot] = observation
 

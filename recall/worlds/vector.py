@@ -64,7 +64,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             Slots(tasks, settings) if workers == 1 else ProcessSlots(tasks, settings, workers)
         )
         self._board: Board = self._slots.make_board()
-        self.single_observation_space, self.single_action_space = self._slots.spaces
+        self.single_observation_space, self.single_action_space, _ = self._slots.spaces
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._np_random, self._np_random_seed = seeding.np_random(seed)
@@ -94,7 +94,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._started = True
         slots = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._ended &= ~slots
-        return self._observation(), reset_infos(slots)
+        return self._observation(), reset_infos(self._board, slots)
 
     def step(self, actions: Array) -> StepResult:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""

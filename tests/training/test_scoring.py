@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall.collect.messages import EVALUATION, EpisodeResult
-from recall.training.evaluation import best_heads, score_heads, streams
+from recall.training.evaluation import best_heads, recorded, score_heads, streams
 
 
 def test_the_head_that_earns_most_is_chosen_for_each_run_by_itself():
@@ -32,6 +32,17 @@ def test_a_score_is_the_mean_return_of_the_head_over_the_runs_own_episodes():
     scores = score_heads(Paying(), runs, lambda head: 100.0 * head + worth, 2, 4)
     # Four episodes, numbered from 0: 1.5 on average.
     np.testing.assert_array_equal(scores, [[1.5, 101.5], [11.5, 111.5], [21.5, 121.5]])
+
+
+def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
+    results = [
+        EpisodeResult(1.0, strict, False, {"success_v1": lax, "success_v2": strict})
+        for lax, strict in ((True, False), (True, True), (False, False), (True, False))
+    ]
+    runs = [SimpleNamespace(tasks=("push",))]
+    (record,) = recorded(runs, [0], [0], 100, {"stochastic": 4, "deterministic": 0}, results)
+    assert (record["success"], record["success_v1"], record["success_v2"]) == (0.25, 0.75, 0.25)
+    assert (record["last_success"], record["return"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("mode", "kind"), [("stochastic", 0), ("deterministic", 1)])

@@ -75,12 +75,53 @@ def test_reward_v1_of_hammer_is_the_formula(latched, fingers_z, hammer_z, grip, 
         fingers=[[0.0, 0.5, fingers_z]],
         object=[[0.0, 0.5, hammer_z]],
         head=[[0.24, 0.5, 0.11]],
-        nail=[[0.24, 0.6, 0.11]],
+        nail_start=[[0.24, 0.57, 0.11]],
+        nail_depth=[[0.03]],  # the nail's head is at 0.6
         latched=latched,
     )
     given = start([0.24, 0.7, 0.11], height=0.03, farthest=1.0)
     reward = hammer.reward_v1(scene, given, np.array([grip]))
     assert reward[0] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("depth", "expected"),
+    [
+        # 0.105 + 0.105 to go of 1: 12 + 1000 * 0.79 + 1000 (e^-4.41 + e^-44.1).
+        (0.0, 814.1551783),
+        # 0.045 + 0.045: 12 + 1000 * 0.91 + 1000 (e^-0.81 + e^-8.1).
+        (0.06, 1367.1616054),
+        # 0.005 + 0.005: 12 + 1000 * 0.99 + 1000 (e^-0.01 + e^-0.1).
+        (0.1, 2896.8872518),
+    ],
+)
+def test_the_nail_counts_twice_in_reward_v1_of_hammer(depth, expected):
+    """As it goes in, it comes nearer to its target, and here to the head of the hammer too."""
+    hand = [[0.0, 0.5, 0.12]]
+    scene = rows(
+        fingers=hand,
+        object=hand,
+        head=[[0.24, 0.74, 0.11]],
+        nail_start=[[0.24, 0.635, 0.11]],
+        nail_depth=[[depth]],
+        latched=True,
+    )
+    given = start([0.24, 0.74, 0.11], height=0.03, farthest=1.0)
+    reward = hammer.reward_v1(scene, given, np.zeros(1))
+    assert reward[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_hammer_v1_follows_the_nail_of_the_model():
+    """The head is 5 mm in front of the nail's body, and goes where the joint moves it."""
+    simulator = make_simulator("hammer")
+    simulator.reset(0, np.random.default_rng(0))
+    for depth in (0.0, 0.07):
+        simulator._data[0].joint("NailSlideJoint").qpos = depth
+        simulator._is_current[0] = False
+        simulator.step(np.zeros((1, 4)))
+        scene, nail = simulator._readings.scene, simulator._data[0].body("nail_link").xpos
+        assert nail[1] == pytest.approx(0.64 + depth, abs=1e-3)
+        np.testing.assert_allclose(hammer._nail(scene)[0], nail - [0.0, 0.005, 0.0], atol=1e-12)
 
 
 def test_hammer_v1_measures_its_start_against_the_nail():
@@ -139,18 +180,24 @@ def test_reward_v1_of_stick_pull_is_the_formula(stick_z, handle, target, expecte
     assert reward[0] == pytest.approx(expected, abs=1e-6)
 
 
-def test_stick_pull_v1_pays_for_the_pull():
-    """Under the scripted policy; the package's own never pays more than 6."""
+@pytest.mark.parametrize(
+    ("task", "least"),
+    [
+        ("stick-pull", 1000.0),  # the package's own never pays more than 6
+        ("hammer", 900.0),  # 700 if the nail stayed where it was
+    ],
+)
+def test_reward_v1_pays_for_the_whole_of_a_task_with_two_parts(task, least):
     from tests.worlds.test_continual_world_agreement import scripted_policy
 
-    simulator = make_simulator("stick-pull", 1, "v1", "full")
+    simulator = make_simulator(task, 1, "v1", "full")
     observation = simulator.reset(0, np.random.default_rng(2))
-    policy = scripted_policy("stick-pull")
+    policy = scripted_policy(task)
     best = 0.0
     for _ in range(150):
         step = simulator.step(np.clip(policy.get_action(observation), -1, 1)[None])
         observation, best = step.observation[0], max(best, step.reward[0])
-    assert best > 1000.0
+    assert best > least
 
 
 def test_goal_term_by_hand():

@@ -198,37 +198,28 @@ class ClassicObserver:
         self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
         self._scene, self._start = scene, start
         self.previous = np.zeros((slots, 0))
-        names = task.classic or ("object", "second", "goal")
-        self._shows_goal = names[2] == "goal"
-        nothing = np.zeros((slots, 3))
-        self._parts = [getattr(scene, name, nothing) for name in names]
+        has_second = task.second is not None and task.shows_second
+        self._second = scene.second if has_second else np.zeros((slots, 3))
         unbounded = np.full(6, np.inf)
-        goal_low = _GOAL_LOW if self._shows_goal else np.full(3, -np.inf)
-        goal_high = _GOAL_HIGH if self._shows_goal else np.full(3, np.inf)
         self.space = Box(
-            np.concatenate([HAND_LOW, -unbounded, goal_low]),
-            np.concatenate([HAND_HIGH, unbounded, goal_high]),
+            np.concatenate([HAND_LOW, -unbounded, _GOAL_LOW]),
+            np.concatenate([HAND_HIGH, unbounded, _GOAL_HIGH]),
             dtype=np.float64,
         )
 
     def first(self, slot: int) -> Array:
         """Return the observation of a slot after a reset; nothing is clipped."""
-        parts = [self._scene.raw_hand[slot], *(part[slot] for part in self._parts)]
-        if self._shows_goal:
-            parts[3] = self._start.target[slot]
-        return np.concatenate(parts)
+        scene = self._scene
+        parts = (scene.raw_hand, scene.object, self._second, self._start.target)
+        return np.concatenate([part[slot] for part in parts])
 
     def next(self) -> Array:
         """Return the observations of every slot after a step."""
-        shown = np.concatenate([self._scene.hand, *self._parts], axis=1)
-        if self._shows_goal:
-            shown[:, 9:12] = self.goal()
-        return shown
+        parts = (self._scene.hand, self._scene.object, self._second, self.goal())
+        return np.concatenate(parts, axis=1)
 
-    def goal(self) -> Array | None:
-        """Return the goal as it is observed after a step, or None if it is not observed."""
-        if not self._shows_goal:
-            return None
+    def goal(self) -> Array:
+        """Return the goal as it is observed after a step."""
         goal: Array = np.maximum(self._start.target, self._goal_low)
         np.minimum(goal, self._goal_high, out=goal)
         return goal

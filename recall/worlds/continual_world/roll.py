@@ -67,14 +67,10 @@ class SawyerRoll(Roll):
     def _views_of(self, step: int, slots: int, data: list["mujoco.MjData"]) -> _StepViews:
         rows = slice(step * slots, (step + 1) * slots)
         shown = self._observation[step]
-        names = self._task.classic or ("object", "second", "goal")
-        parts = []
-        for place, name in enumerate(names):
-            # The object with its offset is derived after the roll, but observed at once.
-            offset = self._readings.offset if name == "object" else None
-            source = getattr(self._scene, "raw_object" if name == "object" else name, None)
-            if source is not None:
-                parts.append((source[rows], offset, shown[:, 3 * place + 3 : 3 * place + 6]))
+        # The object with its offset is derived after the roll, but observed at once.
+        parts = [(self._scene.raw_object[rows], self._readings.offset, shown[:, 3:6])]
+        if self._task.second is not None and self._task.shows_second:
+            parts.append((self._scene.second[rows], None, shown[:, 6:9]))
         return _StepViews(
             [self._readings.bind(rows.start + slot, each) for slot, each in enumerate(data)],
             self._readings.values[rows].reshape(-1),
@@ -86,10 +82,9 @@ class SawyerRoll(Roll):
         )
 
     def open(self) -> None:
-        """Begin: the goals that are observed stay the same, because no slot is reset."""
+        """Begin: the goals stay the same, because no slot is reset."""
         self._done = 0
-        if (goal := self._simulator.shown_goal()) is not None:
-            self._observation[:, :, 9:12] = goal
+        self._observation[:, :, 9:12] = self._simulator.shown_goal()
 
     def move(self, actions: Array) -> Array | None:
         """Step every slot; return the observations, or None if a slot's physics diverged."""
@@ -114,7 +109,9 @@ class SawyerRoll(Roll):
         slots = simulator.slots
         rows = steps * slots
         if not steps:
-            return Rolled(self._observation[:0], self._grip[:0], np.zeros((0, slots), bool))
+            never = np.zeros((0, slots), bool)
+            criteria = dict.fromkeys(simulator.criteria, never)
+            return Rolled(self._observation[:0], self._grip[:0], never, criteria)
         self._readings.derive(slice(rows))
         if self._frames is not None:
             self._frames.update(slice(rows))
@@ -124,10 +121,13 @@ class SawyerRoll(Roll):
         if self._task.latch is not None:
             self._latch(scene, start, steps)
         reward = simulator.reward(scene, start, self._grip[:steps].reshape(-1))
-        success = self._task.success(scene, start)
+        criteria = {
+            name: met.reshape(steps, slots) for name, met in simulator.judged(scene, start).items()
+        }
         observation = self._observation[:steps].copy()
         simulator.settle_up(observation[-1], scene.latched[rows - slots :])
-        return Rolled(observation, reward.reshape(steps, slots), success.reshape(steps, slots))
+        success = criteria[simulator.criterion]
+        return Rolled(observation, reward.reshape(steps, slots), success, criteria)
 
     def _latch(self, scene: Scene, start: Start, steps: int) -> None:
         assert self._task.latch is not None

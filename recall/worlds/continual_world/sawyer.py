@@ -22,7 +22,7 @@ from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, s
 from recall.worlds.continual_world.reset_vectors import ResetVectors
 from recall.worlds.continual_world.roll import SawyerRoll
 from recall.worlds.continual_world.settling import HandsAhead, put, settle, settled
-from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.continual_world.tasks.task import Scene, Start, Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class SawyerSimulator(Simulator):
 
     The slots share the model, so a slot's fixture is written into it before the slot is used.
     """
+
+    criteria = ("success_v1", "success_v2")
+    motion = slice(3)
 
     def __init__(self, task: Task, slots: int, reward: str, observation: str):
         self.task = task.name
@@ -81,6 +84,7 @@ class SawyerSimulator(Simulator):
         self._camera: Camera | None = None
         self._hands_ahead: HandsAhead | None = None
         self.reward = task.reward_v1 if reward == "v1" else task.reward_v2
+        self.criterion = f"success_{reward}"
         self._physics_size = mujoco.mj_stateSize(self._model, STATE)
         self.state_size = self._physics_size + sum(part.shape[1] for part in self._memory())
 
@@ -171,14 +175,19 @@ class SawyerSimulator(Simulator):
             scene.latched |= self._task.latch(scene, start)
         observation = self._observer.next()
         reward = self.reward(scene, start, grip)
-        success = self._task.success(scene, start)
+        criteria = self.judged(scene, start)
         if any_diverged:
             observation[diverged] = self._observation[diverged]
             reward = np.where(diverged, 0.0, reward)
-            success = success & ~diverged
+            criteria = {name: met & ~diverged for name, met in criteria.items()}
         self._observation[:] = observation
         never = np.zeros(self.slots, bool)
-        return Step(observation, reward, never, never.copy(), success, diverged)
+        success = criteria[self.criterion]
+        return Step(observation, reward, never, never.copy(), success, diverged, criteria)
+
+    def judged(self, scene: Scene, start: Start) -> dict[str, Array]:
+        """Return where each of the criteria of success is met."""
+        return {name: getattr(self._task, name)(scene, start) for name in self.criteria}
 
     def _step_slot(self, slot: int, control: Array, bound: Bound) -> float:
         """Run five substeps of one slot, take its readings, and return its simulation time."""
@@ -233,8 +242,8 @@ class SawyerSimulator(Simulator):
         self._step_slots(controls, bound)
         return all(map(operator.gt, self._clocks, self._clocks_before))
 
-    def shown_goal(self) -> Array | None:
-        """Return the goals [slots, 3] as they are observed, or None if they are not."""
+    def shown_goal(self) -> Array:
+        """Return the goals [slots, 3] as they are observed."""
         assert isinstance(self._observer, ClassicObserver)
         return self._observer.goal()
 

@@ -47,7 +47,12 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target <= _RADIUS, 10.0, 2.0 * (2.0 * reach + 3.0 * in_place))
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the handle is within 5 cm of its target."""
+    return distance(scene.object, start.target) <= 0.05
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the handle is within 7 cm of its target."""
     return distance(scene.object, start.target) <= _RADIUS
 
@@ -68,5 +73,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

@@ -29,6 +29,7 @@ from recall.worlds.simulator import Array
 _LIFT = 0.09
 _HEAD = np.array([0.16, 0.06, 0.0])  # position of the head in the hammer's frame
 _FLAT = np.array([1.0, 0.0, 0.0, 0.0])
+_INWARDS = np.array([0.0, 1.0, 0.0])  # way of the nail
 
 
 def place(table: Table, vector: Array) -> Start:
@@ -50,11 +51,23 @@ def picked(scene: Scene, start: Start) -> Array:
     return lifted
 
 
+def _nail(scene: Scene) -> Array:
+    """Return the position of the nail's head, whose site in the model stays where it started."""
+    nail: Array = scene.nail_start + scene.nail_depth * _INWARDS
+    return nail
+
+
+def _nail_to_go(nail: Array, start: Start) -> Array:
+    to_go: Array = np.abs(nail[:, 1] - start.target[:, 1])
+    return to_go
+
+
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
     """Reward reaching, picking and hitting: head to nail plus nail to board."""
     reach = distance(scene.fingers, scene.object)
-    to_nail = distance(scene.head, scene.nail)
-    to_go = to_nail + np.abs(scene.nail[:, 1] - start.target[:, 1])
+    nail = _nail(scene)
+    to_nail = distance(scene.head, nail)
+    to_go = to_nail + _nail_to_go(nail, start)
     height = scene.object[:, 2]
     held = scene.latched & ~is_dropped(height, start.height, to_nail, reach)
     pick = pick_term(height, start, start.height + _LIFT, reach, held)
@@ -75,10 +88,15 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     )
     level = np.maximum(1.0 - distance(scene.quaternion, _FLAT) / 0.4, 0.0)
     reward = (2.0 * grasp + 6.0 * in_place) * level
-    return np.where(success(scene, start) & (reward > 5.0), 10.0, reward)
+    return np.where(success_v2(scene, start) & (reward > 5.0), 10.0, reward)
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the nail's head is within 5 cm of its target."""
+    return _nail_to_go(_nail(scene), start) <= 0.05
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the nail is driven in."""
     driven: Array = scene.nail_depth[:, 0] > 0.09
     return driven
@@ -97,15 +115,16 @@ TASK = Task(
     turned=body_quaternion("hammer"),
     second=body("nail_link"),
     second_turned=body_quaternion("nail_link"),
+    shows_second=False,
     reads={
         "head": geom("HammerHead"),
-        "nail": site("nailHead"),
+        "nail_start": site("nailHead"),
         "nail_depth": joint("NailSlideJoint"),
     },
-    classic=("object", "head", "nail"),
     place=place,
     latch=picked,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

@@ -42,7 +42,12 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return 10.0 * np.where(to_go <= _RADIUS, 1.0, both(reach, in_place))
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the handle is within 4 cm of its target height."""
+    return _to_go(scene, start) <= 0.04
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the handle is within 2 cm of its target height."""
     return _to_go(scene, start) <= _RADIUS
 
@@ -61,5 +66,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

@@ -41,7 +41,12 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target < 0.05, 10.0, reward)
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the puck is within 7 cm of the goal, at any height."""
+    return planar(scene.object, start.target) <= 0.07
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the puck is within 5 cm of the goal."""
     return distance(scene.object, start.target) <= 0.05
 
@@ -60,5 +65,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

@@ -103,7 +103,12 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target < _RADIUS, 10.0, both(grasp, near) + lifted)
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the puck is within 8 cm of the goal."""
+    return distance(scene.object, start.target) <= 0.08
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the puck is within 7 cm of the goal."""
     return distance(scene.object, start.target) <= 0.07
 
@@ -123,5 +128,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

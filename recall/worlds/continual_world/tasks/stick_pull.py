@@ -105,7 +105,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     )
     reward = both(np.where(holds, 1.0, grasp), at_container)
     pulling = np.where(
-        success(scene, start),
+        success_v2(scene, start),
         10.0,
         6.0 + reward + 2.0 * stick_at_target + container_at_target,
     )
@@ -113,7 +113,13 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(holds, holding, reward)
 
 
-def success(scene: Scene, start: Start) -> Array:
+def success_v1(scene: Scene, start: Start) -> Array:
+    """Return True where the handle is within 8 cm of the goal and the stick is in the fingers."""
+    pulled: Array = planar(scene.second, start.target) <= 0.08
+    return pulled & (distance(scene.object, scene.fingers) <= 0.05)
+
+
+def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the handle is within 12 cm of the goal and the stick is in it."""
     return (distance(scene.second, start.target) <= 0.12) & _inserted(scene)
 
@@ -135,5 +141,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success_v1,
+    success_v2=success_v2,
 )

@@ -122,15 +122,16 @@ class Task:
     place: Callable[[Table, Array], Start]
     reward_v1: Callable[[Scene, Start, Array], Array]  # (scene, start, gripper action [slots])
     reward_v2: Callable[[Scene, Start, Array], Array]
-    success: Callable[[Scene, Start], Array]
+    success_v1: Callable[[Scene, Start], Array]
+    success_v2: Callable[[Scene, Start], Array]
     hand_low: tuple[float, float, float] = (-0.5, 0.40, 0.05)
     hand_high: tuple[float, float, float] = (0.5, 1.0, 0.5)
     turned: Source | None = None  # rotation of the object; None is observed as zeros
     object_offset: tuple[float, float, float] | None = None
     second: Source | None = None
     second_turned: Source | None = None
+    shows_second: bool = True  # in the `classic` observation; False is observed as zeros
     reads: Mapping[str, Source] = field(default_factory=dict)
-    classic: tuple[str, str, str] | None = None  # replaces object, second, goal in `classic`
     minimum_distance: float = 0.0  # between the object's start and goal, on the table
     fixture: Fixture | None = None
     # True if the hand or a loose object touches the fixture while the hand settles, so that one

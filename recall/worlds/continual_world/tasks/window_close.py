@@ -66,5 +66,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success=success,
+    success_v1=success,
+    success_v2=success,
 )

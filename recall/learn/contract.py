@@ -43,8 +43,7 @@ def check_contract(agent: Agent) -> None:
         _check_metrics(agent, metrics)
     ended = jax.eval_shape(partial(fleet.end_task, agent), state, replay, view)
     _check_state(agent, "on_task_end", state, ended)
-    none = jnp.full(1, -1)
-    started = jax.eval_shape(partial(fleet.start_task, agent), state, view.task, none)
+    started = jax.eval_shape(partial(fleet.start_task, agent), state, view.task)
     _check_state(agent, "on_task_start", state, started)
 
 

@@ -276,7 +276,7 @@ class Method(Checked):
         return method_state
 
     def on_task_start(self, agent: "Agent", state: LearnerState, task: Array) -> LearnerState:
-        """Return the state before the first update of `task`, before any head is copied."""
+        """Return the state at the start of `task`, before its first update."""
         return state
 
     def on_task_end(

@@ -11,7 +11,7 @@ from recall.worlds.registrations import Registrations
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
 # the worker, so results do not depend on the number of workers. The streams of a run's further
 # environments have the number of the environment, too.
-ACTIONS, TRAINING, EVALUATION, SCORING, OTHER_EPISODES = range(5)
+ACTIONS, TRAINING, EVALUATION, OTHER_EPISODES = range(4)
 
 
 class RunTasks(NamedTuple):

@@ -23,7 +23,7 @@ from recall.replay.buffer import Replay
 
 RECORD_FIELDS = frozenset(
     {"run", "step", "position", "episode_success", "episode_return"}
-    | {"head_returns", "best_head", "health", "message"}
+    | {"head_returns", "random_return", "best_head", "health", "message"}
 )
 """Fields of a training record that are no metrics."""
 _ROWS = 1_000  # of each made-up buffer; only shapes are computed

@@ -25,21 +25,22 @@ NO_MATTER = frozenset(
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
+N_STEP = "learner.sac.n_step"
 STEPS = f"{SCHEDULE}steps_per_task"
 RETRAINING = f"{METHOD}retraining_updates"
 OLD_TASKS = f"{METHOD}max_old_tasks"
 AVERAGE = f"{METHOD}average_actor"
 COLLECTING = frozenset(
     f"{SCHEDULE}{name}"
-    for name in ("noise_colour", "random_steps_after_copy", "policy_lag", "environments")
+    for name in ("noise_colour", "random_tails", "policy_lag", "environments")
 )
 """How a run collects: settings of the schedule that are no lengths."""
-_EXPERIMENT = (SCHEDULE, PRECISION, RETRAINING, OLD_TASKS, AVERAGE)
+_EXPERIMENT = (SCHEDULE, PRECISION, N_STEP, RETRAINING, OLD_TASKS, AVERAGE)
 """Lengths, intervals, how updates are computed and what is evaluated: not the method's own.
 
 The length of the retraining is a setting of the method, but a study scales it with the steps. How
 many old tasks share an update is one too, but whatever it is, every old task has its equal part.
-The averaged actor belongs to the learner that all methods share."""
+The averaged actor and n-step targets belong to the learner that all methods share."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,6 @@ _ABSENT = {
     "best_return": "no best-return start",
     "average_actor": "no average actor",
     "clip_norm": "no clipping",
-    "random_steps_after_copy": "random actions after a copy",
 }
 _PRESENT = {"normalise_targets": "normalised", "best_return": "best-return start"}
 _HEADS = {

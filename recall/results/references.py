@@ -43,7 +43,7 @@ TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS, AVERAGE)
 # the first one is taken for all steps before it.
 _FEWEST_EVALUATIONS = 4
 # Settings that plain SAC on a single task does not use.
-_UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
+_UNUSED = ("learner.popart.",)
 # Settings of Continual World's code that concern SAC itself.
 _OF_LOGS = tuple(
     f"log.{name}"

@@ -16,7 +16,7 @@ from recall.worlds.sequences import parse_sequence
 # The settings that `--scale` scales: durations in steps of a task.
 _LENGTHS = ("steps_per_task", "evaluate_every", "record_every")
 # A task takes as long to explore in a short training, so these stay, up to a share of its steps.
-_EXPLORATION = ("random_steps", "random_steps_after_copy", "update_after")
+_EXPLORATION = ("random_steps", "update_after")
 _MOST_EXPLORATION = 0.1
 
 

@@ -1,11 +1,11 @@
-"""Evaluation of every task's head on its task, and scoring of old heads on a new task."""
+"""Evaluation of every task's head on its task."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from recall.collect.messages import EVALUATION, OTHER_EPISODES, SCORING, Episode, EpisodeResult
+from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult
 from recall.collect.pool import Pool
 from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
@@ -114,25 +114,3 @@ def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
             for name in results[0].criteria
         },
     }
-
-
-def score_heads(
-    pool: Pool, runs: Sequence[Any], policies_of: PoliciesOf, position: int, episodes: int
-) -> Array:
-    """Return the mean return of every old head on the task at `position`, [run, old head]."""
-    scores = np.zeros((len(runs), position))
-    for head in range(position):
-        played = [
-            Episode(index, position, False, (run.own_seed, SCORING, position, head, episode))
-            for index, run in enumerate(runs)
-            for episode in range(episodes)
-        ]
-        results = pool.play(policies_of(head), played)
-        returns = np.array([result.episode_return for result in results])
-        scores[:, head] = returns.reshape(len(runs), episodes).mean(axis=1)
-    return scores
-
-
-def best_heads(scores: Array) -> Array:
-    """Return each run's head with the highest score, [run], from scores [run, head]; ignore NaN."""
-    return np.argmax(np.where(np.isnan(scores), -np.inf, scores), axis=1)

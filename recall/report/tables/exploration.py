@@ -32,9 +32,9 @@ def exploration_table(board: ScoreBoard) -> list[Table]:
             columns=tuple(choosing),
             rows=tuple(rows),
             notes=(
-                "At the start of a task, every old head plays a few episodes of it. The one with "
-                "the highest return is copied and explores. Second tasks are left out: they have "
-                "only one old head.",
+                "At the start of a task, old heads take turns with random actions. The policy of "
+                "the one with the highest return is copied, if it earned more than these. Second "
+                "tasks are left out: they have only one old head.",
             ),
             detail=True,
         )

@@ -21,7 +21,7 @@ _NEEDS = {
     "learner.popart.": "method.normalise_targets",
     "method.distil_critics": "method.distil",
     "method.distillation_": "method.distil",
-    "schedule.random_steps_after_copy": "method.best_return",
+    "method.copies": "method.best_return",
 }
 
 

@@ -19,7 +19,8 @@ COST = Study(
 
 # Variants from the paper's text to its authors' code: one change at a time, as far as a setting
 # exists (docs/fidelity.md), then all changes together; and one choice of ours.
-_PAPER = {**PRESETS["paper"].settings, **PRESETS["paper"].methods["recall"]}
+_PRESET = PRESETS["paper"]
+_PAPER = {**_PRESET.settings, **_PRESET.every_method, **_PRESET.methods["recall"]}
 
 FIDELITY = Study(
     name="fidelity",
@@ -33,7 +34,6 @@ FIDELITY = Study(
         Variant("recall", "old-half-per-task", {**_PAPER, "old_weight": "per_task"}),
         Variant("recall", "kl-summed", {**_PAPER, "distillation_kl": "sum"}),
         Variant("recall", "no-clip", {**_PAPER, "clip_norm": None}),
-        Variant("recall", "statistics-inherited", {**_PAPER, "copy_statistics": True}),
         Variant(
             "recall",
             "as-in-the-code-of-pairs",
@@ -95,11 +95,11 @@ START = Study(
     name="start",
     question="How should a new task start: from an old policy or at random, and how noisily?",
     variants=(
-        Variant("recall", "copy+random"),
-        Variant("recall", "copy", {"random_steps_after_copy": 0}),
-        Variant("recall", "white+copy+random", {"noise_colour": 0.0}),
-        Variant("recall", "white+copy", {"noise_colour": 0.0, "random_steps_after_copy": 0}),
+        Variant("recall", "better-policy"),
+        Variant("recall", "best-head", {"copies": "best_head"}),
         Variant("recall", "random", {"best_return": False}),
+        Variant("recall", "white", {"noise_colour": 0.0}),
+        Variant("recall", "no-tails", {"random_tails": 0.0}),
     ),
     sequences=(
         "stick-pull,push-back",

@@ -233,7 +233,7 @@ def test_every_setting_is_an_option_and_defaults_come_from_preset_and_file(tmp_p
         assert f"{name.replace('_', '-')} " in text, name
     steps = PRESETS["quick"].settings["steps_per_task"]
     assert f"trains on each task. (default: {steps})" in text
-    assert "uniformly random actions at the start of a task" in text
+    assert "before its policy acts." in text
     assert "(default: 700)" in text
     assert "rows of all tasks. (default: 128)" in text
     assert "one run of every sequence. (default: 4 5)" in text

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+# How old heads were scored and copied, before they took turns in the first steps of a task.
+_REMOVED = ("random_steps_after_copy", "scoring_episodes")
+
 
 def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a run.json with those that had another default when it was written."""
@@ -20,14 +23,17 @@ def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     # Every run had one environment.
     if "chunk_steps" in schedule:
         schedule.setdefault("environments", 1)
-    # Old heads were scored in episodes of their own, which did not count as steps.
-    for name in ("scoring_episodes", "random_steps_after_copy"):
-        schedule.pop(name, None)
     found = {**settings, "schedule": schedule}
-    # Targets summed one reward, and a copy never took the statistics along.
-    if learner := {**settings.get("learner", {})}:
-        learner["sac"] = {"n_step": 1, **learner.get("sac", {})}
-        learner["popart"] = {**learner.get("popart", {})}
-        learner["popart"].pop("copy_statistics", None)
+    # Targets summed one reward, and a copied head never took its statistics along.
+    if "sac" in (learner := dict(settings.get("learner", {}))):
+        learner["sac"] = {"n_step": 1, **learner["sac"]}
+        popart = learner.get("popart", {})
+        learner["popart"] = {key: popart[key] for key in popart if key != "copy_statistics"}
         found["learner"] = learner
     return found
+
+
+def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `completed` settings without those that exist no more, to evaluate their policies."""
+    schedule = {name: each for name, each in settings["schedule"].items() if name not in _REMOVED}
+    return {**settings, "schedule": schedule}

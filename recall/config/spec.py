@@ -10,7 +10,7 @@ from zlib import crc32
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.config.given_functions import given_functions
-from recall.config.older import completed
+from recall.config.older import completed, without_removed
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.methods import METHODS, Method, method_class
@@ -247,7 +247,9 @@ def spec_from(
         )
         for run in description["runs"]
     )
-    return FleetSpec(chosen, runs, from_plain(Settings, completed(description["settings"])))
+    return FleetSpec(
+        chosen, runs, from_plain(Settings, without_removed(completed(description["settings"])))
+    )
 
 
 def _is_known(task: str) -> bool:

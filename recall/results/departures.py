@@ -31,8 +31,7 @@ RETRAINING = f"{METHOD}retraining_updates"
 OLD_TASKS = f"{METHOD}max_old_tasks"
 AVERAGE = f"{METHOD}average_actor"
 COLLECTING = frozenset(
-    f"{SCHEDULE}{name}"
-    for name in ("noise_colour", "random_tails", "policy_lag", "environments")
+    f"{SCHEDULE}{name}" for name in ("noise_colour", "random_tails", "policy_lag", "environments")
 )
 """How a run collects: settings of the schedule that are no lengths."""
 _EXPERIMENT = (SCHEDULE, PRECISION, N_STEP, RETRAINING, OLD_TASKS, AVERAGE)

@@ -12,7 +12,7 @@ Record = dict[str, Any]
 
 
 def score_records(scores: Array, best: Array, step: int, position: int) -> list[Record]:
-    """Return records of the scores [run, 1 + head] on a new task, and the chosen head (-1: none)."""
+    """Return records of the scores [run, 1 + head] on a new task, and of the copied head or -1."""
     return [
         {
             "run": run,

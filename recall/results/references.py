@@ -42,8 +42,8 @@ TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS, AVERAGE)
 # Number of evaluations that must lie in the part of a longer run that counts, because the value of
 # the first one is taken for all steps before it.
 _FEWEST_EVALUATIONS = 4
-# Settings that plain SAC on a single task does not use.
-_UNUSED = ("learner.popart.",)
+# Settings that plain SAC on a single task does not use; the last two are of older records.
+_UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
 # Settings of Continual World's code that concern SAC itself.
 _OF_LOGS = tuple(
     f"log.{name}"

@@ -140,6 +140,7 @@ class Trainer(TrainedFleet):
         ended = np.asarray(terminated + truncated) > 0
         scores = turns.scores(np.asarray(reward), ended, self.schedule.environments)
         best = best_heads(scores)
+        self.finish_notes()  # as a checkpoint may just have done, so that records keep their order
         self.store.append("training", score_records(scores, best, self.total_steps, self.task))
         copied = fleet.copy_best(self.agent, self.state, as_argument(self.task), best)
         self.state = reshard(copied)

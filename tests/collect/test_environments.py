@@ -42,7 +42,7 @@ def rolled(
                 for worker in pool.process_ids():
                     os.kill(worker, signal.SIGKILL)
             rows, over = pool.wait_chunk()
-            found.append(rows.reshape(2, environments, STEPS, -1))
+            found.append(rows.reshape(2, STEPS, environments, -1).swapaxes(1, 2))
             ended += over
         assert (pool.restarts > 0) == kill
     finally:
@@ -62,7 +62,10 @@ def test_the_first_environment_is_the_one_that_a_run_has_alone():
         (1, HORIZON),
         (1, HORIZON),
     ]
-    _, _, reward, _, _ = both
+    _, _, reward, _, truncated, _ = both
+    # The fourth of five chunks ends an episode of every environment.
+    np.testing.assert_array_equal(np.argwhere(truncated[:, :, :, -1])[:, 1], 3)
+    assert truncated.sum() == 4
     returns = reward[:, :4].sum(axis=(1, 3)).ravel()
     np.testing.assert_allclose([each.episode_return for *_, each in ended], returns, rtol=1e-5)
 

@@ -154,7 +154,9 @@ def test_multi_task_learns_every_task_from_the_start_and_alike(tmp_path):
 
         first = jax.tree.map(lambda leaf: leaf[0], trainer.history.replay)
         bits = jax.random.bits(jax.random.PRNGKey(0), (4000,))
-        batch = sample_uniform(first, trainer.view(), trainer.agent.columns, bits)
+        batch = sample_uniform(
+            first, trainer.view(), trainer.agent.columns, trainer.agent.n_step, bits
+        )
         shares = np.bincount(np.asarray(batch.head_of_row()), minlength=2) / 4000
         np.testing.assert_allclose(shares, 0.5, atol=0.05)
         for task, ring in ((0, one), (1, other)):

@@ -23,7 +23,6 @@ CHANGES: dict[str, Any] = {
     "random_steps": 100,
     "evaluate_every": 150,
     "evaluation_episodes": 2,
-    "scoring_episodes": 2,
     "record_every": 100,
     "workers": 2,
     "checkpoint_minutes": 0.003,

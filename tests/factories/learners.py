@@ -35,7 +35,8 @@ def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffer.Repla
 
 
 def make_view(task: int) -> ReplayView:
-    return ReplayView(as_argument(task), as_argument(STORED), as_argument([STORED] * TASKS))
+    sizes = as_argument([STORED] * TASKS)
+    return ReplayView(as_argument(task), as_argument(STORED), sizes, sizes, as_argument(1))
 
 
 def run_burst(agent, state, replay, task, updates=3, first=0):

@@ -54,11 +54,12 @@ def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
     """[run, CAPACITY, width] of one task, the same in all runs; scales differ between tasks."""
     rng = np.random.default_rng(task)
     rows = np.empty((CAPACITY, COLUMNS.width), np.float32)
-    observation, action, reward, terminated, following = COLUMNS.split(rows)
+    observation, action, reward, terminated, truncated, following = COLUMNS.split(rows)
     observation[:] = rng.normal(size=observation.shape)
     action[:] = rng.uniform(-1, 1, action.shape)
     reward[:] = rng.normal(size=CAPACITY) * 10.0**task
     terminated[:] = rng.random(CAPACITY) < 0.1
+    truncated[:] = rng.random(CAPACITY) < 0.1
     following[:] = rng.normal(size=following.shape)
     return np.broadcast_to(rows, (runs, *rows.shape)).copy()
 
@@ -82,11 +83,12 @@ class SmallFleet:
 
     def view(self) -> ReplayView:
         sizes = np.where(np.arange(TASKS) < self.task, self.memory, 0).astype(np.int32)
-        return ReplayView(jnp.asarray(self.task), jnp.asarray(CAPACITY), jnp.asarray(sizes))
+        collected = np.where(np.arange(TASKS) <= self.task, CAPACITY, 0).astype(np.int32)
+        numbers = (self.task, CAPACITY, sizes, collected, 1)
+        return ReplayView(*map(jnp.asarray, numbers))
 
     def start(self) -> None:
-        none = jnp.full(self.runs, -1)
-        self.state = fleet.start_task(self.agent, self.state, jnp.asarray(self.task), none)
+        self.state = fleet.start_task(self.agent, self.state, jnp.asarray(self.task))
         for task in self.task_schedule.played(self.number):
             rows, slot = jnp.asarray(transitions(task, self.runs)), jnp.asarray(0)
             if task == self.task:

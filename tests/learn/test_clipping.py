@@ -57,7 +57,7 @@ def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():
     agent = make_agent(method)
     replay = make_replay(1)
     means = np.arange(COLUMNS.width, COLUMNS.width + COLUMNS.action_size)
-    values = np.arange(COLUMNS.old_width - 2, COLUMNS.old_width)
+    values = means[-1] + COLUMNS.action_size + np.array([1, 2])  # behind the policy's spread
     stored = np.concatenate([means, values])  # old policies and values, far from today's
     far = replay._replace(old=replay.old.at[..., stored].multiply(1e3))
     new_heads, norms = [], []

@@ -74,12 +74,11 @@ class Transcription:
 
     def loss_q(self, row, noise):
         batch, (mu, sigma, alpha) = self.batch, self.scale(row)
-        following = batch.next_observation[row]
+        following = batch.future.next_observation[row]
         action, log_pi = draw(*self.policy(row, following), noise)
         future = self.q(row, self.trainable.target, following, action).min()
         value = sigma * future + mu - alpha * log_pi
-        discount = self.agent.settings.sac.discount * (1 - float(batch.terminated[row]))
-        y = float(batch.reward[row]) + discount * value
+        y = float(batch.future.returns[row]) + float(batch.future.discount[row]) * value
         if self.agent.method.distils_critics and not batch.new[row]:
             y = np.asarray(batch.stored.q[:, row], float)
         q = self.q(row, self.trainable.critic, batch.observation[row], batch.action[row])

@@ -47,7 +47,9 @@ def test_in_an_update_the_new_halfs_gradient_is_projected_against_the_old_halfs(
     run.start()
     state, replay = run.one_run()
     bits = jax.random.bits(jax.random.PRNGKey(1), (16,))
-    batch = buffer.sample_balanced(replay, run.view(), COLUMNS, 8, np.arange(2), bits)
+    batch = buffer.sample_balanced(
+        replay, run.view(), COLUMNS, run.agent.n_step, 8, np.arange(2), bits
+    )
     key = jax.random.PRNGKey(2)
 
     def gradients_for(weights):

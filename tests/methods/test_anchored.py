@@ -10,6 +10,7 @@ from recall.methods._anchored import Anchor, Anchors, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
 from recall.nets.heads import Rows
 from recall.replay.batch import Batch
+from recall.replay.n_step import Future
 from tests.factories.method_fleets import SmallFleet, small
 
 A, B = 0.7, -0.4
@@ -32,7 +33,8 @@ def batch_of(states: np.ndarray) -> Batch:
     column = jnp.asarray(states)[:, None]
     zeros = jnp.zeros(size)
     task = jnp.zeros(1, jnp.int32)
-    return Batch(column, column + 1.0, zeros, zeros, column, task, Rows(size), zeros + 1, None)
+    future = Future(zeros, zeros, column)
+    return Batch(column, column + 1.0, zeros, future, task, Rows(size), zeros + 1, None)
 
 
 def importances(method):

@@ -41,7 +41,9 @@ def second_task(method: Method) -> SmallFleet:
 def halves(run: SmallFleet):
     state, replay = run.one_run()
     bits = jax.random.bits(KEY, (NEW + OLD,))
-    batch = buffer.sample_balanced(replay, run.view(), COLUMNS, NEW, np.arange(2), bits)
+    batch = buffer.sample_balanced(
+        replay, run.view(), COLUMNS, run.agent.n_step, NEW, np.arange(2), bits
+    )
     return state, batch
 
 

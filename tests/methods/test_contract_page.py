@@ -36,7 +36,8 @@ def agent():
 def drawn(agent, task):
     """Return a batch of the task: replay's observations are 9, the kept ones of task t are t."""
     replay = Replay(jnp.full((SLOTS, agent.columns.width), 9.0), jnp.zeros((0, 0, 0)))
-    view = ReplayView(jnp.asarray(task), jnp.asarray(SLOTS), jnp.zeros(TASKS, jnp.int32))
+    none = np.zeros(TASKS, np.int32)
+    view = ReplayView(*map(jnp.asarray, (task, SLOTS, none, none + SLOTS, 1)))
     state = agent.init(jnp.asarray(0))
     number = jnp.arange(float(TASKS))
     memory = tuple(

@@ -11,6 +11,7 @@ from recall.learn import fleet
 from recall.nets.gaussian import Gaussian
 from recall.replay import buffer
 from recall.replay.batch import ReplayView, Stored
+from recall.replay.n_step import NStep
 from tests.factories.learners import flat
 from tests.factories.method_fleets import (
     CAPACITY,
@@ -29,13 +30,16 @@ def kept_slots(filled: int, memory: int, keys: int) -> np.ndarray:
     numbers = jnp.arange(CAPACITY, dtype=jnp.float32)[:, None]
     new = jnp.broadcast_to(numbers, (CAPACITY, COLUMNS.width))
     old = jnp.zeros((1, memory, COLUMNS.old_width))
-    view = ReplayView(jnp.asarray(0), jnp.asarray(filled), jnp.zeros(TASKS, jnp.int32))
+    counts = np.array([filled] + [0] * (TASKS - 1), np.int32)
+    view = ReplayView(*map(jnp.asarray, (0, filled, 0 * counts, counts, 1)))
 
     def networks(observation, action):
         return Stored(Gaussian(jnp.zeros_like(action), jnp.zeros_like(action)), jnp.zeros((2, 1)))
 
     def one(key):
-        after = buffer.archive(buffer.Replay(new, old), view, networks, COLUMNS, key)
+        after = buffer.archive(
+            buffer.Replay(new, old), view, networks, COLUMNS, NStep(1, 0.99), key
+        )
         return after.old[0, :, 0]
 
     found = jax.jit(jax.vmap(one))(jax.random.split(jax.random.PRNGKey(0), keys))
@@ -62,8 +66,9 @@ def test_reservoir_recall_keeps_its_share():
     run = SmallFleet(small("recall", memory_per_task=MEMORY))
     run.pass_by()
     kept, rows = np.asarray(run.replay.old[0, 0]), np.asarray(run.replay.new[0])
-    found = {tuple(row) for row in rows}
-    assert all(tuple(row[: COLUMNS.width]) in found for row in kept)
+    own = COLUMNS.width - COLUMNS.observation_size  # all but where the n-step return ends
+    found = {tuple(row[:own]) for row in rows}
+    assert all(tuple(row[:own]) in found for row in kept)
     assert len({tuple(row) for row in kept}) == MEMORY
 
 

@@ -51,7 +51,9 @@ def test_without_divergence_and_spread_it_is_sac():
         run = SmallFleet(method)
         run.start()
         state, replay = run.one_run()
-        batch = buffer.sample_new(replay, run.view(), COLUMNS, jax.random.bits(KEY, (8,)))
+        batch = buffer.sample_new(
+            replay, run.view(), COLUMNS, run.agent.n_step, jax.random.bits(KEY, (8,))
+        )
         weights = method.row_weights(batch, jnp.asarray(0))
         batch = batch._replace(heads=np.arange(1))
         found.append(gradients(run.agent, state, batch, weights, KEY)[0])

@@ -28,16 +28,14 @@ class Ring:
         for number in range(count):
             environment, step = number % self.environments, number // self.environments
             row = self.rows[number % len(self.rows)]
-            observation, action, reward, terminated, truncated, following = COLUMNS.split(row)
-            observation[:] = 100 * environment + step
-            action[:] = 0.0
             ends = step % self.length == self.length - 1
+            row[0] = 100 * environment + step
             row[2], row[3], row[4] = (
                 1 + step,
                 ends and self.terminates,
                 ends and not self.terminates,
             )
-            following[:] = 100 * environment + step + 0.5
+            row[5] = 100 * environment + step + 0.5
             self.steps.append((environment, step))
 
     def expected(self, number: int, n: int) -> tuple[float, float, float]:

@@ -23,6 +23,7 @@ def test_a_perfect_reference_is_told_to_leave_nothing_to_gain(tmp_path):
 
 def test_a_perfect_shipped_reference_is_not_told_to_be_compared_with(tmp_path):
     schedule = {"steps_per_task": 300_000, "evaluate_every": 30_000}
+    schedule |= {"n_step": 1, "random_tails": 0.0}  # as the shipped runs
     write_fleet(tmp_path / "a", "recall", "cw3-7", seeds=(0,), **schedule)
     notes = tables_of(tmp_path)["cw3-forward_transfer"].notes
     (origin,) = (each for each in notes if "recorded with the package" in each)

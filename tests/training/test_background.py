@@ -154,7 +154,10 @@ def test_a_fleet_from_before_the_setting_keeps_as_many_episodes_of_both_modes():
 
 def test_a_fleet_from_before_the_settings_explores_as_it_did():
     description = small_spec().describe()
-    for name in ("noise_colour", "random_steps_after_copy"):
+    for name in ("noise_colour", "random_tails"):
         del description["settings"]["schedule"][name]
-    schedule = spec_from(description).settings.schedule
-    assert (schedule.noise_colour, schedule.random_steps_after_copy) == (0.0, 0)
+    del description["settings"]["learner"]["sac"]["n_step"]
+    description["settings"]["schedule"]["scoring_episodes"] = 10  # exists no more
+    settings = spec_from(description).settings
+    assert (settings.schedule.noise_colour, settings.schedule.random_tails) == (0.0, 0.0)
+    assert settings.learner.sac.n_step == 1

@@ -11,27 +11,37 @@ from recall.training.behaviour import Behaviour, only_random
 from recall.training.progress import Progress
 from tests.factories.fleets import small_spec
 
+RANDOM, OLD, NEW = "random", "old head", "new head"
+
 
 @pytest.mark.parametrize(
-    ("changes", "random_steps"),
+    ("changes", "second"),
     [
-        ({}, (100, 100)),
-        ({"random_steps_after_copy": 0}, (100, 0)),
-        ({"random_steps_after_copy": 50}, (100, 50)),
-        ({"best_return": False, "random_steps_after_copy": 50}, (100, 100)),
+        # The chunk at 200 is ordered before the choice, which is made from the steps before it.
+        ({}, [RANDOM, OLD, RANDOM, OLD, RANDOM, NEW]),
+        ({"policy_lag": 0}, [RANDOM, OLD, RANDOM, OLD, NEW, NEW]),
+        ({"copies": "best_head"}, [OLD, OLD, OLD, OLD, OLD, NEW]),
+        ({"best_return": False}, [RANDOM, RANDOM, RANDOM, RANDOM, NEW, NEW]),
     ],
-    ids=["default", "copy", "copy, then random", "no copy"],
+    ids=["default", "no lag", "paper", "no copy"],
 )
-def test_the_first_actions_of_each_stage(changes, random_steps):
-    spec = small_spec(**changes)
+def test_the_first_actions_of_each_stage(changes, second):
+    """Episodes have 50 steps, like chunks; 200 steps come before the task's own policy."""
+    spec = small_spec(random_steps=200, **changes)
     agent, _ = agent_of(spec)
     behaviour, state = Behaviour(spec, agent), fleet.init(agent, jnp.array([0, 1]))
-    for stage, expected in enumerate(random_steps):
-        for steps in (0, 50, 100, 150):
-            (policies,) = behaviour.policies(state, Progress(stage, steps)).values()
-            assert (policies is None) == (steps < expected), (stage, steps)
-        (ahead,) = behaviour.policies(state, Progress(stage, 50), ahead=50).values()
-        assert ahead is not None
+    old = fleet.flat_policies(agent, state, jnp.asarray(0))
+
+    def who(stage, steps, ahead=0):
+        (policies,) = behaviour.policies(state, Progress(stage, steps), ahead).values()
+        if policies is None:
+            return RANDOM
+        return OLD if stage and np.array_equal(policies, old) else NEW
+
+    steps = range(0, 300, 50)
+    assert [who(0, each) for each in steps] == [RANDOM] * 4 + [NEW] * 2
+    assert [who(1, each) for each in steps] == second
+    assert [who(1, each - 50, ahead=50) for each in steps if each] == second[1:]
 
 
 def test_the_actor_collects_and_not_its_average():

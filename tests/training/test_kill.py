@@ -82,7 +82,6 @@ def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
         "random_steps": 50,
         "evaluate_every": 100,
         "evaluation_episodes": 1,
-        "scoring_episodes": 1,
         "record_every": 50,
         "checkpoint_minutes": 1e-9,
     }

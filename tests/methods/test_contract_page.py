@@ -34,16 +34,20 @@ def agent():
 
 
 def drawn(agent, task):
-    """Return a batch of the task: replay's observations are 9, the kept ones of task t are t."""
+    """Return a batch of the task: replay's observations are 9, the kept ones of task t are t.
+
+    The other kept numbers are t + 1, so that there is something to learn from each.
+    """
     replay = Replay(jnp.full((SLOTS, agent.columns.width), 9.0), jnp.zeros((0, 0, 0)))
-    none = np.zeros(TASKS, np.int32)
-    view = ReplayView(*map(jnp.asarray, (task, SLOTS, none, none + SLOTS, 1)))
+    none, full = jnp.zeros(TASKS, jnp.int32), jnp.full(TASKS, SLOTS)
+    view = ReplayView(jnp.asarray(task), jnp.asarray(SLOTS), none, full, jnp.asarray(1))
     state = agent.init(jnp.asarray(0))
     number = jnp.arange(float(TASKS))
-    memory = tuple(
+    observation, *others = (
         jnp.broadcast_to(number.reshape(-1, *(1,) * (leaf.ndim - 1)), leaf.shape)
         for leaf in state.method_state
     )
+    memory = (observation, *(1.0 + other for other in others))
     state = state._replace(method_state=memory)
     noise = update_noise(agent, 0, state.key, jnp.asarray(0))
     batch = agent.method.sample(agent, memory, replay, view, 0, jnp.asarray(0), noise.rows)

@@ -10,14 +10,14 @@ chunk and collects the same transitions. The parent reads the shared rows only a
 has answered.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from recall.collect.cores import cores
-from recall.collect.crew import Abandoned, Answers, Crew, never
+from recall.collect.crew import Answers, Crew
 from recall.collect.messages import Begin, Chunk, Episode, EpisodeResult, Part, RunTasks, Setup
 from recall.collect.policy import PolicyShape
 from recall.collect.transition import Columns
@@ -50,7 +50,6 @@ class Pool:
         chunk_steps: int,
         state_size: int,
         workers: int,
-        should_stop: Callable[[], bool] = never,
         most_at_once: int = 1,
         most_played: int = 1,
         noise_colour: float = 0.0,
@@ -87,7 +86,6 @@ class Pool:
             offsets={},
             registrations=registrations_for({task for run in runs for task in run.tasks}),
         )
-        self._should_stop = should_stop
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self._ordered = self._taken = 0  # chunks so far
         parts = environments_of_workers(count, max(workers, 1))
@@ -180,7 +178,7 @@ class Pool:
         self.shared["eval_policy"][0] = policies
         parts = np.array_split(np.arange(len(episodes)), len(self._crew.processes))
         batches = [[episodes[int(index)] for index in part] for part in parts]
-        answers = self._crew.play(batches).wait(self._should_stop)
+        answers = self._crew.play(batches).wait()
         return [result for answer in answers for result in answer]
 
     def process_ids(self) -> list[int]:
@@ -228,4 +226,4 @@ def environments_of_workers(environments: int, workers: int) -> list[tuple[int, 
     return parts + [()] * (workers - busy)
 
 
-__all__ = ["Abandoned", "ChunkRequest", "Pool", "TaskFailedError", "WorkerDiedError", "never"]
+__all__ = ["ChunkRequest", "Pool", "TaskFailedError", "WorkerDiedError"]

@@ -71,10 +71,10 @@ class Method(Checked):
     """Clip the critics' gradients too."""
     average_actor: Share | None = 0.002
     """Share of the actor that moves into its average at every update. The average is evaluated,
-    scored on new tasks and distilled, while the actor itself collects. None keeps no average."""
+    tried on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False
-    """Let old heads take turns with random actions at the start of a task, and continue from the
-    one with the highest return."""
+    """Let old heads take turns with random actions at the start of a task, and copy the one with
+    the highest return (`copies`)."""
     copies: Literal["better_policy", "best_head"] = "better_policy"
     """What a best-return start copies: the policy of the best old head, if it earned more than
     random actions; or policy and critics in any case, without random actions (the paper)."""

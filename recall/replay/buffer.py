@@ -113,8 +113,8 @@ def _future_of_new(
 ) -> Future:
     """Return what targets take from the steps after the rows [batch] of D_new."""
     capacity = replay.new.shape[0]
-    newest = view.collected[view.task] % capacity
-    slots = windows(slot, newest, view.stride, capacity, n_step.steps)
+    end = view.collected[view.task] % capacity
+    slots = windows(slot, end, view.stride, capacity, n_step.steps)
     return future(columns, replay.new[slots], slots >= 0, n_step)
 
 

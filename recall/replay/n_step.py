@@ -3,7 +3,8 @@
 A ring holds the rows of one environment in the order of their steps, `stride` slots apart (a run's
 environments alternate). The return of a row sums its rewards up to the end of its episode, to the
 newest row, or over n steps, whichever comes first; the target adds the discounted value of the
-observation behind the last of them. There are no importance weights.
+observation behind the last of them. There are no importance weights, and no entropy bonus for the
+steps between.
 """
 
 from typing import NamedTuple
@@ -29,13 +30,13 @@ class Future(NamedTuple):
     next_observation: Array  # [batch, obs] of that value
 
 
-def windows(slot: Array, newest: Array, stride: Array, capacity: int, steps: int) -> Array:
+def windows(slot: Array, end: Array, stride: Array, capacity: int, steps: int) -> Array:
     """Return the slots [batch, steps] of each row and those that follow it in its environment.
 
-    `newest` is the slot behind the newest row. Slots behind the newest row are -1.
+    `end` is the slot that is written next. Places after the newest row are -1.
     """
     later = jnp.arange(steps) * stride
-    age = (slot - newest) % capacity  # rows older than this one, in a full ring
+    age = (slot - end) % capacity  # rows older than this one, in a full ring
     exists = age[:, None] + later < capacity
     return jnp.where(exists, (slot[:, None] + later) % capacity, -1)
 

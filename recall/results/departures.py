@@ -30,16 +30,17 @@ STEPS = f"{SCHEDULE}steps_per_task"
 RETRAINING = f"{METHOD}retraining_updates"
 OLD_TASKS = f"{METHOD}max_old_tasks"
 AVERAGE = f"{METHOD}average_actor"
+COPIES = f"{METHOD}copies"
 COLLECTING = frozenset(
     f"{SCHEDULE}{name}" for name in ("noise_colour", "random_tails", "policy_lag", "environments")
 )
 """How a run collects: settings of the schedule that are no lengths."""
-_EXPERIMENT = (SCHEDULE, PRECISION, N_STEP, RETRAINING, OLD_TASKS, AVERAGE)
+_EXPERIMENT = (SCHEDULE, PRECISION, N_STEP, RETRAINING, OLD_TASKS, AVERAGE, COPIES)
 """Lengths, intervals, how updates are computed and what is evaluated: not the method's own.
 
 The length of the retraining is a setting of the method, but a study scales it with the steps. How
 many old tasks share an update is one too, but whatever it is, every old task has its equal part.
-The averaged actor and n-step targets belong to the learner that all methods share."""
+The averaged actor, n-step targets and what a start copies belong to the learner of all methods."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,6 +50,8 @@ def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     returned: runs that differ in it alone are the same.
     """
     method = {key: value for key, value in description["method"].items() if key != "name"}
+    if "best_return" in method:  # before the setting existed, the best head was copied in any case
+        method.setdefault("copies", "best_head")
     found = flattened({"method": method, **completed(description["settings"])})
     default = settings_of_preset(description["method"]["name"]).get(OLD_TASKS)
     if isinstance(found.get(OLD_TASKS), int) and default is not None:

@@ -148,7 +148,6 @@ def scaled(schedule: ScheduleSettings, scale: float) -> ScheduleSettings:
     lengths |= {
         name: min(steps, max(most, _shrunk(steps, scale, chunk)))
         for name, steps in explored.items()
-        if steps is not None
     }
     return dataclasses.replace(schedule, **lengths)
 

@@ -4,12 +4,13 @@ import jax
 
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
+from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument
 from recall.training.progress import Progress
-from recall.training.start import Turns
+from recall.training.start import Turns, turn_steps
 from recall.worlds.registry import horizon_steps
 
 # Flat policies [run, size] by task; None stands for uniformly random actions.
@@ -37,15 +38,28 @@ class Behaviour:
         self._schedule = spec.settings.schedule
         self._method = spec.method
         chunk = self._schedule.chunk_steps
-        self._lag_steps = self._schedule.policy_lag * chunk
+        # Chunks that are ordered before a head is chosen still belong to the turns.
+        self._ordered_steps = (self._schedule.policy_lag + 1) * chunk
         longest = [
             max(horizon_steps(run.tasks[stage], spec.settings.world) for run in spec.runs)
             for stage in range(spec.task_schedule.stages)
         ]
-        # Whole episodes of all environments, in whole chunks.
         self._turn_steps = [
-            -(-each * self._schedule.environments // chunk) * chunk for each in longest
+            turn_steps(horizon * self._schedule.environments, chunk) for horizon in longest
         ]
+        self._check_replay()
+
+    def _check_replay(self) -> None:
+        """Refuse a replay that cannot hold the turns, from which old heads are scored."""
+        capacity = self._schedule.replay_capacity
+        for stage in range(1, self._task_schedule.stages):
+            turns = self.turns(stage)
+            if turns.heads and turns.steps > capacity:
+                raise BadValueError(
+                    f"replay_capacity is {capacity}, but old heads take turns in the first "
+                    f"{turns.steps} steps of a task: choose a larger replay_capacity, or "
+                    "best_return=False"
+                )
 
     def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
         """Return the policies of `state` for the chunk that starts `ahead` steps from now.
@@ -54,8 +68,7 @@ class Behaviour:
         """
         stage, steps = progress.stage, progress.steps + ahead
         turns = self.turns(stage)
-        # Chunks that are ordered ahead of the choice of a head are the last of the turns.
-        starting = steps < turns.steps + (self._lag_steps if turns.heads else 0)
+        starting = steps < turns.steps + (self._ordered_steps if turns.heads else 0)
         policies: Policies = {
             position: self._starting(state, turns.actor(steps))
             if starting and position in self._task_schedule.learnt(stage)
@@ -73,7 +86,11 @@ class Behaviour:
         """Return who acts in the first steps of a stage."""
         heads = stage if self._method.best_return else 0
         random = self._method.copies == "better_policy"
-        return Turns(heads, self._turn_steps[stage], self._schedule.random_steps, random)
+        steps = self._schedule.random_steps
+        if heads:  # at least one turn for each, in whole chunks
+            chunk = self._schedule.chunk_steps
+            steps = max(-(-steps // chunk) * chunk, (heads + random) * self._turn_steps[stage])
+        return Turns(heads, self._turn_steps[stage], steps, random)
 
     def _starting(self, state: LearnerState, actor: int) -> jax.Array | None:
         """Return the policies of an old head; None stands for random actions."""

@@ -2,8 +2,9 @@
 
 In the first `random_steps` steps of a task, uniformly random actions and every old head act in
 turns of whole episodes. All of it goes to replay and counts as steps, so whatever is copied, the
-learner has seen what old policies do in the new task. Then the old head with the highest return is
-copied, if it earned more than random actions did.
+learner has seen what old policies do in the new task. Then the policy of the old head with the
+highest return is copied, if it earned more than random actions did (`Method.copies`). Random tails
+shorten a share of all heads' episodes alike.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
+
+
+def turn_steps(episode: int, chunk: int) -> int:
+    """Return the length of a turn in whole chunks, in which at least one whole episode fits.
+
+    Where the steps of an `episode` are no whole chunks, episodes drift against turns.
+    """
+    steps = episode if episode % chunk == 0 else 2 * episode
+    return -(-steps // chunk) * chunk
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class Turns:
         for run, environment in np.ndindex(len(reward), environments):
             mine = np.arange(environment, self.steps, environments)
             ends = np.flatnonzero(ended[run, mine]) + 1
-            for start, end in zip([0, *ends[:-1]], ends, strict=True):
+            for start, end in zip(np.append(0, ends)[:-1], ends, strict=True):
                 episode = mine[start:end]
                 if turn[episode[0]] == turn[episode[-1]]:
                     actor = 1 + self.actor(episode[0])
@@ -50,7 +60,7 @@ class Turns:
 
 
 def best_heads(scores: Array) -> Array:
-    """Return each run's best old head, [run], or -1 where none earned more than random actions.
+    """Return each run's best old head, [run], or -1 where random actions earned as much.
 
     `scores` is [run, 1 + head], random actions first.
     """

@@ -17,8 +17,9 @@ import numpy as np
 
 from recall.callbacks import Callback
 from recall.collect.chunks import Chunks
+from recall.collect.crew import never
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, never
+from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
@@ -88,7 +89,6 @@ class TrainedFleet:
             self.schedule.chunk_steps,
             state_size,
             collecting_workers(spec),
-            should_stop=lambda: self.should_stop(),
             most_at_once=self.task_schedule.most_at_once,
             most_played=self.task_schedule.most_played,
             noise_colour=self.schedule.noise_colour,

@@ -22,7 +22,7 @@ import numpy as np
 
 from recall.callbacks import Callback
 from recall.collect.chunks import Ended
-from recall.collect.pool import never
+from recall.collect.crew import never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt

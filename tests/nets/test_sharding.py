@@ -26,8 +26,9 @@ network = NetworkSettings(hidden=(8, 8), head_layers=1)
 method = method_class("recall")(batch_size=8, old_batch_size=8, memory_per_task=None)
 agent = Agent(method, LearnerSettings(network=network), COLUMNS, tasks=2)
 rows = np.random.default_rng(0).normal(size=(RUNS, STORED, COLUMNS.width)).astype(np.float32)
-first = ReplayView(jnp.asarray(0), jnp.asarray(STORED), jnp.zeros(2, jnp.int32))
-second = ReplayView(jnp.asarray(1), jnp.asarray(STORED), jnp.asarray([STORED, 0]))
+one, both = jnp.asarray([STORED, 0]), jnp.asarray([STORED, STORED])
+first = ReplayView(jnp.asarray(0), jnp.asarray(STORED), 0 * one, one, jnp.asarray(1))
+second = ReplayView(jnp.asarray(1), jnp.asarray(STORED), one, both, jnp.asarray(1))
 
 def train(place, layout):
     state = place(fleet.init(agent, jnp.arange(RUNS)))
@@ -84,7 +85,7 @@ def test_several_devices_train_what_one_trains_and_never_talk():
         "12": 4,
     }
     assert told["used"] == [4]
-    assert told["parts"] == [[2, 64, 10]] * 4
+    assert told["parts"] == [[2, 64, 11]] * 4
     assert told["talk"] == []
     # The same but for rounding: a product over other shapes is summed in another order.
     assert told["apart"] < 1e-4

@@ -52,7 +52,7 @@ def test_what_every_method_may_do_is_told_of_unknown_ones_too(tmp_path):
         write_fleet(tmp_path, "weight_decay", seeds=(0,), **changes)
     (run,) = gather(tmp_path).runs
     retraining = "2,000 updates of retraining after each task but the last"
-    assert other_work(run) == ["scoring of old heads", AVERAGE, UNKNOWN, retraining]
+    assert other_work(run) == [AVERAGE, UNKNOWN, retraining]
 
 
 def test_settings_that_the_method_no_longer_has_leave_it_unknown(tmp_path):
@@ -101,13 +101,13 @@ def test_the_words_for_our_methods(tmp_path):
         ("ewc", weights, ["weight consolidation (λ 2)", cloning[1]], [AVERAGE, importance]),
         ("l2", weights, ["L2 penalty (λ 2)", cloning[1]], [AVERAGE]),
         ("mas", weights, ["synapse penalty (λ 2)", cloning[1]], [AVERAGE, importance]),
-        ("clonex", weights, cloning, ["scoring of old heads", AVERAGE]),
+        ("clonex", weights, cloning, [AVERAGE]),
         ("clear", weights, cloning, [AVERAGE]),
         ("vcl", {"weight": 2.0}, ["KL to the last posterior (λ 2)"], [AVERAGE]),
         ("vcl", {"weight": 0.0, "average_actor": None}, [], []),
         ("agem", {}, [], [AVERAGE, "projection of gradients"]),
         ("recall", {"distillation_weight": 0.0}, ["old critics' values as targets"],
-         ["PopArt updates", "scoring of old heads", AVERAGE]),
+         ["PopArt updates", AVERAGE]),
     ):  # fmt: skip
         folder = tmp_path / f"{name}-{len(losses)}"
         write_fleet(folder, name, seeds=(0,), **settings)

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.training.agents import agent_of
 from recall.training.behaviour import Behaviour, only_random
@@ -17,11 +18,11 @@ RANDOM, OLD, NEW = "random", "old head", "new head"
 @pytest.mark.parametrize(
     ("changes", "second"),
     [
-        # The chunk at 200 is ordered before the choice, which is made from the steps before it.
-        ({}, [RANDOM, OLD, RANDOM, OLD, RANDOM, NEW]),
-        ({"policy_lag": 0}, [RANDOM, OLD, RANDOM, OLD, NEW, NEW]),
-        ({"copies": "best_head"}, [OLD, OLD, OLD, OLD, OLD, NEW]),
-        ({"best_return": False}, [RANDOM, RANDOM, RANDOM, RANDOM, NEW, NEW]),
+        # Chunks that are ordered before the choice, at 200, do not know of it.
+        ({}, [RANDOM, OLD, RANDOM, OLD, RANDOM, OLD, NEW]),
+        ({"policy_lag": 0}, [RANDOM, OLD, RANDOM, OLD, RANDOM, NEW, NEW]),
+        ({"copies": "best_head"}, [OLD, OLD, OLD, OLD, OLD, OLD, NEW]),
+        ({"best_return": False}, [RANDOM, RANDOM, RANDOM, RANDOM, NEW, NEW, NEW]),
     ],
     ids=["default", "no lag", "paper", "no copy"],
 )
@@ -38,8 +39,8 @@ def test_the_first_actions_of_each_stage(changes, second):
             return RANDOM
         return OLD if stage and np.array_equal(policies, old) else NEW
 
-    steps = range(0, 300, 50)
-    assert [who(0, each) for each in steps] == [RANDOM] * 4 + [NEW] * 2
+    steps = range(0, 350, 50)
+    assert [who(0, each) for each in steps] == [RANDOM] * 4 + [NEW] * 3
     assert [who(1, each) for each in steps] == second
     assert [who(1, each - 50, ahead=50) for each in steps if each] == second[1:]
 
@@ -62,3 +63,18 @@ def test_a_fleet_whose_policies_would_never_act_is_warned_of():
     assert "such as random_steps 30" in told
     # All tasks are learnt in one stage, whose random steps count for all of them together.
     assert only_random(small_spec("multi_task", random_steps=300)) is None
+
+
+@pytest.mark.parametrize(("random_steps", "expected"), [(0, 100), (120, 150), (200, 200)])
+def test_every_old_head_has_a_turn_and_turns_are_whole_chunks(random_steps, expected):
+    spec = small_spec(random_steps=random_steps)
+    behaviour = Behaviour(spec, agent_of(spec)[0])
+    assert behaviour.turns(1).steps == expected
+    assert behaviour.turns(0).steps == random_steps
+
+
+def test_a_replay_that_cannot_hold_the_turns_is_refused():
+    spec = small_spec(random_steps=200, replay_capacity=100)
+    with pytest.raises(BadValueError, match="replay_capacity is 100"):
+        Behaviour(spec, agent_of(spec)[0])
+    Behaviour(small_spec("fine_tuning", random_steps=200, replay_capacity=100), agent_of(spec)[0])

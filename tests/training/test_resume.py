@@ -108,6 +108,28 @@ def test_episodes_are_left_in_the_middle_and_played_again(tmp_path, uninterrupte
     assert left_by(tmp_path) == uninterrupted
 
 
+class CrashAfterTheChoice(Callback):
+    """Crashes after the chunk behind the choice of a head, at step 400; a checkpoint is at 400."""
+
+    def on_steps(self, total_steps):
+        if total_steps == 450:
+            raise CrashError
+
+
+@pytest.mark.parametrize("lag", [0, 1, 3])
+def test_a_fleet_that_resumes_where_a_head_is_copied_copies_it_again(tmp_path, lag):
+    spec = small_spec(policy_lag=lag, copies="best_head", checkpoint_minutes=1e-9)
+    run(start(spec, tmp_path / "whole"))
+    chosen = [r["best_head"] for r in read(tmp_path / "whole").training if "best_head" in r]
+    assert chosen == [0, 0]
+    with pytest.raises(CrashError):
+        run(start(spec, tmp_path / "crashed", CrashAfterTheChoice()))
+    trainer, _ = go_on(tmp_path / "crashed")
+    assert trainer.total_steps == 400
+    run(trainer)
+    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
+
+
 def special_spec(method):
     """A sample kept of each task, or updates after its end; and a replay that is too small."""
     special = {"clonex": {"memory_per_task": 60}, "packnet": {"retraining_updates": 15}}[method]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recall.training.start import Turns, best_heads
+from recall.training.start import Turns, best_heads, turn_steps
 
 
 def test_random_actions_and_old_heads_take_turns():
@@ -45,3 +45,19 @@ def test_the_best_old_head_is_chosen_where_it_beats_random_actions():
     scores = [[0.0, 3.0, 1.0], [5.0, -1.0, 4.0], [np.nan, -3.0, -2.0], [1.0, np.nan, np.nan],
               [2.0, 2.0, 0.0]]  # fmt: skip
     np.testing.assert_array_equal(best_heads(np.array(scores)), [0, -1, 1, -1, -1])
+
+
+def test_an_environment_without_a_finished_episode_has_no_score():
+    turns = Turns(heads=1, turn_steps=10, steps=20)
+    assert np.isnan(turns.scores(np.ones((2, 20)), np.zeros((2, 20), bool), 2)).all()
+
+
+@pytest.mark.parametrize("episode", [50, 120, 200, 333])
+@pytest.mark.parametrize("heads", [1, 2, 3])
+def test_every_actor_has_whole_episodes_however_long_they_are(episode, heads):
+    """Chunks have 50 steps, and episodes follow each other without regard to turns."""
+    turns = Turns(heads, turn_steps(episode, 50), 10_000)
+    ended = np.zeros((1, 10_000), bool)
+    ended[0, episode - 1 :: episode] = True
+    assert turns.turn_steps % 50 == 0
+    np.testing.assert_array_equal(turns.scores(np.ones((1, 10_000)), ended, 1), episode)

@@ -15,7 +15,6 @@ _LOSSES = ("actor_loss", "critic_loss", "q_loss")
 # Every method has these settings, so run.json tells of them even if the method is not known.
 _WORK = {
     "normalise_targets": "PopArt updates",
-    "best_return": "scoring of old heads",
     "average_actor": "average of the actor",
 }
 

@@ -55,19 +55,21 @@ def _chosen(scores: Scores | None, position: int) -> Cell:
     if scores is None:
         return Cell()
     counts = Counter(head for run in scores.runs if (head := _best_head(run, position)) is not None)
+    none = counts.pop(-1, 0)
     names = Counter(scores.sequence_tasks[head] for head in counts)
     named = [
         f"{task} (task {head + 1}) {count}" if names[task] > 1 else f"{task} {count}"
         for head, count in counts.most_common()
         for task in [scores.sequence_tasks[head]]
     ]
+    named += [f"none {none}"] if none else []
     return Cell(text=", ".join(named)) if named else Cell()
 
 
 def _best_head(run: RunResult, position: int) -> int | None:
-    """Return the head that a run chose at the start of the task at `position`."""
+    """Return the head that a run copied at the start of the task at `position`; -1: none."""
     for choice in run.head_choices:
         head = choice.get("best_head")
-        if choice.get("position") == position and isinstance(head, int) and 0 <= head < position:
+        if choice.get("position") == position and isinstance(head, int) and -1 <= head < position:
             return head
     return None

@@ -40,7 +40,7 @@ from recall.results.without_success import KEY as WITHOUT_SUCCESS
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method
-from recall.training.behaviour import only_random
+from recall.training.behaviour import Behaviour, only_random
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
@@ -106,7 +106,7 @@ def start_fleet(
 ) -> Results:
     """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
     _check_callback(callback)
-    agent_of(spec)  # raises an error before a folder is made, if the fleet cannot be trained
+    Behaviour(spec, agent_of(spec)[0])  # both refuse what cannot be trained before a folder is made
     check_memory(spec)
     check_method(spec)
     folder = given_path(out, "out") if out is not None else _new_folder(spec)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from recall.worlds.gym_registration import register_all as _register_all
 
 if TYPE_CHECKING:
+    from recall.analysis import frame as frame
     from recall.api import evaluate as evaluate
     from recall.api import resume as resume
     from recall.api import train as train
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from recall.plugins import load_plugin as load_plugin
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
-    from recall.results.archive import archive as archive
+    from recall.runs.archive import archive as archive
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.vector import make_vec as make_vec
@@ -32,7 +33,8 @@ _EXPORTS = {
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",
     "make_report": "recall.report.build",
-    "archive": "recall.results.archive",
+    "frame": "recall.analysis",
+    "archive": "recall.runs.archive",
 }
 __all__ = ["__version__", *_EXPORTS]
 
@@ -44,8 +46,8 @@ def __getattr__(name: str) -> Any:
         return import_module("recall.version").version()
     if name in _EXPORTS:
         return getattr(import_module(_EXPORTS[name]), name)
-    if name == "results":  # `recall.results.frame`, without an import of its own
-        return import_module("recall.results")
+    if name == "results":  # `recall.frame`, without an import of its own
+        return import_module("recall.analysis")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

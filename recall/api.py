@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from recall.callbacks import Callback
-from recall.callbacks.defaults import default_callbacks
 from recall.collect.cores import cores
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool, TaskFailedError
@@ -21,9 +19,9 @@ from recall.files.given import given_path
 from recall.files.names import file_name
 from recall.learn import fleet
 from recall.methods import Method
-from recall.results.archive_note import check_trainable
-from recall.results.evaluations import EvaluationRecord
-from recall.results.fleet_folder import (
+from recall.runs.archive_note import check_trainable
+from recall.runs.evaluations import EvaluationRecord
+from recall.runs.fleet_folder import (
     all_failed,
     check_free,
     check_ours,
@@ -33,14 +31,16 @@ from recall.results.fleet_folder import (
     is_finished,
     summary,
 )
-from recall.results.policies import read_policies, runs_with_policies
-from recall.results.store import Results, Store, read, read_description
-from recall.results.way_out import resuming, with_more_space
-from recall.results.without_success import KEY as WITHOUT_SUCCESS
+from recall.runs.policies import read_policies, runs_with_policies
+from recall.runs.silent_tasks import KEY as WITHOUT_SUCCESS
+from recall.runs.store import Results, Store, read, read_description
+from recall.runs.way_out import resuming, with_more_space
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method
 from recall.training.behaviour import Behaviour, only_random
+from recall.training.callbacks import Callback
+from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
 from recall.training.compilation_cache import kept_programs
 from recall.training.compiling import reported_compiling
@@ -121,7 +121,7 @@ def _check_callback(callback: object) -> None:
     if callback is not None and not isinstance(callback, Callback):
         raise BadValueError(
             f"callback is {callback!r}: expected an instance of a subclass of "
-            "recall.callbacks.Callback"
+            "recall.training.callbacks.Callback"
         )
 
 

@@ -311,7 +311,7 @@ def test_output_that_cannot_be_written_is_one_line_and_code_2():
 
 
 def test_results_can_be_read_after_importing_the_package_alone(tmp_path):
-    code = "import recall; recall.results.frame('nowhere')"
+    code = "import recall; recall.frame('nowhere')"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120
     )

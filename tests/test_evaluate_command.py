@@ -9,7 +9,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
-from recall.results.evaluations import evaluation_record
+from recall.runs.evaluations import evaluation_record
 from tests.factories.policies import write_untrained
 
 

@@ -8,10 +8,10 @@ import gymnasium
 import pytest
 
 import recall
-from recall.callbacks import Callback
 from recall.cli import main
 from recall.errors import RecallError
 from recall.methods import METHODS
+from recall.training.callbacks import Callback
 
 
 def nothing():

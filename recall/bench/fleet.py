@@ -12,16 +12,16 @@ from rich.console import Console
 from rich.table import Table
 
 from recall.bench.worker import measure_worker, processor_seconds
-from recall.callbacks import Callback
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec, make_spec
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.nets.sharding import shard
 from recall.replay.buffer import Replay
-from recall.results.store import Store
-from recall.results.wording import counted
+from recall.runs.store import Store
+from recall.runs.wording import counted
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
+from recall.training.callbacks import Callback
 from recall.training.evaluation import counts_of
 from recall.training.trainer import Trainer
 from recall.worlds.continual_world import TASKS

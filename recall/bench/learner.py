@@ -27,7 +27,7 @@ from recall.methods import METHODS, method_class
 from recall.nets import half_precision
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
-from recall.results.wording import counted
+from recall.runs.wording import counted
 from recall.settings import LearnerSettings, SacSettings
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)

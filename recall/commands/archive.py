@@ -34,8 +34,8 @@ def archive(
     replace: Annotated[Flag, arg(help="Replace an earlier archive in OUT as a whole.")] = False,
 ) -> None:
     """Copy what is worth keeping of fleets into a small folder that reports and films can read."""
-    from recall.results.archive import archive as make_archive
-    from recall.results.wording import counted
+    from recall.runs.archive import archive as make_archive
+    from recall.runs.wording import counted
 
     with cleaning_up_on_sigterm():
         made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
@@ -56,8 +56,8 @@ def archive(
 def _example(source: Path, archive: Path) -> str:
     """Return a pattern, quoted for a shell, of runs that have policies, or nothing without any."""
     from recall.files.fleet_layout import ARCHIVE_NOTE
-    from recall.results.policies import has_policies
-    from recall.results.store import read_description
+    from recall.runs.policies import has_policies
+    from recall.runs.store import read_description
 
     for note in sorted(archive.glob(f"**/{ARCHIVE_NOTE}")):
         fleet = source / note.parent.relative_to(archive)

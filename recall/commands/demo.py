@@ -45,9 +45,9 @@ def demo(
     from rich.console import Console
 
     from recall.api import Stopped
-    from recall.callbacks.defaults import on_screen
     from recall.methods import METHODS, method_class
     from recall.studies import demo as demonstration
+    from recall.training.callbacks.defaults import on_screen
 
     console = Console()
     plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))
@@ -69,9 +69,9 @@ def demo(
 def _robots(folder: Path) -> None:
     from rich.console import Console
 
-    from recall.callbacks.defaults import on_screen
     from recall.errors import RecallError
     from recall.studies import robot_demo
+    from recall.training.callbacks.defaults import on_screen
 
     console = Console()
     console.print(ROBOTS)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from recall.analysis.measures import Measure
     from recall.report.build import Report
-    from recall.results.measures import Measure
 
 
 Folders = Annotated[
@@ -55,14 +55,14 @@ Names = Annotated[
 
 def measure_of(window: int, mode: str, success: str) -> "Measure":
     """Return what the options say of success."""
-    from recall.results.measures import Measure
+    from recall.analysis.measures import Measure
 
     return Measure(window, mode, "success" if success == "any" else "last_success")
 
 
 def tell_end(made: "Report", console: "Console") -> None:
     """Print how many runs, tables, figures and problems there are."""
-    from recall.results.wording import counted
+    from recall.runs.wording import counted
 
     found = len(made.problems)
     problems = counted(found, "problem was found", "problems were found")
@@ -105,10 +105,10 @@ def report(
     """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
+    from recall.analysis.arrange import names_from
     from recall.files.atomic import writing_to
     from recall.report.build import make_report
     from recall.report.figures.style import Look
-    from recall.results.arrange import names_from
 
     console = Console()
     make = partial(

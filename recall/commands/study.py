@@ -12,7 +12,7 @@ from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, RecallError
 
 if TYPE_CHECKING:
-    from recall.launch.resources import Where
+    from recall.studies.launch.resources import Where
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
@@ -101,17 +101,17 @@ class StudyOptions:
 
     def where(self) -> "Where":
         """Return where the fleets train."""
-        from recall.launch.resources import Where
+        from recall.studies.launch.resources import Where
 
         return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
 
 
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
-    from recall.launch.accelerators import use_cpu_only
-    from recall.launch.resources import place_of
     from recall.studies import study_named
     from recall.studies.estimates import read_speeds
+    from recall.studies.launch.accelerators import use_cpu_only
+    from recall.studies.launch.resources import place_of
     from recall.studies.runner import check_retries
     from recall.studies.selection import groups_of
     from recall.studies.study_folder import LOGS
@@ -133,7 +133,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
 
 
 def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
-    from recall.launch.display import on_screen
+    from recall.studies.launch.display import on_screen
     from recall.studies.runner import run_study
 
     launch = run_study(

@@ -156,7 +156,7 @@ class _AllOptions:
 
 
 def _callback(quiet: bool, tensorboard: bool, wandb: str | None) -> Any:
-    from recall.callbacks.defaults import default_callbacks
+    from recall.training.callbacks.defaults import default_callbacks
 
     return default_callbacks(quiet, tensorboard, wandb)
 
@@ -224,8 +224,8 @@ def evaluate(
 
 def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
     """Name the runs of an archive whose policies it does not keep on standard error."""
-    from recall.results.policies import runs_with_policies
-    from recall.results.wording import counted, few
+    from recall.runs.policies import runs_with_policies
+    from recall.runs.wording import counted, few
 
     kept = runs_with_policies(folder, names)
     if left_out := [name for index, name in enumerate(names) if index not in kept]:
@@ -239,8 +239,8 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
 
 def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the tasks that do not report success, neither in training nor in these records."""
-    from recall.results.search import read_all
-    from recall.results.without_success import silent_tasks_in
+    from recall.analysis.search import read_all
+    from recall.runs.silent_tasks import silent_tasks_in
 
     silent = set(silent_tasks_in(folder))
     if silent:
@@ -250,7 +250,7 @@ def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _description(folder: Path) -> dict[str, Any]:
-    from recall.results.store import read_description
+    from recall.runs.store import read_description
 
     return read_description(folder)
 
@@ -260,7 +260,7 @@ def _short(value: Any) -> Any:
 
 
 def _tell_end(results: Any) -> None:
-    from recall.results.wording import counted
+    from recall.runs.wording import counted
 
     failed = results.outcome["failed"]
     runs = len(results.runs)

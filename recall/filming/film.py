@@ -20,8 +20,8 @@ from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.filming.shots import Shot, shots_of
 from recall.filming.takes import Take, When, chosen_run, takes_of
-from recall.results.evaluations import Mode
-from recall.results.store import read_description
+from recall.runs.evaluations import Mode
+from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited

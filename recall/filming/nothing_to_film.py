@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from recall.files.fleet_layout import FINAL, POLICIES, is_archive, learnt, policy_path
-from recall.results.fleet_folder import all_failed, is_finished
-from recall.results.policies import without_policies
+from recall.runs.fleet_folder import all_failed, is_finished
+from recall.runs.policies import without_policies
 
 _KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
 _OTHER = {"before": "after", "after": "before"}

@@ -11,7 +11,7 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import FINAL, learnt
 from recall.filming.nothing_to_film import nothing_to_film
 from recall.learn import fleet
-from recall.results.policies import has_policies, read_policy
+from recall.runs.policies import has_policies, read_policy
 from recall.training.agents import agent_of
 from recall.worlds.task_names import TaskName, chosen_positions, numbered, positions_of
 

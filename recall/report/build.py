@@ -7,6 +7,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
+from recall.analysis.arrange import arranged
+from recall.analysis.collection import Collection, gather
+from recall.analysis.measures import Measure, check_success
+from recall.analysis.scores import ScoreBoard
+from recall.analysis.tidy import write_tables as write_data
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
 from recall.files.given import given_path, given_paths
@@ -20,12 +25,7 @@ from recall.report.tables import all_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
 from recall.report.tables.writers import markdown, write_tables
-from recall.results.arrange import arranged
-from recall.results.benches import read_benches
-from recall.results.collection import Collection, gather
-from recall.results.measures import Measure, check_success
-from recall.results.scores import ScoreBoard
-from recall.results.tidy import write_tables as write_data
+from recall.runs.benches import read_benches
 from recall.settings.checked import from_plain
 
 Folder = str | Path

@@ -8,6 +8,12 @@ from typing import Any
 
 from rich.console import Console
 
+from recall.analysis.collection import Collection, gather
+from recall.analysis.differences import shared_seeds
+from recall.analysis.measures import METRICS, TITLES, TRANSFER, Measure, check_success
+from recall.analysis.plugin_code import code_between
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.errors import BadValueError
 from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
@@ -19,13 +25,7 @@ from recall.report.tables.pairwise import OF_INTERVALS
 from recall.report.tables.returns import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.collection import Collection, gather
-from recall.results.differences import shared_seeds
-from recall.results.measures import METRICS, TITLES, TRANSFER, Measure, check_success
-from recall.results.plugin_code import code_between
-from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.wording import counted
+from recall.runs.wording import counted
 
 _Pair = tuple[Scores, Scores]  # of the first and of the second folder, on one sequence
 _KINDS = ("average_success", "current_task", "seeds", "task_curves", "task_returns", "profiles")

@@ -1,7 +1,7 @@
 """Summarise the health warnings of all runs in a few sentences for the list of problems."""
 
-from recall.results.collection import Collection
-from recall.results.wording import counted
+from recall.analysis.collection import Collection
+from recall.runs.wording import counted
 
 
 def health_problems(collection: Collection) -> list[str]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from recall.results.collection import Collection
-from recall.results.labels import method_label
-from recall.results.plugin_code import label_without_code
-from recall.results.run_result import RunResult
+from recall.analysis.collection import Collection
+from recall.analysis.labels import method_label
+from recall.analysis.plugin_code import label_without_code
+from recall.analysis.run_result import RunResult
 
 _Codes = dict[str, list[RunResult]]  # the runs of each code of plug-ins
 

@@ -5,8 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from recall.results.bootstrap import Estimate
-from recall.results.families import TRIPLETS, family_of, number_in_family, numbers_of_pair
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.families import TRIPLETS, family_of, number_in_family, numbers_of_pair
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
 FAMILY_SIZE = 8

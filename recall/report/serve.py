@@ -13,10 +13,10 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from recall.analysis.continual_world_logs import PROGRESS
 from recall.errors import BadValueError, RecallError
 from recall.files.compressed import SUFFIX
 from recall.files.fleet_layout import DESCRIPTION, OUTCOME, STUDY, records_file
-from recall.results.continual_world_logs import PROGRESS
 
 ADDRESS = "127.0.0.1"
 NUMBER = "/number"

@@ -5,13 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall.report.tables.cells import main_labels_of, window_note, with_best_bold
-from recall.report.tables.per_sequence import display_name
-from recall.report.tables.table import Cell, estimate_text
-from recall.results.bootstrap import Estimate, Sampled
-from recall.results.differences import paired_difference
-from recall.results.families import by_family, family_of, family_title
-from recall.results.measures import (
+from recall.analysis.bootstrap import Estimate, Sampled
+from recall.analysis.differences import paired_difference
+from recall.analysis.families import by_family, family_of, family_title
+from recall.analysis.measures import (
     FORGETTING,
     LOWER_IS_BETTER,
     METRICS,
@@ -19,10 +16,13 @@ from recall.results.measures import (
     TITLES,
     TRANSFER,
 )
-from recall.results.over_sequences import mean_over
-from recall.results.scores import ScoreBoard
-from recall.results.ties import settled
-from recall.results.wording import counted, spanned
+from recall.analysis.over_sequences import mean_over
+from recall.analysis.scores import ScoreBoard
+from recall.analysis.ties import settled
+from recall.report.tables.cells import main_labels_of, window_note, with_best_bold
+from recall.report.tables.per_sequence import display_name
+from recall.report.tables.table import Cell, estimate_text
+from recall.runs.wording import counted, spanned
 
 _VERBS = {
     PERFORMANCE: "performs best",

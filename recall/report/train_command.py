@@ -4,15 +4,15 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recall.results.departures import (
+from recall.analysis.departures import (
     DEFAULT,
     comparable,
     nearest_preset,
     settings_of,
     settings_of_preset,
 )
-from recall.results.references import REFERENCE_METHOD, STEPS, needed
-from recall.results.run_result import RunResult
+from recall.analysis.references import REFERENCE_METHOD, STEPS, needed
+from recall.analysis.run_result import RunResult
 
 # Another machine chooses these for itself.
 _NOT_REPEATED = ("schedule.workers", "schedule.checkpoint_minutes")

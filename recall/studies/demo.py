@@ -16,15 +16,15 @@ from rich.console import Console
 from rich.table import Table
 
 from recall import api
-from recall.callbacks import Callback
+from recall.analysis import metrics
+from recall.analysis.collection import gather
+from recall.analysis.measures import Measure
+from recall.analysis.scores import ScoreBoard, Scores
+from recall.analysis.together import learnt_together
 from recall.errors import BadValueError
 from recall.methods import method_class
-from recall.results import metrics
-from recall.results.collection import gather
-from recall.results.measures import Measure
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.store import Results
-from recall.results.together import learnt_together
+from recall.runs.store import Results
+from recall.training.callbacks import Callback
 
 NEXT = "recall train --sequence handle-press-side,window-close --steps-per-task 100000"
 

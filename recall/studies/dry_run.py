@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from recall.files.fleet_layout import DESCRIPTION
-from recall.launch.resources import Place
-from recall.results.fleet_folder import is_finished
-from recall.results.wording import counted
+from recall.runs.fleet_folder import is_finished
+from recall.runs.wording import counted
 from recall.studies.estimates import HOW_TO_MEASURE, Speeds, TimeEstimate, estimate_time
+from recall.studies.launch.resources import Place
 from recall.studies.other_code import other_code
 from recall.studies.plan import Fleet
 from recall.studies.runner import plan_study

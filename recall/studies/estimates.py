@@ -8,7 +8,7 @@ from typing import Any
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.reading import read_json
-from recall.results.wording import counted
+from recall.runs.wording import counted
 from recall.studies.plan import Fleet
 from recall.worlds.registry import horizon_steps
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from recall.analysis.plugin_code import of_package
 from recall.errors import RecallError
 from recall.files.fleet_layout import DESCRIPTION, fleets_below
 from recall.plugins.sources import sources
-from recall.results.description import Description, read_description
-from recall.results.fleet_folder import is_finished
-from recall.results.plugin_code import of_package
-from recall.results.wording import few
+from recall.runs.description import Description, read_description
+from recall.runs.fleet_folder import is_finished
+from recall.runs.wording import few
 from recall.studies.plan import Fleet
 from recall.training.unedited import other_plugins
 

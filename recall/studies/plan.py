@@ -14,10 +14,10 @@ from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError
 from recall.files.fleet_layout import fleets_below
 from recall.files.names import file_name
-from recall.launch.resources import Room
-from recall.results.description import differences, identity, read_description
-from recall.results.fleet_folder import is_finished
-from recall.results.way_out import resuming
+from recall.runs.description import differences, identity, read_description
+from recall.runs.fleet_folder import is_finished
+from recall.runs.way_out import resuming
+from recall.studies.launch.resources import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
 from recall.training.sizes import check_fits, gibibytes, run_bytes

@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from recall import api
-from recall.callbacks import Callback
+from recall.analysis.scores import Scores
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec
 from recall.filming.film import Film, film
 from recall.methods import method_class
-from recall.results.scores import Scores
 from recall.studies.demo import learnt_and_kept, scores_in
+from recall.training.callbacks import Callback
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any
 from recall.errors import BadValueError
 from recall.files.fleet_layout import DESCRIPTION, STUDY
 from recall.files.reading import parse_json
-from recall.launch.display import Display
-from recall.launch.jobs import Job, Launcher, Outcome
-from recall.launch.lease import lease
-from recall.launch.remote_folder import RemoteFolder, filesystem
-from recall.launch.resources import Room
-from recall.launch.scheduler import Scheduler
 from recall.plugins import portable
-from recall.results.fleet_folder import hold, is_finished
-from recall.results.store import Results, read, read_outcome
+from recall.runs.fleet_folder import hold, is_finished
+from recall.runs.store import Results, read, read_outcome
+from recall.studies.launch.display import Display
+from recall.studies.launch.jobs import Job, Launcher, Outcome
+from recall.studies.launch.lease import lease
+from recall.studies.launch.remote_folder import RemoteFolder, filesystem
+from recall.studies.launch.resources import Room
+from recall.studies.launch.scheduler import Scheduler
 from recall.studies.other_code import other_code
 from recall.studies.plan import Fleet, plan
 from recall.studies.selection import Choices, groups_of

@@ -20,9 +20,9 @@ from recall.errors import BadValueError
 from recall.files.atomic import temporary_of, write_json
 from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA
 from recall.files.reading import read_json
-from recall.launch.jobs import Outcome
-from recall.results.fleet_folder import FolderInUseError, is_finished
-from recall.results.wording import few
+from recall.runs.fleet_folder import FolderInUseError, is_finished
+from recall.runs.wording import few
+from recall.studies.launch.jobs import Outcome
 from recall.studies.plan import Fleet, fleets_of_others
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study

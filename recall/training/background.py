@@ -16,7 +16,7 @@ from recall.collect.messages import RunTasks
 from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
-from recall.results.evaluations import EvaluationRecord
+from recall.runs.evaluations import EvaluationRecord
 from recall.training.evaluation import counts_of, planned, recorded
 from recall.training.worker_counts import evaluation_workers
 

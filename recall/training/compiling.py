@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Iterator
 
-from recall.callbacks import Callback
+from recall.training.callbacks import Callback
 
 _LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"  # the last event before compiling
 _COMPILED = "/jax/core/compile/backend_compile_duration"

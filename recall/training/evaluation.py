@@ -7,7 +7,7 @@ import numpy as np
 
 from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult
 from recall.collect.pool import Pool
-from recall.results.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
+from recall.runs.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
 from recall.worlds.registry import task_label
 

@@ -14,5 +14,5 @@ class Progress:
     retrained: int = -1  # updates without new data at the end of the stage; -1 before its end
     evaluated: int = -1  # total steps at the last evaluation
     failed: dict[str, int] = field(default_factory=dict)  # run -> total step of its failure
-    symptoms: dict[str, int] = field(default_factory=dict)  # counted by recall.results.health
+    symptoms: dict[str, int] = field(default_factory=dict)  # counted by recall.runs.health
     episodes: list[list[Any]] = field(default_factory=list)  # ended since the last record

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from recall.callbacks import Callback
 from recall.config.spec import FleetSpec
 from recall.learn import fleet
 from recall.learn.plasticity import Plasticity
-from recall.results import health
-from recall.results.evaluations import EvaluationRecord
-from recall.results.records import health_record, training_records
-from recall.results.store import Store
+from recall.runs import health
+from recall.runs.evaluations import EvaluationRecord
+from recall.runs.records import health_record, training_records
+from recall.runs.store import Store
+from recall.training.callbacks import Callback
 from recall.training.progress import Progress
 from recall.worlds.task_names import numbered
 

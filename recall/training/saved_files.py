@@ -11,8 +11,8 @@ from typing import Any
 from recall.errors import RecallError
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.replay.history import History
-from recall.results.description import differences, edits_in_words, identity, read_description
-from recall.results.store import Store
+from recall.runs.description import differences, edits_in_words, identity, read_description
+from recall.runs.store import Store
 
 Metadata = dict[str, Any]
 

@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.callbacks import Callback
 from recall.collect.chunks import Chunks
 from recall.collect.crew import never
 from recall.collect.messages import RunTasks
@@ -29,10 +28,11 @@ from recall.learn.state import LearnerState
 from recall.nets.sharding import as_argument, shard
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
-from recall.results.policies import write_policies
-from recall.results.store import Store
+from recall.runs.policies import write_policies
+from recall.runs.store import Store
 from recall.training.agents import agent_of
 from recall.training.background import BackgroundEvaluation
+from recall.training.callbacks import Callback
 from recall.training.checkpoint import Checkpoints
 from recall.training.own_programs import sign_programs
 from recall.training.progress import Progress

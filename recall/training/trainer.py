@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.callbacks import Callback
 from recall.collect.chunks import Ended
 from recall.collect.crew import never
 from recall.config.spec import FleetSpec
@@ -28,10 +27,11 @@ from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
 from recall.nets.sharding import as_argument, reshard
-from recall.results.fleet_folder import failures
-from recall.results.records import score_records
-from recall.results.store import Store
+from recall.runs.fleet_folder import failures
+from recall.runs.records import score_records
+from recall.runs.store import Store
 from recall.training.behaviour import Behaviour
+from recall.training.callbacks import Callback
 from recall.training.own_programs import sign_programs
 from recall.training.recorder import Noted
 from recall.training.start import best_heads

@@ -7,7 +7,7 @@ from recall.errors import RecallError
 from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION
 from recall.files.reading import read_json
 from recall.plugins import sources
-from recall.results.description import (
+from recall.runs.description import (
     Description,
     EditedFleetError,
     differences,

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import recall
-from recall.callbacks import Callback
 from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
 from recall.collect.policy import NumpyPolicy, PolicyShape
@@ -22,9 +21,10 @@ from recall.collect.pool import (
 )
 from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
-from recall.results.store import read
+from recall.runs.store import read
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
+from recall.training.callbacks import Callback
 from tests.factories.fleets import left_by, run, small_spec, start
 from tests.factories.own_tasks import Broken, Spent
 

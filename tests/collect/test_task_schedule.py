@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.callbacks import Callback
-from recall.callbacks.status import Status
 from recall.collect.noise import draw
 from recall.collect.policy import NumpyPolicy
 from recall.collect.task_schedule import TaskSchedule
@@ -18,7 +16,9 @@ from recall.learn import fleet
 from recall.learn.losses import moments_by_head
 from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
-from recall.results.store import read
+from recall.runs.store import read
+from recall.training.callbacks import Callback
+from recall.training.callbacks.status import Status
 from recall.worlds.registry import horizon_steps
 from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 

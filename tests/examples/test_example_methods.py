@@ -18,7 +18,7 @@ from recall.learn.state import Forward
 from recall.methods import FineTuning, method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
-from recall.results.store import read
+from recall.runs.store import read
 from recall.settings import Settings
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 

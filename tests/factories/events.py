@@ -6,10 +6,10 @@ import struct
 from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
 
-from recall.callbacks import CallbackList
-from recall.callbacks.tensorboard_callback import TensorBoard
-from recall.callbacks.terminal import LiveView
-from recall.callbacks.text import Lines
+from recall.training.callbacks import CallbackList
+from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.terminal import LiveView
+from recall.training.callbacks.text import Lines
 
 
 class Seen:

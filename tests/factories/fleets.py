@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from recall.callbacks import Callback
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, Sequences, spec_from
-from recall.results.store import Store, read_description
+from recall.runs.store import Store, read_description
+from recall.training.callbacks import Callback
 from recall.training.trainer import Trainer
 from tests.factories.processes import recall_process
 

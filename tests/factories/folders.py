@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.resolve import resolve
-from recall.results.store import Store
+from recall.runs.store import Store
 
 STEPS, EVERY = 1_000, 250
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recall.results.collection import Collection
-from recall.results.labels import label_of
-from recall.results.run_result import RunResult
+from recall.analysis.collection import Collection
+from recall.analysis.labels import label_of
+from recall.analysis.run_result import RunResult
 from recall.worlds.sequences import parse_sequence
 
 FIELDS = [(m, f) for m in ("stochastic", "deterministic") for f in ("success", "last_success")]

@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from recall.api import run_fleet
-from recall.callbacks import Callback
-from recall.launch.display import Display
-from recall.launch.jobs import Launcher
-from recall.launch.local import LocalLauncher
-from recall.launch.resources import Room
 from recall.studies import STUDIES
+from recall.studies.launch.display import Display
+from recall.studies.launch.jobs import Launcher
+from recall.studies.launch.local import LocalLauncher
+from recall.studies.launch.resources import Room
 from recall.studies.runner import Launch, plan_study, run_study
 from recall.studies.selection import Choices
+from recall.training.callbacks import Callback
 from tests.factories.fleets import RECORDS
 
 SEQUENCE = "point-rich,point-poor"

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from recall.analysis.collection import gather
+from recall.analysis.measures import Measure
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Table
-from recall.results.collection import gather
-from recall.results.measures import Measure
-from recall.results.scores import ScoreBoard
 
 
 def tables_of(folder: Path, benches: Any = (), measure: Measure | None = None) -> dict[str, Table]:

@@ -5,11 +5,11 @@ import lzma
 import pytest
 
 import recall
+from recall.analysis.collection import gather
 from recall.errors import BadValueError, RecallError
 from recall.files import compressed
 from recall.files.compressed import open_xz, write_xz
-from recall.results.collection import gather
-from recall.results.store import read
+from recall.runs.store import read
 from tests.factories.folders import write_fleet
 
 LINES = [b'{"run": %d}\n' % number for number in range(20_000)]

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import recall
-from recall.callbacks import Callback
+from recall.analysis.collection import gather
+from recall.analysis.scores import Measure, ScoreBoard
 from recall.errors import RecallError
 from recall.report.tables import all_tables
-from recall.results.collection import gather
-from recall.results.description import digest_of
-from recall.results.fleet_folder import hold
-from recall.results.scores import Measure, ScoreBoard
-from recall.results.store import read
+from recall.runs.description import digest_of
+from recall.runs.fleet_folder import hold
+from recall.runs.store import read
 from recall.studies.study_folder import read_study, seconds_of
+from recall.training.callbacks import Callback
 from recall.training.provenance import surroundings
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore

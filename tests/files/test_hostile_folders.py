@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 import recall
-from recall.callbacks import Callback
 from recall.errors import RecallError
-from recall.launch.remote_folder import RemoteFolder
+from recall.studies.launch.remote_folder import RemoteFolder
+from recall.training.callbacks import Callback
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.factories.studies import launch
 
@@ -44,7 +44,7 @@ def contents(folder):
 
 def rename(folder, name):
     """Give the run of a fleet a name of the attacker's choice, with a fresh digest."""
-    from recall.results.description import digest_of
+    from recall.runs.description import digest_of
 
     path = folder / "run.json"
     description = json.loads(path.read_text())

@@ -20,8 +20,8 @@ from recall.filming.encode import writable
 from recall.filming.episode import filmed_episode
 from recall.filming.scripted_film import film_scripted
 from recall.learn import fleet
-from recall.results.policies import write_policies
-from recall.results.store import Store
+from recall.runs.policies import write_policies
+from recall.runs.store import Store
 from recall.training.agents import agent_of
 from recall.worlds.gym_world import GymnasiumSimulator
 from recall.worlds.pointworld import expert_action, make_simulator

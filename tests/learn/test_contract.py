@@ -10,8 +10,8 @@ import recall
 from recall.errors import BadValueError
 from recall.learn.contract import RECORD_FIELDS, check_contract
 from recall.methods import METHODS, Method
-from recall.results.health import Symptom
-from recall.results.records import health_record, score_records, training_records
+from recall.runs.health import Symptom
+from recall.runs.records import health_record, score_records, training_records
 from tests.factories.learners import make_agent
 
 

@@ -6,7 +6,7 @@ import gymnasium
 import pytest
 
 from recall.cli import main
-from recall.results.fleet_folder import is_finished
+from recall.runs.fleet_folder import is_finished
 from tests.plugins.restored import plugins_forgotten, small
 
 PLUGIN = """

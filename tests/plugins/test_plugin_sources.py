@@ -8,12 +8,12 @@ import sys
 import pytest
 
 import recall
-from recall.callbacks import Callback
+from recall.analysis.collection import gather
+from recall.analysis.main_labels import main_labels
+from recall.analysis.scores import ScoreBoard
 from recall.plugins.sources import differing, sources
-from recall.results.collection import gather
-from recall.results.description import read_description
-from recall.results.main_labels import main_labels
-from recall.results.scores import ScoreBoard
+from recall.runs.description import read_description
+from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
 from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
 

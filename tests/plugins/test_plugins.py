@@ -14,7 +14,7 @@ from recall.cli import main
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.methods import METHODS, Method, method_class, register_method
 from recall.report.figures import FIGURES, register_figure
-from recall.results.fleet_folder import is_finished
+from recall.runs.fleet_folder import is_finished
 from recall.worlds.registry import register_world, task_names
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 

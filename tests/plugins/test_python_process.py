@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from recall.cli import main
-from recall.launch.accelerators import probe
 from recall.plugins.python_process import python_command
-from recall.results.fleet_folder import is_finished
+from recall.runs.fleet_folder import is_finished
+from recall.studies.launch.accelerators import probe
 from recall.worlds.continual_world.offscreen import _why_not
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 import recall
-from recall.callbacks import Callback
 from recall.errors import RecallError
-from recall.results.store import read_description
+from recall.runs.store import read_description
+from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
 
 

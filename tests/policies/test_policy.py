@@ -19,8 +19,8 @@ from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import FINAL
 from recall.files.leftovers import hidden_beside
 from recall.learn import fleet
-from recall.results.policies import write_policies
-from recall.results.store import Store, read_description
+from recall.runs.policies import write_policies
+from recall.runs.store import Store, read_description
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.pointworld import make_simulator

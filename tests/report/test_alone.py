@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.build import make_report
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import nothing_to_compare, verdicts
 from recall.report.tables.alone import single_tables
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 
 REFERENCE = "Forward transfer compares with the runs of fine-tuning here"

@@ -2,9 +2,9 @@
 
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables.beginning_notes import beginning_notes
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 
 

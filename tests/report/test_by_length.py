@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.figures import Scene, all_figures
 from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.table import Table
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import STEPS, write_fleet
 
 LENGTHS = {"two": "push,hammer", "three": "push,hammer,push", "four": "push,hammer,push,hammer"}

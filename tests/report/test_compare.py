@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 import recall
+from recall.analysis.arrange import arranged, names_from
+from recall.analysis.collection import gather
+from recall.analysis.differences import mean_difference, paired_difference
+from recall.analysis.measures import FORGETTING, PERFORMANCE
+from recall.analysis.scores import ScoreBoard
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.compare import compare
@@ -14,11 +19,6 @@ from recall.report.figures.profiles import profile
 from recall.report.figures.style import Look
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
-from recall.results.arrange import arranged, names_from
-from recall.results.collection import gather
-from recall.results.differences import mean_difference, paired_difference
-from recall.results.measures import FORGETTING, PERFORMANCE
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection
 from tests.factories.tables import cell_of, tables_of

@@ -6,9 +6,9 @@ from typing import ClassVar
 import pytest
 
 import recall
+from recall.analysis.collection import gather
 from recall.methods import METHODS, Method, register_method
 from recall.report.tables.computation import UNKNOWN, UNNAMED, added_losses, other_work
-from recall.results.collection import gather
 from tests.factories.folders import write_fleet
 from tests.factories.tables import cell_of, tables_of
 from tests.plugins.restored import EXAMPLES, plugins_forgotten

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 from PIL import Image
 
+from recall.analysis.collection import Collection
 from recall.errors import UnknownNameError
 from recall.report.figures import FIGURES, FORMATS, Scene, Skipped, all_figures, draw_all
-from recall.results.collection import Collection
 from tests.factories.runs import made_collection, made_run
 
 

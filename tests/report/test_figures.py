@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
+from recall.analysis import metrics
+from recall.analysis.arrange import arranged
+from recall.analysis.collection import Collection, gather
+from recall.analysis.measures import FORGETTING, PERFORMANCE
 from recall.methods import METHODS
 from recall.report.figures import Figure, Scene, Skipped, all_figures
 from recall.report.figures.layout import BOUNDARY
@@ -13,10 +17,6 @@ from recall.report.figures.pair_matrices import matrices
 from recall.report.figures.seeds import MEAN, RUNS
 from recall.report.figures.task_curves import OWN_STAGE
 from recall.report.figures.transfer_areas import GAIN, LOSS
-from recall.results import metrics
-from recall.results.arrange import arranged
-from recall.results.collection import Collection, gather
-from recall.results.measures import FORGETTING, PERFORMANCE
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection, made_run
 

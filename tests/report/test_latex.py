@@ -5,12 +5,12 @@ import subprocess
 
 import pytest
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.writers import latex, write_tables
-from recall.results.bootstrap import Estimate
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 
 ODD = Table(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.figures import Scene, all_figures
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.tables import cell_of, tables_of
 

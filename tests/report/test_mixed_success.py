@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import recall
-from recall.results.collection import gather
-from recall.results.metrics import performance_over_time
+from recall.analysis.collection import gather
+from recall.analysis.metrics import performance_over_time
 from tests.factories.folders import write_fleet
 from tests.factories.tables import cell_of, tables_of
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import Collection
+from recall.analysis.scores import ScoreBoard
 from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
 from recall.report.page import page, write_page
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.bootstrap import Estimate
-from recall.results.collection import Collection
-from recall.results.scores import ScoreBoard
 from tests.factories.runs import made_collection
 
 SIZES = {"phone": (360, 740), "desktop": (1280, 900)}

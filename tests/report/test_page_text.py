@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 from rich.console import Console
 
+from recall.analysis.scores import ScoreBoard
 from recall.report.build import write_report
 from recall.report.figures import Gallery
 from recall.report.page import page
 from recall.report.page.films import Film, films_of
 from recall.report.page.origin import origin_html
-from recall.results.scores import ScoreBoard
 from tests.factories.runs import made_collection
 
 

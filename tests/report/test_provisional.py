@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
 from tests.factories.tables import cell_of, tables_of
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import recall
+from recall.analysis.collection import gather
+from recall.analysis.measures import Measure
+from recall.analysis.scores import ScoreBoard
 from recall.cli import main
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.report.build import problems_of
 from recall.report.compare import compare
-from recall.results.collection import gather
-from recall.results.measures import Measure
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import STEPS, append_training, learns_each_task, write_fleet
 
 

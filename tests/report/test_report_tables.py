@@ -4,17 +4,17 @@ import json
 
 import pytest
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import gather
+from recall.analysis.measures import Measure
+from recall.analysis.scores import ScoreBoard
 from recall.methods.recall import Recall
 from recall.report import paper
 from recall.report.tables.cells import with_best_bold
 from recall.report.tables.computation import added_losses
 from recall.report.tables.storage import stored
 from recall.report.tables.table import Cell, Table
-from recall.results.benches import read_benches
-from recall.results.bootstrap import Estimate
-from recall.results.collection import gather
-from recall.results.measures import Measure
-from recall.results.scores import ScoreBoard
+from recall.runs.benches import read_benches
 from tests.factories import tables
 from tests.factories.folders import STEPS, write_fleet, write_log
 from tests.factories.tables import cell_of

@@ -3,6 +3,7 @@
 import csv
 import io
 
+from recall.analysis.bootstrap import Estimate
 from recall.files.names import stem
 from recall.report.tables.table import Cell, Row, Table, estimate_text
 from recall.report.tables.writers import (
@@ -11,7 +12,6 @@ from recall.report.tables.writers import (
     markdown,
     write_tables,
 )
-from recall.results.bootstrap import Estimate
 
 TABLE = Table(
     name="a,b",

@@ -2,9 +2,9 @@
 
 import pytest
 
+from recall.analysis.collection import Collection, gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.summary import few_seeds, scope, verdicts
-from recall.results.collection import Collection, gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_collection, made_run
 

@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
+from recall.analysis.bootstrap import Estimate
 from recall.report.build import show_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.terminal import LEFT_OUT, print_table
-from recall.results.bootstrap import Estimate
 
 OURS, PAPERS = Estimate(0.904, (0.88, 0.92)), Estimate(0.9, (0.85, 0.95))
 TABLE = Table(

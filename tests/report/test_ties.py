@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from recall.analysis.bootstrap import Estimate, probability_of_improvement
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
+from recall.analysis.ties import settled
 from recall.report.summary import verdicts
 from recall.report.tables.cells import with_best_bold
 from recall.report.tables.table import Cell
-from recall.results.bootstrap import Estimate, probability_of_improvement
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
-from recall.results.ties import settled
 from tests.factories.folders import write_fleet
 from tests.factories.tables import cell_of, tables_of
 

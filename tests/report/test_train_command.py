@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from recall.analysis.collection import Collection
+from recall.analysis.departures import settings_of
 from recall.commands.train import parse_train, spec_of
 from recall.config.resolve import resolve
 from recall.report.page.runs import runs_section
 from recall.report.train_command import reference_command, train_commands
-from recall.results.collection import Collection
-from recall.results.departures import settings_of
 from tests.factories.runs import made_collection
 
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from recall.analysis.bootstrap import mean_of
+from recall.analysis.collection import gather
 from recall.report.figures import Figure, Scene, Skipped, all_figures
-from recall.results.bootstrap import mean_of
-from recall.results.collection import gather
 from tests.factories.folders import write_fleet
 
 

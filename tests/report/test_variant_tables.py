@@ -2,9 +2,9 @@
 
 import json
 
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables import all_tables
-from recall.results.collection import gather
-from recall.results.scores import ScoreBoard
 from tests.factories.folders import write_fleet
 from tests.factories.tables import tables_of
 

@@ -3,11 +3,11 @@
 import pytest
 
 import recall
+from recall.analysis.collection import gather
+from recall.analysis.measures import Measure
 from recall.errors import BadValueError
 from recall.report.compare import compare
 from recall.report.figures.style import Look
-from recall.results.collection import gather
-from recall.results.measures import Measure
 from tests.factories.folders import write_fleet
 
 NO_FOLDER = "expected a folder, as a text or a Path"
@@ -82,7 +82,7 @@ def test_what_reads_runs_refuses_what_is_no_folder(runs):
         gather(runs, [3])
     pytest.importorskip("pandas", reason="pandas is not installed")
     with pytest.raises(BadValueError, match=f"folders is None: {NO_FOLDER}"):
-        recall.results.frame(None)
+        recall.frame(None)
 
 
 def test_one_reference_is_a_folder_and_not_its_letters(runs):

@@ -7,8 +7,8 @@ import pytest
 
 from recall.cli import main
 from recall.commands.study import StudyOptions, what_is_missing
-from recall.launch.jobs import Outcome
 from recall.studies import STUDIES
+from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import Launch, plan_study
 from recall.studies.selection import groups_of
 from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from recall.errors import BadValueError
-from recall.launch.jobs import Outcome
-from recall.results.fleet_folder import FolderInUseError
-from recall.results.store import Store
+from recall.runs.fleet_folder import FolderInUseError
+from recall.runs.store import Store
+from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import LOCK, read_study, write_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, STUDY, launch

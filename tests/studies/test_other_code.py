@@ -11,9 +11,9 @@ import pytest
 import recall
 from recall.cli import main
 from recall.files.leftovers import hidden_beside
-from recall.launch.display import Lines
-from recall.launch.jobs import Outcome
-from recall.results.store import Store
+from recall.runs.store import Store
+from recall.studies.launch.display import Lines
+from recall.studies.launch.jobs import Outcome
 from recall.studies.other_code import other_code
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study

@@ -12,14 +12,14 @@ import pytest
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import write_json
 from recall.files.leftovers import hidden_beside
-from recall.launch.jobs import Outcome
-from recall.launch.resources import Place, Room
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
-from recall.results.fleet_folder import FolderInUseError, check_same
+from recall.runs.fleet_folder import FolderInUseError, check_same
 from recall.studies import STUDIES
 from recall.studies.dry_run import DryRun
 from recall.studies.estimates import Speeds, estimate_time, evaluation_steps, read_speeds, updates
+from recall.studies.launch.jobs import Outcome
+from recall.studies.launch.resources import Place, Room
 from recall.studies.plan import plan, split
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of

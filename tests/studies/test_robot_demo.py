@@ -3,7 +3,7 @@
 import pytest
 
 from recall.config.presets import PRESETS
-from recall.results.store import read
+from recall.runs.store import read
 from recall.studies.robot_demo import PLAN, RobotPlan, make_film, print_table, run_robots
 from tests.factories.fleets import CHANGES
 

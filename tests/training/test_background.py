@@ -5,12 +5,12 @@ import signal
 
 import pytest
 
-from recall.callbacks import Callback
-from recall.callbacks.status import Status
 from recall.collect.messages import Episode
 from recall.collect.players import deal
 from recall.config.spec import spec_from
-from recall.results.store import read
+from recall.runs.store import read
+from recall.training.callbacks import Callback
+from recall.training.callbacks.status import Status
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from recall.results import metrics
-from recall.results.collection import gather
-from recall.results.store import read
+from recall.analysis import metrics
+from recall.analysis.collection import gather
+from recall.runs.store import read
 
 pytestmark = pytest.mark.slow
 SLIDE, RICH, POOR = "point-slide", "point-rich", "point-poor"  # rich pays a thousand times more

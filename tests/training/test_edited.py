@@ -5,8 +5,8 @@ import json
 import pytest
 
 import recall
-from recall.callbacks import Callback
-from recall.results.description import EditedFleetError, identity, read_description
+from recall.runs.description import EditedFleetError, identity, read_description
+from recall.training.callbacks import Callback
 from recall.training.unedited import check_unedited
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 

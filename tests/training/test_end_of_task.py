@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from recall.callbacks import Callback
 from recall.methods import METHODS
 from recall.methods.packnet import PackNet
-from recall.results.policies import read_policy
-from recall.results.store import read
+from recall.runs.policies import read_policy
+from recall.runs.store import read
+from recall.training.callbacks import Callback
 from recall.training.evaluation import counts_of, evaluate
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start

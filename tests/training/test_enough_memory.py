@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import pytest
 
 import recall
-from recall.callbacks import Callback
 from recall.learn import fleet
 from recall.training.agents import agent_of
+from recall.training.callbacks import Callback
 from recall.training.host_memory import available_host, left_in
 from recall.training.memory import (
     Memory,

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import numpy as np
 
-from recall.callbacks import Callback
-from recall.results.store import Store, read
+from recall.runs.store import Store, read
+from recall.training.callbacks import Callback
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 from tests.factories.fleets import run, small_spec, start

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recall.callbacks import Callback
-from recall.results.store import read
+from recall.runs.store import read
 from recall.settings import ScheduleSettings
+from recall.training.callbacks import Callback
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import (

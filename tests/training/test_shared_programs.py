@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from recall.callbacks.status import Status
 from recall.training import shared_programs
+from recall.training.callbacks.status import Status
 from recall.training.compilation_cache import kept_programs
 from recall.training.own_programs import PROGRAMS, remove_foreign_programs, sign_programs
 from tests.factories.fleets import small_spec
@@ -17,7 +17,7 @@ from tests.factories.fleets import small_spec
 SCRIPT = """
 import sys
 import recall
-from recall.callbacks import Callback
+from recall.training.callbacks import Callback
 
 class Heard(Callback):
     def __init__(self):

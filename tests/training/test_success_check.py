@@ -5,11 +5,11 @@ import io
 import pytest
 
 import recall
-from recall.callbacks.text import Lines
 from recall.config.spec import make_spec
 from recall.errors import RecallError
-from recall.results.store import read_description
+from recall.runs.store import read_description
 from recall.settings import Settings
+from recall.training.callbacks.text import Lines
 from recall.training.success_check import tasks_without_success
 from tests.factories.own_tasks import Point, Raising
 

@@ -4,9 +4,9 @@ import jax
 import pytest
 
 import recall
-from recall.callbacks import Callback, CallbackList
-from recall.results.health import COLLAPSED_TEMPERATURE
-from recall.results.store import read
+from recall.runs.health import COLLAPSED_TEMPERATURE
+from recall.runs.store import read
+from recall.training.callbacks import Callback, CallbackList
 from tests.factories.events import Seen, events
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 

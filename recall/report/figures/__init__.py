@@ -11,6 +11,8 @@ from typing import Any
 import matplotlib
 from matplotlib.font_manager import fontManager
 
+from recall.analysis.collection import Collection
+from recall.analysis.measures import Measure
 from recall.errors import BadValueError, UnknownNameError
 from recall.plugins import HOW_TO_IMPORT, note
 from recall.plugins.registry import Registry
@@ -42,8 +44,6 @@ from recall.report.figures.figure import (
 )
 from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.style import LOOK, Look, rc
-from recall.results.collection import Collection
-from recall.results.measures import Measure
 from recall.settings.checked import from_plain
 
 MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from recall.analysis.labels import method_label
+from recall.analysis.metrics import performance_over_time
+from recall.analysis.run_result import RunResult
 from recall.files.names import slug
 from recall.report.figures.curve_panels import seeds_in_words
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import PANELS, families
 from recall.report.figures.style import variant_line_styles
 from recall.report.figures.success import family_figure
-from recall.results.labels import method_label
-from recall.results.metrics import performance_over_time
-from recall.results.run_result import RunResult
 
 KIND = "ablation"
 

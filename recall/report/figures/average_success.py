@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from recall.analysis.metrics import performance_over_time
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.success import of_families
-from recall.results.metrics import performance_over_time
 
 KIND = "average_success"
 

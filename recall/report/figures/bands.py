@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from recall.results.bootstrap import CONFIDENCE, generator
+from recall.analysis.bootstrap import CONFIDENCE, generator
 
 Array = np.ndarray
 DRAWS = 300  # bootstrap draws per point; more would not change a band visibly

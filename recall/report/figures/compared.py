@@ -1,8 +1,8 @@
 """Scores that figures set side by side: over the sequences that all methods have."""
 
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.figures.groups import Family
 from recall.report.tables.cells import shared_sequences
-from recall.results.scores import ScoreBoard, Scores
 
 
 def compared_scores(board: ScoreBoard, family: Family) -> tuple[dict[str, list[Scores]], str]:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.run_result import RunResult
 from recall.report.figures.bands import Band, band, bin_size, thinned
 from recall.report.figures.figure import Series
 from recall.report.figures.groups import Group
 from recall.report.figures.stages import stage_of
 from recall.report.figures.style import LineStyle
-from recall.results.run_result import RunResult
 
 Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)

@@ -16,12 +16,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from recall.analysis.collection import Collection
+from recall.analysis.measures import Measure
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import ScoreBoard
 from recall.report.figures.bands import Band
 from recall.report.figures.style import LineStyle, line_styles
-from recall.results.collection import Collection
-from recall.results.measures import Measure
-from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard
 from recall.settings.checked import Range
 
 Array = np.ndarray

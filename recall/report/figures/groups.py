@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recall.results.collection import Collection
-from recall.results.families import family_of
-from recall.results.main_labels import main_labels
-from recall.results.run_result import RunResult
-from recall.results.together import learnt_together
+from recall.analysis.collection import Collection
+from recall.analysis.families import family_of
+from recall.analysis.main_labels import main_labels
+from recall.analysis.run_result import RunResult
+from recall.analysis.together import learnt_together
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
 
 PANELS = 12  # most sequences of a family in one figure

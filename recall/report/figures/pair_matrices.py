@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.together import learnt_together
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
 from recall.report.figures.groups import pair_of, shown_labels
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.tables.table import number_text
-from recall.results.together import learnt_together
 from recall.worlds.continual_world import TASKS
 
 Array = np.ndarray

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from recall.analysis.bootstrap import CONFIDENCE
+from recall.analysis.scores import Scores
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
@@ -16,8 +18,6 @@ from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import COLUMN, LineStyle
 from recall.report.figures.success import silence
-from recall.results.bootstrap import CONFIDENCE
-from recall.results.scores import Scores
 
 Array = np.ndarray
 KIND = "profiles"

@@ -4,6 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.measures import FORGETTING, PERFORMANCE, TITLES
+from recall.analysis.over_sequences import mean_over
+from recall.analysis.scores import Scores
 from recall.report.figures import layout
 from recall.report.figures.bands import Band
 from recall.report.figures.curve_panels import draw_bands
@@ -17,10 +21,6 @@ from recall.report.tables.by_length import (
     milliseconds_of_step,
     scores_by_length,
 )
-from recall.results.bootstrap import Estimate
-from recall.results.measures import FORGETTING, PERFORMANCE, TITLES
-from recall.results.over_sequences import mean_over
-from recall.results.scores import Scores
 
 KIND = "scaling"
 TIME = "time"

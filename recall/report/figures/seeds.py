@@ -6,6 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.measures import METRICS, PERFORMANCE, TITLES
+from recall.analysis.over_sequences import mean_over
+from recall.analysis.scores import Scores
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.compared import compared_scores
@@ -13,10 +17,6 @@ from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, 
 from recall.report.figures.groups import Family, shown_families
 from recall.report.figures.style import TEXT, LineStyle
 from recall.report.figures.success import silence
-from recall.results.bootstrap import Estimate
-from recall.results.measures import METRICS, PERFORMANCE, TITLES
-from recall.results.over_sequences import mean_over
-from recall.results.scores import Scores
 
 Array = np.ndarray
 KIND = "seeds"

@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.run_result import RunResult
 from recall.report.figures.layout import width_of
-from recall.results.run_result import RunResult
 
 Array = np.ndarray
 POINTS_PER_INCH = 40  # per curve; denser points blur into a blot

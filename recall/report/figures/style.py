@@ -5,8 +5,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
-from recall.results.run_result import RunResult
 from recall.settings.checked import Checked
 
 COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its text, in inches

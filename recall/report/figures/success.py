@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from recall.analysis.without_success import left_out
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import CurveOf, bands_of, draw_bands, seeds_in_words
@@ -13,7 +14,6 @@ from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import PANELS, Family, Group, shown_families
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.style import COLUMN, GREY, TEXT, TINY, LineStyle
-from recall.results.without_success import left_out
 
 Array = np.ndarray
 NO_SEQUENCES = "there are no runs of one task after the other"

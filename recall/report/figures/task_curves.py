@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from recall.analysis.run_result import RunResult
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
@@ -12,7 +13,6 @@ from recall.report.figures.figure import Figure, Panel, Scene, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.success import each_sequence, silence
-from recall.results.run_result import RunResult
 
 Array = np.ndarray
 KIND = "task_curves"

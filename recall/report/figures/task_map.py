@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.scores import Scores
+from recall.analysis.together import learnt_together
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
@@ -12,8 +14,6 @@ from recall.report.figures.groups import Group, shown_families
 from recall.report.figures.style import GREY, SMALL, TEXT, TINY
 from recall.report.figures.success import NAMED_STAGES
 from recall.report.tables.table import number_text
-from recall.results.scores import Scores
-from recall.results.together import learnt_together
 
 Array = np.ndarray
 KIND = "task_map"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from recall.analysis.measures import RETURN
 from recall.report.figures import layout
 from recall.report.figures.curve_panels import bands_of, draw_bands, seeds_in_words
 from recall.report.figures.figure import Figure, Panel, Scene, Skipped
@@ -9,7 +10,6 @@ from recall.report.figures.groups import PANELS, Group, families, single_tasks
 from recall.report.figures.stages import NEIGHBOURS, crowded, points_of_stage
 from recall.report.figures.style import COLUMN, TEXT
 from recall.report.figures.task_curves import figure_of
-from recall.results.measures import RETURN
 
 KIND = "task_returns"
 

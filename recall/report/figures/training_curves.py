@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import SymmetricalLogLocator
 
+from recall.analysis.run_result import RunResult
 from recall.report.figures.bands import Band
 from recall.report.figures.curve_panels import bands_of
 from recall.report.figures.figure import Figure, Scene, Skipped
@@ -15,7 +16,6 @@ from recall.report.figures.groups import Group, shown_families
 from recall.report.figures.stages import current
 from recall.report.figures.style import LineStyle
 from recall.report.figures.success import NO_SEQUENCES
-from recall.results.run_result import RunResult
 
 Array = np.ndarray
 FigureMaker = Callable[[Group, Mapping[str, LineStyle]], Figure | None]

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import Scores
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band, band
@@ -21,8 +23,6 @@ from recall.report.figures.stages import (
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.figures.success import each_sequence
 from recall.report.tables.table import estimate_text, number_text
-from recall.results.run_result import RunResult
-from recall.results.scores import Scores
 
 Array = np.ndarray
 KIND = "transfer_areas"

@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from recall.analysis.scores import ScoreBoard
 from recall.files.atomic import write_text
 from recall.report.figures import Gallery
 from recall.report.page.figures import figures_section
@@ -15,7 +16,6 @@ from recall.report.page.runs import runs_section
 from recall.report.page.tables import tables_section
 from recall.report.summary import few_seeds, measured, nothing_to_compare, scope, verdicts
 from recall.report.tables.table import Table
-from recall.results.scores import ScoreBoard
 
 FILE = "index.html"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from recall.analysis.run_result import RunResult
 from recall.files.contained import is_inside
 from recall.files.fleet_layout import FILMS
 from recall.report.page.markup import data_uri, text
-from recall.results.run_result import RunResult
 
 KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
 MOST_BYTES = 24_000_000  # total size of all films, so that the page still opens quickly

@@ -5,9 +5,9 @@ import html
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from recall.analysis.run_result import RunResult
 from recall.report.figures.palette import in_the_dark
 from recall.report.figures.style import line_styles
-from recall.results.run_result import RunResult
 
 
 def text(words: object) -> str:

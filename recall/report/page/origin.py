@@ -4,9 +4,9 @@ import os
 import time
 from collections.abc import Iterable
 
+from recall.analysis.run_result import RunResult
 from recall.report.page.markup import text
-from recall.results.run_result import RunResult
-from recall.results.wording import few
+from recall.runs.wording import few
 from recall.version import version
 
 _MOST = 3

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recall.analysis.collection import Collection
+from recall.analysis.run_result import RunResult
 from recall.report.page.markup import text
 from recall.report.train_command import train_commands
-from recall.results.collection import Collection
-from recall.results.run_result import RunResult
 
 _MOST = 6  # names in the heading of a fleet
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from recall.analysis.bootstrap import Estimate
 from recall.report.page.markup import named, text
 from recall.report.tables.table import (
     MISSING,
@@ -14,7 +15,6 @@ from recall.report.tables.table import (
     notes_below,
     number_text,
 )
-from recall.results.bootstrap import Estimate
 
 _MEANS = ("mean", "mean (paper)")  # headings of summary rows, which stay below the others
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables.alone import single_tables
 from recall.report.tables.appendix import lambda_tables, replay_mode_table, sharing_tables
 from recall.report.tables.by_length import scaling_tables
@@ -17,7 +18,6 @@ from recall.report.tables.provisional import provisional_tables
 from recall.report.tables.returns import return_tables
 from recall.report.tables.table import Table
 from recall.report.tables.variant_tables import variant_tables
-from recall.results.scores import ScoreBoard
 
 
 def all_tables(board: ScoreBoard, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:

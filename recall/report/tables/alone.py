@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recall.analysis import bootstrap, metrics
+from recall.analysis.collection import Collection
+from recall.analysis.measures import RETURN
+from recall.analysis.references import is_reference
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables.cells import cell
 from recall.report.tables.table import Cell, Row, Table
-from recall.results import bootstrap, metrics
-from recall.results.collection import Collection
-from recall.results.measures import RETURN
-from recall.results.references import is_reference
-from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard
-from recall.results.wording import spanned
+from recall.runs.wording import spanned
 
 _SUCCESS = ("success at the end", "area under the curve")
 _RETURNS = ("return at the end", "mean return of all evaluations")

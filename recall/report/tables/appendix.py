@@ -3,6 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from recall.analysis.departures import DEFAULT
+from recall.analysis.families import is_pair, numbers_of_pair
+from recall.analysis.measures import LOWER_IS_BETTER, TITLES
+from recall.analysis.over_sequences import metrics_of
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report import paper
 from recall.report.tables.cells import (
     budget_notes,
@@ -15,11 +20,6 @@ from recall.report.tables.paper_rows import has_papers_settings, paper_notes, wi
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.departures import DEFAULT
-from recall.results.families import is_pair, numbers_of_pair
-from recall.results.measures import LOWER_IS_BETTER, TITLES
-from recall.results.over_sequences import metrics_of
-from recall.results.scores import ScoreBoard, Scores
 
 WEIGHT = "method.distillation_weight"
 ACTOR, CRITIC = "method.actor_heads", "method.critic_heads"

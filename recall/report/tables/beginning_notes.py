@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from recall.results.naming import grouped
-from recall.results.run_result import RunResult
-from recall.results.scores import Scores
-from recall.results.wording import counted
+from recall.analysis.naming import grouped
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import Scores
+from recall.runs.wording import counted
 
 
 def beginning_notes(scores: Iterable[Scores]) -> tuple[str, ...]:

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
+from recall.analysis.over_sequences import mean_over
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.tables.cells import (
     budget_notes,
     cell,
@@ -12,11 +16,7 @@ from recall.report.tables.cells import (
     with_best_of_columns,
 )
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.bootstrap import Estimate
-from recall.results.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
-from recall.results.over_sequences import mean_over
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.wording import few
+from recall.runs.wording import few
 
 ByLength = Mapping[str, Mapping[int, Sequence[Scores]]]
 GROUP = "scaling"

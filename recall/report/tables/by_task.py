@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator
 
+from recall.analysis.bootstrap import Sampled, mean_of
+from recall.analysis.families import family_title
+from recall.analysis.scores import ScoreBoard, Scores
+from recall.analysis.together import learnt_together
 from recall.report.tables.beginning_notes import beginning_notes
 from recall.report.tables.cells import budget_notes, cell, with_best_bold, with_best_of_columns
 from recall.report.tables.family_scores import FamilyScores, families
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts
-from recall.results.bootstrap import Sampled, mean_of
-from recall.results.families import family_title
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.together import learnt_together
 
 # A task of a sequence: its scores and its position.
 _Place = tuple[Scores, int]

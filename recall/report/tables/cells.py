@@ -4,19 +4,19 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Sequence
 
+from recall.analysis.bootstrap import Estimate, Sampled
+from recall.analysis.departures import departures
+from recall.analysis.differences import paired_difference, shared_seeds
+from recall.analysis.labels import settings_in_words
+from recall.analysis.main_labels import main_labels
+from recall.analysis.over_sequences import mean_over
+from recall.analysis.references import STEPS
+from recall.analysis.scores import ScoreBoard, Scores
+from recall.analysis.ties import settled
+from recall.analysis.without_success import left_out
 from recall.report.tables.paper_rows import has_papers_settings
 from recall.report.tables.table import Cell, Row
-from recall.results.bootstrap import Estimate, Sampled
-from recall.results.departures import departures
-from recall.results.differences import paired_difference, shared_seeds
-from recall.results.labels import settings_in_words
-from recall.results.main_labels import main_labels
-from recall.results.over_sequences import mean_over
-from recall.results.references import STEPS
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.ties import settled
-from recall.results.without_success import left_out
-from recall.results.wording import spanned
+from recall.runs.wording import spanned
 
 
 def cell(

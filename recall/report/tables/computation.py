@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from recall.analysis.departures import METHOD
+from recall.analysis.run_result import RunResult
 from recall.errors import RecallError
 from recall.learn.method import Method
 from recall.methods import METHODS
-from recall.results.departures import METHOD
-from recall.results.run_result import RunResult
 from recall.settings.checked import from_plain
 
 UNKNOWN = "not known"

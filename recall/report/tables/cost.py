@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import Collection
+from recall.analysis.labels import method_label
+from recall.analysis.run_result import RunResult
 from recall.report.tables.computation import added_losses, other_work, unknown_notes
 from recall.report.tables.storage import storage_table, stored
 from recall.report.tables.table import MISSING, Cell, Row, Table
-from recall.results.bootstrap import Estimate
-from recall.results.collection import Collection
-from recall.results.labels import method_label
-from recall.results.run_result import RunResult
 
 _NO_TIMES = (
     "How long an update takes is not in the records, which hold no times so that a resumed fleet "

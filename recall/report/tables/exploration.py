@@ -2,10 +2,10 @@
 
 from collections import Counter
 
+from recall.analysis.main_labels import main_labels
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.main_labels import main_labels
-from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard, Scores
 
 _BEST_RETURN = "method.best_return"
 _FIRST_CHOICE = 2  # the first position with two old heads to choose from

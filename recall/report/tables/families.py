@@ -2,6 +2,11 @@
 
 from collections.abc import Sequence
 
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.families import LONG, TRIPLETS, family_of, family_title, number_in_family
+from recall.analysis.measures import FORGETTING, LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
+from recall.analysis.over_sequences import mean_over, metrics_of
+from recall.analysis.scores import ScoreBoard
 from recall.methods import METHODS
 from recall.report import paper
 from recall.report.tables.beginning_notes import beginning_notes
@@ -22,11 +27,6 @@ from recall.report.tables.paper_rows import (
 )
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.bootstrap import Estimate
-from recall.results.families import LONG, TRIPLETS, family_of, family_title, number_in_family
-from recall.results.measures import FORGETTING, LOWER_IS_BETTER, METRICS, TITLES, TRANSFER
-from recall.results.over_sequences import mean_over, metrics_of
-from recall.results.scores import ScoreBoard
 
 
 def family_tables(board: ScoreBoard) -> list[Table]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from recall.analysis.families import TRIPLETS, family_of
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.tables.cells import main_labels_of, shared_sequences
-from recall.results.families import TRIPLETS, family_of
-from recall.results.scores import ScoreBoard, Scores
 
 
 class FamilyScores(NamedTuple):

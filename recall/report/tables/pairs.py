@@ -4,6 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from recall.analysis.bootstrap import Estimate, Sampled, mean_of
+from recall.analysis.families import is_pair, numbers_of_pair
+from recall.analysis.scores import ScoreBoard, Scores
+from recall.analysis.ties import settled
+from recall.analysis.together import learnt_together
 from recall.report import paper
 from recall.report.tables.cells import (
     budget_notes,
@@ -14,12 +19,7 @@ from recall.report.tables.cells import (
 )
 from recall.report.tables.paper_rows import has_papers_settings, paper_notes, with_paper_rows
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.bootstrap import Estimate, Sampled, mean_of
-from recall.results.families import is_pair, numbers_of_pair
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.ties import settled
-from recall.results.together import learnt_together
-from recall.results.wording import few
+from recall.runs.wording import few
 
 _LEAST = 2  # number of pairs needed for a mean
 _MOST_NAMES = 8

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+from recall.analysis.bootstrap import probability_of_improvement
+from recall.analysis.families import family_title
+from recall.analysis.measures import METRICS, PERFORMANCE, TITLES
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.tables.cells import cell, difference_cell
 from recall.report.tables.family_scores import FamilyScores, families
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.bootstrap import probability_of_improvement
-from recall.results.families import family_title
-from recall.results.measures import METRICS, PERFORMANCE, TITLES
-from recall.results.scores import ScoreBoard, Scores
 
 OF_INTERVALS = "The intervals of differences are Student's t intervals over seeds."
 

@@ -8,12 +8,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from recall.analysis.departures import COLLECTING, DEFAULT, PAPER, SCHEDULE, STEPS, departures
+from recall.analysis.labels import label_of, settings_in_words
+from recall.analysis.scores import Scores
 from recall.report.paper import published
 from recall.report.tables.table import Cell, Row, estimate_text
-from recall.results.departures import COLLECTING, DEFAULT, PAPER, SCHEDULE, STEPS, departures
-from recall.results.labels import label_of, settings_in_words
-from recall.results.scores import Scores
-from recall.results.wording import few
+from recall.runs.wording import few
 
 _MOST_SETTINGS = 8
 # Settings that have no effect unless another one is on.

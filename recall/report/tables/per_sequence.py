@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 
+from recall.analysis.families import has_own_table, is_pair
+from recall.analysis.measures import LOWER_IS_BETTER, TITLES
+from recall.analysis.over_sequences import metrics_of
+from recall.analysis.scores import ScoreBoard, Scores
 from recall.report.tables.cells import (
     budget_notes,
     cell,
@@ -11,10 +15,6 @@ from recall.report.tables.cells import (
 from recall.report.tables.pairwise import pairwise_tables
 from recall.report.tables.table import Cell, Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.families import has_own_table, is_pair
-from recall.results.measures import LOWER_IS_BETTER, TITLES
-from recall.results.over_sequences import metrics_of
-from recall.results.scores import ScoreBoard, Scores
 
 # Up to this many pairs are shown one by one; more are shown as means.
 FEW_PAIRS = 4

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recall.analysis import bootstrap, metrics
+from recall.analysis.measures import RETURN
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import ScoreBoard
+from recall.analysis.together import learnt_together
 from recall.report.tables.cells import cell
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, Row, Table
-from recall.results import bootstrap, metrics
-from recall.results.measures import RETURN
-from recall.results.run_result import RunResult
-from recall.results.scores import ScoreBoard
-from recall.results.together import learnt_together
-from recall.results.wording import counted, spanned
+from recall.runs.wording import counted, spanned
 
 Array = np.ndarray
 GROUP = "provisional"

@@ -3,13 +3,13 @@
 import dataclasses
 from collections.abc import Sequence
 
+from recall.analysis.collection import Collection
+from recall.analysis.measures import RETURN
+from recall.analysis.scores import ScoreBoard, Scores
+from recall.analysis.together import learnt_together
 from recall.report.tables.cells import budget_notes, cell, with_best_of_columns
 from recall.report.tables.per_sequence import display_name
 from recall.report.tables.table import Cell, Row, Table
-from recall.results.collection import Collection
-from recall.results.measures import RETURN
-from recall.results.scores import ScoreBoard, Scores
-from recall.results.together import learnt_together
 
 _FEW = 3  # most tasks of a table on the terminal
 _SILENT = "The tasks do not report success, so returns stand instead."

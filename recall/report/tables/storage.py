@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from recall.analysis.run_result import RunResult
 from recall.replay.capacity import rows_held
 from recall.report import paper
 from recall.report.tables.computation import UNKNOWN, method_of, unknown_notes
 from recall.report.tables.table import MISSING, Cell, Row, Table
-from recall.results.run_result import RunResult
 
 
 def storage_table(runs: Sequence[RunResult]) -> Table:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from recall.results.bootstrap import Estimate
+from recall.analysis.bootstrap import Estimate
 
 MISSING = "\N{EN DASH}"
 

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from recall.analysis.bootstrap import Estimate
 from recall.report.tables.table import Cell, Table, estimate_text, notes_below, number_text
-from recall.results.bootstrap import Estimate
 
 LEFT_OUT = "The terminal is too narrow for intervals; report.md has them."
 _WIDEST_HEADING = 28

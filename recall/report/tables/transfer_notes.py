@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from recall.analysis.departures import PRECISION
+from recall.analysis.labels import settings_in_words
+from recall.analysis.references import EVALUATE_EVERY, STEPS, mismatch
+from recall.analysis.run_result import RunResult
+from recall.analysis.scores import Scores
+from recall.analysis.together import learnt_together
 from recall.report.train_command import reference_command
-from recall.results.departures import PRECISION
-from recall.results.labels import settings_in_words
-from recall.results.references import EVALUATE_EVERY, STEPS, mismatch
-from recall.results.run_result import RunResult
-from recall.results.scores import Scores
-from recall.results.together import learnt_together
 
 _ENOUGH = "name their folder too, or give it as --reference"
 

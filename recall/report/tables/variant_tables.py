@@ -4,15 +4,15 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 
+from recall.analysis.labels import label_of
+from recall.analysis.measures import TITLES
+from recall.analysis.over_sequences import metrics_of
+from recall.analysis.scores import ScoreBoard
 from recall.report.tables.appendix import ACTOR, CRITIC, MODE, WEIGHT, lower_of
 from recall.report.tables.cells import budget_notes, mean_cell, with_best_of_columns
 from recall.report.tables.table import Row, Table
 from recall.report.tables.transfer_notes import transfer_facts, transfer_note
-from recall.results.labels import label_of
-from recall.results.measures import TITLES
-from recall.results.over_sequences import metrics_of
-from recall.results.scores import ScoreBoard
-from recall.results.wording import few
+from recall.runs.wording import few
 
 _MOST_NAMED = 8
 

@@ -5,6 +5,7 @@ import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from recall.analysis.bootstrap import Estimate
 from recall.files.atomic import write_text
 from recall.files.names import stem
 from recall.report.tables.table import (
@@ -14,7 +15,6 @@ from recall.report.tables.table import (
     estimate_text,
     notes_below,
 )
-from recall.results.bootstrap import Estimate
 
 _LATIN = 0x180  # end of the Latin letters
 _LATEX = {

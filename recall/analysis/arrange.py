@@ -1,0 +1,90 @@
+"""Choose, order and rename the methods of a report."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from recall.analysis.collection import Collection
+from recall.analysis.labels import method_label
+from recall.analysis.run_result import RunResult
+from recall.errors import BadValueError, UnknownNameError
+from recall.settings.checked import from_plain
+from recall.settings.texts import given_texts
+
+
+def arranged(
+    collection: Collection,
+    methods: Sequence[str] | str = (),
+    names: Mapping[str, str] | None = None,
+) -> Collection:
+    """Return a collection with only `methods`, in their order, and with labels renamed.
+
+    A method is given by its name or label, which stand for all its variants, or by the label of
+    one variant. `names` maps these to what stands instead of them: that of a method renames its
+    part of every label ("RECALL, preset quick" becomes "Ours, preset quick"), except of labels
+    that are given names of their own.
+    """
+    methods, names = given_texts(methods, "methods"), {} if names is None else names
+    _check_names(names)
+    known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
+    for name in (*methods, *names):
+        if name not in known:
+            raise UnknownNameError("method of this report", name, known)
+    labels = _new_labels(collection, names)
+    runs = [run for run in collection.runs if not methods or _place(run, methods) is not None]
+    if methods:
+        runs.sort(key=lambda run: _place(run, methods) or 0)
+    renamed = (dataclasses.replace(run, label=labels[run.label]) for run in runs)
+    return dataclasses.replace(collection, runs=tuple(renamed), chosen=methods)
+
+
+def _check_names(names: object) -> None:
+    """Raise an error if the new names are no mapping of labels to texts."""
+    if not isinstance(names, Mapping):
+        raise BadValueError(
+            f"names is {names!r}: expected a dict of labels and their new names, such as "
+            "{'RECALL': 'Ours'}"
+        )
+    for label, name in names.items():
+        from_plain(str, name, f"the new name of {label!r}")
+
+
+def _new_labels(collection: Collection, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the new label of every label. Raises an error if two of them would be the same."""
+    methods = {run.method: method_label(run.method) for run in collection.runs}
+    shown = {method: names.get(own, names.get(method, own)) for method, own in methods.items()}
+    _check_distinct(methods, shown)
+    labels = {run.label: run.method for run in collection.runs}
+    new = {
+        label: names.get(label, shown[method] + label.removeprefix(methods[method]))
+        for label, method in labels.items()
+    }
+    _check_distinct({label: label for label in labels}, new)
+    return new
+
+
+def _check_distinct(old: Mapping[str, str], new: Mapping[str, str]) -> None:
+    """Raise an error if two keys, which have different old names, have the same new name."""
+    of_name = {old[key]: key for key in old if new[key] == old[key]}  # those that keep theirs
+    for key, name in new.items():
+        if of_name.setdefault(name, key) != key:
+            raise BadValueError(f"{old[key]}={name}: another method already has this name")
+
+
+def _names_of(run: RunResult) -> tuple[str, str, str]:
+    return run.label, run.method, method_label(run.method)
+
+
+def _place(run: RunResult, methods: Sequence[str]) -> int | None:
+    """Return the place of a run among the chosen methods; its own label counts before others."""
+    for name in _names_of(run):
+        if name in methods:
+            return methods.index(name)
+    return None
+
+
+def names_from(texts: Sequence[str]) -> dict[str, str]:
+    """Return the names that options such as `RECALL=Ours` give to labels."""
+    for text in texts:
+        if not all(text.partition("=")):
+            raise BadValueError(f"{text!r}: give a label and its new name as LABEL=NAME")
+    return {old: new for old, _, new in (text.partition("=") for text in texts)}

@@ -1,0 +1,197 @@
+"""Collections of runs, gathered from all folders below the given ones.
+
+`gather` never stops at a bad folder. For each problem, `problems` has a sentence that says what is
+wrong and what was left out because of it; every report shows these sentences.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from recall.analysis.departures import settings_that_matter
+from recall.analysis.naming import grouped, labelled
+from recall.analysis.plugin_code import same_code, sharing_labels
+from recall.analysis.references import References, find_references, is_reference
+from recall.analysis.run_result import RunResult
+from recall.analysis.search import read_all
+from recall.analysis.shipped_references import shipped_references
+from recall.files.given import given_paths
+from recall.runs.wording import listed
+
+__all__ = ["Collection", "RunResult", "gather"]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Runs in the order of tables and figures, and the problems found while reading them."""
+
+    runs: tuple[RunResult, ...]
+    problems: tuple[str, ...] = ()
+    reference_runs: tuple[RunResult, ...] = ()
+    """Complete single-task runs of plain SAC to compare with, wherever they were found."""
+    chosen: tuple[str, ...] = ()
+    """The methods that were asked for, in order; empty if all are shown."""
+
+    @property
+    def labels(self) -> list[str]:
+        """Return every label once, in order."""
+        return list(dict.fromkeys(run.label for run in self.runs))
+
+    @property
+    def sequences(self) -> list[str]:
+        """Return the name of every sequence once, in order."""
+        return list(dict.fromkeys(run.sequence for run in self.runs))
+
+    def by_label(self) -> dict[str, list[RunResult]]:
+        """Return the runs of each label."""
+        return grouped(self.runs, lambda run: run.label)
+
+    def by_sequence(self) -> dict[str, "Collection"]:
+        """Return a collection for each sequence; all share the problems and the references."""
+        return {
+            sequence: dataclasses.replace(self, runs=tuple(runs))
+            for sequence, runs in grouped(self.runs, lambda run: run.sequence).items()
+        }
+
+    def where(self, condition: Callable[[RunResult], bool]) -> "Collection":
+        """Return a collection of the runs for which `condition` holds; the references are kept."""
+        return dataclasses.replace(self, runs=tuple(filter(condition, self.runs)))
+
+    @property
+    def sequential(self) -> "Collection":
+        """Return a collection of the runs with more than one task."""
+        return self.where(lambda run: len(run.tasks) > 1)
+
+    @property
+    def with_success(self) -> "Collection":
+        """Return a collection of the runs with at least one task that reports success."""
+        return self.where(lambda run: run.reports_success)
+
+    @property
+    def without_success(self) -> "Collection":
+        """Return a collection of the runs none of whose tasks reports success."""
+        return self.where(lambda run: not run.reports_success)
+
+    @property
+    def single(self) -> "Collection":
+        """Return a collection of the runs with one task."""
+        return self.where(lambda run: len(run.tasks) == 1)
+
+    def references(self, run: RunResult, task: str) -> References:
+        """Return the single-task runs of plain SAC on `task` that `run` may be compared with."""
+        found = self._references.get(task, [])
+        return find_references(run, task, found, shipped_references)
+
+    @cached_property
+    def _references(self) -> dict[Any, list[RunResult]]:
+        return grouped(self.reference_runs, lambda run: run.tasks[0])
+
+
+def gather(
+    folders: Iterable[str | Path] | str | Path,
+    reference: Iterable[str | Path] | str | Path = (),
+) -> Collection:
+    """Gather every run below `folders`, ours and Continual World's, with distinct labels.
+
+    Single-task runs below `reference` are used for comparison but not reported. Where there are
+    none, those that are shipped with the package are used if their settings allow it.
+    """
+    given = given_paths(folders, "folders"), given_paths(reference, "reference")
+    (runs, problems), (others, more) = map(read_all, given)
+    runs, same = _without_copies(runs)
+    runs, strange = _of_one_meaning(runs)
+    others, _ = _without_copies([*runs, *others])
+    runs = labelled(runs)
+    found = [*_gaps(runs), *_lengths(runs), *sharing_labels(runs)]
+    return Collection(
+        tuple(runs),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *found])),
+        tuple(filter(is_reference, labelled(others))),
+    )
+
+
+def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
+    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced.
+
+    Runs that were trained by different code of a plug-in are no duplicates.
+    """
+    kept: dict[Any, list[RunResult]] = {}
+    problems = []
+    for run in runs:
+        key = (run.method, run.sequence, run.tasks, run.seed, run.source, _frozen(run.settings))
+        alike = kept.setdefault(key, [])
+        other = next((each for each in alike if same_code(each, run)), None)
+        if other is None:
+            alike.append(run)
+            continue
+        better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
+        alike[alike.index(other)] = better
+        problems.append(
+            f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
+            f"the one in {worse.folder} is left out."
+        )
+    return [run for alike in kept.values() for run in alike], problems
+
+
+def _progress(run: RunResult) -> tuple[bool, int]:
+    return run.complete, int(run.steps[-1]) if len(run.steps) else 0
+
+
+def _frozen(settings: Any) -> str:
+    return str(sorted(settings_that_matter(settings).items()))
+
+
+def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
+    """Leave out runs whose sequence has the name of a different sequence."""
+    meanings: dict[str, RunResult] = {}
+    kept, problems = [], []
+    for run in runs:
+        first = meanings.setdefault(run.sequence, run)
+        if run.tasks == first.tasks:
+            kept.append(run)
+        else:
+            problems.append(
+                f"The sequence {run.sequence} is {', '.join(first.tasks)} in {first.folder} and "
+                f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
+            )
+    return kept, problems
+
+
+def _gaps(runs: Sequence[RunResult]) -> list[str]:
+    """Return a sentence for each method that lacks seeds which other methods have."""
+    lacking: dict[tuple[str, tuple[int, ...], bool], list[str]] = {}
+    sequential = [run for run in runs if len(run.tasks) > 1]
+    for sequence, group in grouped(sequential, lambda run: run.sequence).items():
+        by_label = grouped(group, lambda run: run.label)
+        seeds = {label: {run.seed for run in mine} for label, mine in by_label.items()}
+        most = max(map(len, seeds.values()))
+        for label, mine in seeds.items():
+            if missing := tuple(sorted(set().union(*seeds.values()) - mine)):
+                lacking.setdefault((label, missing, len(mine) < most), []).append(sequence)
+    return [
+        f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
+        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over "
+        f"{'fewer runs' if fewer else 'other seeds'}."
+        for (label, missing, fewer), sequences in lacking.items()
+    ]
+
+
+def _lengths(runs: Sequence[RunResult]) -> list[str]:
+    """Return sentences on sequences whose runs were trained for different steps."""
+    sequences: dict[tuple[int, ...], list[str]] = {}
+    several = [run for run in runs if len(run.tasks) > 1]  # figures show none of single tasks
+    for sequence, group in grouped(several, lambda run: run.sequence).items():
+        steps = Counter(run.steps_per_task for run in group)
+        if len(steps) > 1:
+            by_count = tuple(sorted(steps, key=lambda number: (-steps[number], -number)))
+            sequences.setdefault(by_count, []).append(sequence)
+    return [
+        f"{', '.join(names)}: there are runs with {usual:,} and with "
+        f"{', '.join(f'{number:,}' for number in others)} steps per task; figures show those "
+        f"with {usual:,}."
+        for (usual, *others), names in sequences.items()
+    ]

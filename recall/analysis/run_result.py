@@ -1,0 +1,136 @@
+"""One run as reports use it: its identity, success curves and training records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.analysis.departures import DEFAULT
+from recall.analysis.metrics import Curves
+from recall.analysis.together import learnt_together
+from recall.runs.archive_note import ArchiveNote
+from recall.runs.evaluations import FIELDS, MODES, RATES
+from recall.runs.training_records import Training, read_training
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """The result of one run: one method on one sequence with one seed.
+
+    `curves[mode, field]` is [evaluation, task] at `steps` [evaluation], with NaN where nothing was
+    recorded. Training records are read from the folder at first use.
+    """
+
+    name: str
+    folder: Path
+    method: str
+    """The method's name in the registry."""
+    sequence: str
+    tasks: tuple[str, ...]
+    seed: int
+    steps_per_task: int
+    steps: Array
+    curves: Mapping[tuple[str, str], Array]
+    label: str = ""
+    """Label in tables and figures: the method, its preset and its variant."""
+    variant: str = ""
+    """How its settings differ from those of its preset, in words."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """The same difference as settings, and plug-ins of other code, with their values."""
+    code: str = ""
+    """The code of plug-ins, in words, that ends label and variant if runs of one label differ."""
+    preset: str = DEFAULT
+    """The preset that its settings are nearest to."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Every setting by dotted name; the method's settings are `method.<name>`."""
+    description: Mapping[str, Any] = field(default_factory=dict)
+    """run.json, or the imported configuration: versions, machine, command, settings."""
+    index: int = 0
+    """Index of the run in its fleet."""
+    finished: bool = True
+    recorded: bool = True
+    """False if it is finished, but its evaluations at its last step are lost."""
+    failed_at: int | None = None
+    """The step at which its numbers became non-finite, if they did."""
+    warnings: tuple[dict[str, Any], ...] = ()
+    """The records of its health warnings (recall.runs.health)."""
+    seconds: float | None = None
+    """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
+    without_success: tuple[str, ...] = ()
+    """The tasks of which no success is known; theirs is recorded as 0."""
+    archived: ArchiveNote | None = None
+    """What was left out, if the run is read from an archive."""
+    source: str = "recall"
+    """The code that wrote the records: `recall` or `continual_world`."""
+
+    @property
+    def total_steps(self) -> int:
+        """Return the number of steps of the whole sequence."""
+        return len(self.tasks) * self.steps_per_task
+
+    @property
+    def complete(self) -> bool:
+        """Return True if the run was trained and recorded to its end."""
+        return self.finished and self.recorded and self.failed_at is None
+
+    @property
+    def reports_success(self) -> bool:
+        """Return True unless no task of the run reports success."""
+        return not set(self.tasks) <= set(self.without_success)
+
+    @property
+    def reached(self) -> set[str]:
+        """Return the tasks that were solved in at least one evaluation."""
+        curves = [curve for (_, name), curve in self.curves.items() if name == FIELDS[0]]
+        return {
+            task
+            for position, task in enumerate(self.tasks)
+            if any((curve[:, position] > 0).any() for curve in curves)
+        }
+
+    @cached_property
+    def world(self) -> tuple[Any, ...]:
+        """Return what decides how hard the tasks are; runs that differ in it are not compared."""
+        shown = {name: value for name, value in self.settings.items() if name.startswith("world.")}
+        return (self.source, str(sorted(shown.items())))
+
+    def curve(self, mode: str = MODES[0], field: str = FIELDS[0]) -> Curves:
+        """Return the curves of one mode and field, as the metrics take them.
+
+        The success of tasks that do not report it is NaN; the records have 0 there.
+        """
+        values = self.curves[mode, field]
+        if self.without_success and field in RATES:
+            silent = [task in self.without_success for task in self.tasks]
+            values = np.where(silent, np.nan, values)
+        # The trainer evaluates the end of every stage; logs of other programs need not have it.
+        ends = self.source == "recall" and not learnt_together(self.method)
+        return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values, ends)
+
+    @cached_property
+    def training(self) -> dict[str, Array]:
+        """Return the columns of the training records: `step` [record], others [record(, task)].
+
+        The result is empty if there are no records. NaN stands for numbers that a record lacks.
+        """
+        return self._records.columns
+
+    @property
+    def head_choices(self) -> list[dict[str, Any]]:
+        """Return the old heads' scores at the start of each task, and the chosen head."""
+        return self._records.choices
+
+    @property
+    def training_problem(self) -> str | None:
+        """Return what is wrong with the training records, if they were read and have a problem."""
+        read = vars(self).get("_records")
+        return None if read is None else read.problem
+
+    @cached_property
+    def _records(self) -> Training:
+        return read_training(self.folder, self.index, len(self.tasks))

@@ -1,0 +1,78 @@
+"""Search for runs: every folder below the given ones that holds a fleet or a log is read."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from recall.analysis import continual_world_logs
+from recall.analysis.fleets import read_fleet
+from recall.analysis.run_result import RunResult
+from recall.analysis.times import Times
+from recall.analysis.without_success import without_reached
+from recall.runs.find import FLEET, LOG, TRACES, folders_below
+
+
+def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
+    """Return the runs below some folders, reading each folder once, and the problems."""
+    runs: list[RunResult] = []
+    problems: list[str] = []
+    seen: set[Path] = set()
+    times = Times()
+    for folder, kind in _found(folders, problems):
+        if folder.resolve() in seen:
+            continue
+        seen.add(folder.resolve())
+        if kind == FLEET:
+            found, wrong = read_fleet(folder)
+            found = _timed(found, times.of(folder))
+        else:
+            found, wrong = continual_world_logs.read_log(folder)
+        runs += found
+        problems += wrong
+    return without_reached(runs), problems + times.problems
+
+
+def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
+    """Return the runs of a fleet, each with its share of the fleet's time."""
+    if seconds is None:
+        return runs
+    return [
+        dataclasses.replace(run, seconds=seconds / len(run.description["runs"])) for run in runs
+    ]
+
+
+def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yield every folder that holds runs, and the name of the file that shows it."""
+    for top in folders:
+        if fault := _fault(top):
+            problems.append(f"{top} {fault}: name a folder with runs in it.")
+            continue
+        before, count = len(problems), 0
+        for folder, kind in _below(top, problems):
+            count += 1
+            yield folder, kind
+        if not count and len(problems) == before:
+            problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")
+
+
+def _fault(top: Path) -> str | None:
+    """Return why a folder cannot be searched, or None if it can."""
+    try:
+        if top.is_dir():
+            return None
+        return "is a file" if top.exists() else "does not exist"
+    except OSError as error:
+        return f"cannot be reached ({error.strerror})"
+
+
+def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
+
+    for folder, kind in folders_below(top, unreadable):
+        if kind in (FLEET, LOG):
+            yield folder, kind
+        elif kind == TRACES:
+            problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
+        else:
+            problems.append(f"{folder} is empty.")

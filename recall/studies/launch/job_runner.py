@@ -1,0 +1,106 @@
+"""Running of one job in this process: its fleet is trained or resumed, and events are sent."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from recall import api
+from recall.collect.cores import use_cores
+from recall.config.spec import FleetSpec
+from recall.errors import NoRunLeftError
+from recall.plugins import load_portable
+from recall.runs.evaluations import EvaluationRecord
+from recall.runs.fleet_folder import FolderHeldError
+from recall.runs.silent_tasks import silent_tasks_in
+from recall.studies.launch.jobs import Event, Job, Tell
+from recall.studies.launch.remote_folder import RemoteFolder, RemoteFolderCallback
+from recall.training.callbacks import Callback, CallbackList
+from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.text import failure_text, health_text
+
+_SECONDS_BETWEEN_STEPS = 0.5
+# Time for the process of an earlier attempt to end, or for a file server to notice its end.
+PATIENCE_SECONDS = 120.0
+
+
+def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
+    """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
+    use_cores(cpus)
+    load_portable(job.plugins)
+    callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
+    if job.storage is None:
+        _train(job, Path(job.folder), callback)
+        return
+    remote_folder = RemoteFolder(job.storage, job.attempt)
+    remote_folder.claim()
+    with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
+        folder = Path(temporary)
+        remote_folder.pull(folder)
+        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]))
+        remote_folder.push(folder)
+
+
+def _train(job: Job, folder: Path, callback: Callback) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            api.run_fleet(job.spec, folder, callback, job.command)
+            return
+        except NoRunLeftError:
+            return  # its failures have been reported, and another attempt would meet them again
+        except FolderHeldError:
+            if time.monotonic() > deadline:
+                raise
+            callback.on_activity("waiting for another process to release its folder")
+            time.sleep(0.5)
+
+
+class Reporter(Callback):
+    """A callback that sends events; the rate of step events is limited."""
+
+    def __init__(self, name: str, tell: Tell):
+        self._name, self._tell = name, tell
+        self._told_at, self._runs = 0.0, 0
+        self._silent: tuple[str, ...] = ()  # tasks that do not report success
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Send the step at which the fleet starts."""
+        self._runs = len(spec.runs)
+        self._silent = silent_tasks_in(folder)
+        self._tell(Event(self._name, "started", steps=total_steps))
+
+    def on_steps(self, total_steps: int) -> None:
+        """Send the current step, at most every half second."""
+        if time.monotonic() - self._told_at > _SECONDS_BETWEEN_STEPS:
+            self._told_at = time.monotonic()
+            self._tell(Event(self._name, "steps", steps=total_steps))
+
+    def on_activity(self, what: str) -> None:
+        """Send the activity."""
+        self._tell(Event(self._name, "activity", text=what))
+
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
+        """Send the mean success over runs and tasks, as far as tasks report it."""
+        values = [
+            record["success"]
+            for record in records
+            if record["mode"] == "stochastic" and record["task"] not in self._silent
+        ]
+        if values:
+            self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Send a message about the failed run."""
+        text = failure_text(name, step, reason, self._runs)
+        self._tell(Event(self._name, "message", text=text))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Send the warning as a message."""
+        self._tell(Event(self._name, "message", text=health_text(name, step, warning)))
+
+    def on_message(self, message: str) -> None:
+        """Send the message."""
+        self._tell(Event(self._name, "message", text=message))

@@ -1,0 +1,115 @@
+"""The callback interface, and a callback that forwards every call to several others."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.config.spec import FleetSpec
+from recall.runs.evaluations import EvaluationRecord
+
+Record = dict[str, Any]
+
+
+class Callback:
+    """Base class of all callbacks. Its methods do nothing, as `--quiet` needs."""
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Called when training starts in `folder`, or resumes after `total_steps` steps per run."""
+
+    def on_steps(self, total_steps: int) -> None:
+        """Called after each chunk."""
+
+    def on_activity(self, what: str) -> None:
+        """Called when something slow other than training begins; it lasts until the next step."""
+
+    def on_compiled(self, seconds: float) -> None:
+        """Called after a program was compiled, or loaded from the cache of compiled programs."""
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Called when an evaluation of the policies at this step is due, beside training."""
+
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
+        """Called when all tasks were evaluated with the policies at step `total_steps`.
+
+        Training has gone on meanwhile; evaluations arrive in the order of their steps.
+        """
+
+    def on_training(self, records: Sequence[Record]) -> None:
+        """Called after training records were written."""
+
+    def on_task_end(self, task: int) -> None:
+        """Called at the end of a stage. Its last evaluation may still be running."""
+
+    def on_checkpoint(self) -> None:
+        """Called when a checkpoint is complete and everything that it refers to is on disk."""
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:
+        """Called when a run has failed; the other runs keep training."""
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Called when a run shows a new problem; the run keeps training."""
+
+    def on_message(self, message: str) -> None:
+        """Called with a message for the user."""
+
+    def close(self) -> None:
+        """Called when no more calls will follow. It may be called twice."""
+
+
+class CallbackList(Callback):
+    """A callback that forwards every call to its callbacks, in order."""
+
+    def __init__(self, callbacks: Sequence[Callback]):
+        self.callbacks = tuple(callbacks)
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_start(spec, folder, total_steps)
+
+    def on_steps(self, total_steps: int) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_steps(total_steps)
+
+    def on_activity(self, what: str) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_activity(what)
+
+    def on_compiled(self, seconds: float) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_compiled(seconds)
+
+    def on_evaluation_start(self, total_steps: int) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_evaluation_start(total_steps)
+
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_evaluation(total_steps, records)
+
+    def on_training(self, records: Sequence[Record]) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_training(records)
+
+    def on_task_end(self, task: int) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_task_end(task)
+
+    def on_checkpoint(self) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_checkpoint()
+
+    def on_failure(self, name: str, step: int, reason: str) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_failure(name, step, reason)
+
+    def on_health(self, name: str, step: int, warning: str) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_health(name, step, warning)
+
+    def on_message(self, message: str) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.on_message(message)
+
+    def close(self) -> None:  # noqa: D102
+        for callback in self.callbacks:
+            callback.close()

@@ -1,0 +1,154 @@
+"""The status of a fleet in training, in numbers: progress, speed and success."""
+
+import datetime
+from collections.abc import Sequence
+
+import numpy as np
+
+from recall.config.spec import FleetSpec
+from recall.runs.evaluations import EvaluationRecord
+from recall.training.callbacks.rate import Rate
+from recall.worlds.registry import task_label
+from recall.worlds.task_names import numbered
+
+_WINDOW_SECONDS = 60.0
+_RUNS_SHOWN = 8  # larger fleets show only their mean
+
+
+class Status:
+    """Step counts and speed of a fleet, and the latest success of every run and task."""
+
+    def __init__(self, spec: FleetSpec, total_steps: int, without_success: Sequence[str] = ()):
+        """Start at `total_steps`; tasks in `without_success` show their returns instead."""
+        self.spec = spec
+        self.runs = [run.name for run in spec.runs]
+        self.labels = [_label(spec, position) for position in range(spec.tasks)]
+        self.success = np.full((len(self.runs), spec.tasks), np.nan)
+        # Tasks, by position, that are followed by their return.
+        self._by_return = [
+            all(task_label(run.tasks[position]) in without_success for run in spec.runs)
+            for position in range(spec.tasks)
+        ]
+        self.total_steps = total_steps
+        self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
+        self.evaluating_step: int | None = None  # of the evaluation that runs beside training
+        self._rate = Rate(_WINDOW_SECONDS, total_steps)
+
+    def step(self, total_steps: int) -> None:
+        """Note that the fleet has reached `total_steps`."""
+        learnt_before = self._learns
+        self.total_steps = total_steps
+        if self._learns != learnt_before:  # steps with and without updates differ in speed
+            self._rate.clear()
+        self._rate.add(total_steps)
+
+    def compiled(self, seconds: float) -> None:
+        """Count the time of a compilation."""
+        self._compiled[self.stage] += seconds
+
+    def evaluation(self) -> str:
+        """Return which step is being evaluated and how far training is ahead of it, as text."""
+        if self.evaluating_step is None:
+            return ""
+        behind = self.total_steps - self.evaluating_step
+        where = f"evaluating step {self.evaluating_step:,}"
+        return f"{where}, {behind:,} steps behind" if behind else where
+
+    def evaluated(self, records: Sequence[EvaluationRecord]) -> None:
+        """Store the successes of an evaluation, or the returns of tasks without success."""
+        self.evaluating_step = None
+        for record in records:
+            if record["mode"] == "stochastic":
+                position = record["position"]
+                value = record["return"] if self._by_return[position] else record["success"]
+                self.success[record["run"], position] = value
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if all steps are trained and the last evaluation is reported."""
+        return self.total_steps == self.spec.total_steps and self.evaluating_step is None
+
+    def failed(self, name: str) -> None:
+        """Clear the successes of a run that failed."""
+        self.success[self.runs.index(name)] = np.nan
+
+    @property
+    def stage(self) -> int:
+        """Return the stage of the task schedule that the fleet is in."""
+        task_schedule = self.spec.task_schedule
+        return min(
+            task_schedule.stages - 1, max(0, self.total_steps - 1) // task_schedule.steps_per_stage
+        )
+
+    def stage_name(self) -> str:
+        """Return the number of the task, the number of tasks and the task's name, as text."""
+        if self.spec.task_schedule.stages < self.spec.tasks:
+            return f"{self.spec.tasks} tasks at once"
+        return f"task {self.stage + 1} of {self.spec.tasks}: {self.labels[self.stage]}"
+
+    @property
+    def stage_steps(self) -> int:
+        """Return the number of steps since the start of the stage."""
+        return self.total_steps - self.stage * self.spec.task_schedule.steps_per_stage
+
+    @property
+    def _learns(self) -> bool:
+        """Return True if the learner already updates at this step of the stage."""
+        return self.stage_steps >= self.spec.settings.schedule.update_after
+
+    @property
+    def steps_per_second(self) -> float:
+        """Return the steps per second of one run over the last minute, including evaluations."""
+        return self._rate.per_second
+
+    def speed(self) -> str:
+        """Return the speed of all runs together and of each run, as text."""
+        rate = self.steps_per_second
+        if not rate:
+            return ""
+        if len(self.runs) == 1:
+            return f"{rate:,.0f} steps/s"
+        return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
+
+    def time_left(self, steps: int) -> str:
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
+
+        Every later stage is expected to compile for as long as the current one did.
+        """
+        rate = self.steps_per_second
+        if not rate or not self._learns:
+            return ""
+        stages = (self.total_steps + steps - 1) // self.spec.task_schedule.steps_per_stage
+        compiling = (stages - self.stage) * self._compiled[self.stage]
+        return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
+
+    def means(self) -> list[str]:
+        """Return the fleet's mean success in every task, as text."""
+        return [self._text(position, column) for position, column in enumerate(self.success.T)]
+
+    def measured(self) -> str:
+        """Return what the numbers of the tasks are."""
+        if all(self._by_return):
+            return "return"
+        return "success or return" if any(self._by_return) else "success"
+
+    def rows(self) -> list[list[str]]:
+        """Return a row for each run of a small fleet: its name and its success in every task."""
+        if not 1 < len(self.runs) <= _RUNS_SHOWN:
+            return []
+        return [
+            [name, *(self._text(position, value) for position, value in enumerate(row[:, None]))]
+            for name, row in zip(self.runs, self.success, strict=True)
+        ]
+
+    def _text(self, position: int, values: np.ndarray) -> str:
+        there = values[~np.isnan(values)]
+        if not len(there):
+            return "-"
+        mean = float(np.mean(there))
+        return f"{mean:,.4g}" if self._by_return[position] else f"{100 * mean:.0f}%"
+
+
+def _label(spec: FleetSpec, position: int) -> str:
+    names = {numbered(run.task_names)[position] for run in spec.runs}
+    return names.pop() if len(names) == 1 else f"task {position + 1}"

@@ -1,0 +1,114 @@
+"""TensorBoard events: a folder for each run, written beside the records and never read back."""
+
+import contextlib
+import os
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.config.spec import FleetSpec
+from recall.files.fleet_layout import TENSORBOARD
+from recall.runs.evaluations import FIELDS, EvaluationRecord
+from recall.training.callbacks.callback import Callback, Record
+from recall.worlds.registry import task_label
+
+_NO_SCALARS = ("run", "step", "position", "task", "mode", "episodes")
+
+
+class TensorBoard(Callback):
+    """Writes TensorBoard events, which `tensorboard --logdir DIR/tensorboard` shows."""
+
+    def __init__(self) -> None:
+        self._files: list[_EventFile] = []
+        self._tasks: list[list[str]] = []
+        self._names: list[str] = []
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Open a file for each run; TensorBoard drops events that lie beyond `total_steps`."""
+        self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
+        self._names = [run.name for run in spec.runs]
+        self._files = [
+            _EventFile(folder / TENSORBOARD / run.name, total_steps) for run in spec.runs
+        ]
+
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
+        """Add a point to the curve of each task, mode and number."""
+        for record in records:
+            task = f"{record['position']}-{record['task']}"
+            scalars = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
+            self._files[record["run"]].write(total_steps, scalars)
+
+    def on_training(self, records: Sequence[Record]) -> None:
+        """Add a point to the curve of each number, or of each task if the number is per task."""
+        for record in records:
+            scalars = training_scalars(record, self._tasks[record["run"]])
+            self._files[record["run"]].write(record["step"], dict(scalars))
+
+    def on_health(self, name: str, step: int, warning: str) -> None:
+        """Add the warning to the run's texts."""
+        self._files[self._names.index(name)].write_text(step, "health", warning)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files:
+            file.close()
+
+
+def training_scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Yield the finite numbers of a training record by name; lists hold one number per task."""
+    for name, value in record.items():
+        if name in _NO_SCALARS or value is None:
+            continue
+        if not isinstance(value, list):
+            yield f"training/{name}", value
+            continue
+        for position, item in enumerate(value):
+            if isinstance(item, int | float) and item == item:  # NaN: the task has no such number
+                yield f"training/{name}/{position}-{tasks[position]}", item
+
+
+class _EventFile:
+    """The events of one run, in TensorFlow's record format.
+
+    The file is unbuffered and does not use tensorboardX's writer threads: if the disk is full, no
+    pending write can fail later, and the error is reported by the fleet's own records.
+    """
+
+    def __init__(self, folder: Path, total_steps: int):
+        from tensorboardX.proto.event_pb2 import SessionLog  # type: ignore[attr-defined]
+
+        folder.mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{time.time_ns()}.{os.getpid()}"
+        self._file = (folder / name).open("wb", buffering=0)
+        self._append(file_version="brain.Event:2")
+        start = SessionLog(status=SessionLog.START)
+        # TensorBoard drops earlier files' events from this step on.
+        self._append(step=total_steps + 1, session_log=start)
+
+    def write(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Add a point to each curve."""
+        from tensorboardX.proto.summary_pb2 import Summary  # type: ignore[attr-defined]
+
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+        self._append(step=step, summary=Summary(value=values))
+
+    def write_text(self, step: int, tag: str, text: str) -> None:
+        """Add a text to the run's texts under `tag`."""
+        from tensorboardX.summary import text as text_summary
+
+        self._append(step=step, summary=text_summary(tag, text))
+
+    def _append(self, **fields: Any) -> None:
+        from tensorboardX.proto.event_pb2 import Event  # type: ignore[attr-defined]
+        from tensorboardX.record_writer import masked_crc32c
+
+        event = Event(wall_time=time.time(), **fields).SerializeToString()
+        length = struct.pack("<Q", len(event))
+        checks = [struct.pack("<I", masked_crc32c(part)) for part in (length, event)]
+        with contextlib.suppress(OSError):
+            self._file.write(length + checks[0] + event + checks[1])
+
+    def close(self) -> None:
+        self._file.close()

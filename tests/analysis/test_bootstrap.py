@@ -1,0 +1,146 @@
+"""Intervals and robust statistics against values known beforehand."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from recall.analysis import bootstrap
+from recall.analysis.bootstrap import Sampled
+
+
+def test_one_run_has_a_mean_and_no_interval():
+    assert bootstrap.mean(np.array([0.3]), "a").estimate == (0.3, None)
+
+
+def test_equal_runs_leave_no_doubt():
+    value, interval = bootstrap.mean(np.full(5, 0.5), "a").estimate
+    assert (value, *interval) == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_the_interval_is_that_of_all_resamples():
+    values = np.array([0.0, 0.1, 0.4, 1.0])
+    every = np.sort([np.mean(chosen) for chosen in product(values, repeat=4)])
+    _, (low, high) = bootstrap.mean(values, "a").estimate
+    assert low == pytest.approx(np.quantile(every, 0.05), abs=0.03)
+    assert high == pytest.approx(np.quantile(every, 0.95), abs=0.03)
+
+
+def test_the_same_name_draws_the_same():
+    values = np.random.default_rng(0).random(5)
+    one, other = bootstrap.mean(values, "a"), bootstrap.mean(values, "b")
+    assert bootstrap.mean(values, "a").estimate == one.estimate
+    assert not np.array_equal(one.draws, other.draws)
+
+
+def test_transfer_resamples_runs_and_references():
+    references = {"t": np.array([0.0, 0.5])}
+    weights = bootstrap.weights_by_seed([0, 1, 2], [0, 1, 2], "a")
+    whole, each = bootstrap.forward_transfer(np.full((3, 1), 0.75), ["t"], references, weights)
+    # The reference's area is drawn as 0, 0.25 or 0.5 with odds 1 : 2 : 1.
+    assert whole.value == pytest.approx(2 / 3)
+    assert whole.estimate.interval == pytest.approx((0.5, 0.75))
+    assert each[0].estimate == whole.estimate
+    fixed = {"t": np.array([0.25, 0.25])}
+    areas = np.array([[0.25], [1.0]])
+    weights = bootstrap.weights_by_seed([0, 1], [0, 1], "a")
+    moved, _ = bootstrap.forward_transfer(areas, ["t"], fixed, weights)
+    assert moved.estimate.interval == pytest.approx((0.0, 1.0))
+
+
+def test_a_task_that_comes_twice_is_compared_with_the_same_draw():
+    references = {"t": np.array([0.0, 0.5])}
+    weights = bootstrap.weights_by_seed([0, 1, 2], [0, 1, 2], "a")
+    areas = np.full((3, 2), 0.75)
+    _, each = bootstrap.forward_transfer(areas, ["t", "t"], references, weights)
+    assert np.array_equal(each[0].draws, each[1].draws)
+
+
+def test_a_task_stays_in_the_draws_whose_reference_leaves_nothing_to_gain():
+    # Both references are drawn as 1 in a quarter of the draws: then FT of "t" has no lower bound.
+    references = {"t": np.array([0.0, 1.0]), "u": np.array([0.0, 0.0])}
+    weights = bootstrap.weights_by_seed([0, 1], [0, 1], "a")
+    whole, each = bootstrap.forward_transfer(np.full((2, 2), 0.5), ["t", "u"], references, weights)
+    assert whole.value == pytest.approx((0.0 + 0.5) / 2)
+    assert each[0].estimate.interval == (-np.inf, 0.5)
+    assert whole.estimate.interval == (-np.inf, 0.5)
+    assert np.isneginf(whole.draws).mean() == pytest.approx(0.25, abs=0.03)
+    # Nothing is lost by a run that is perfect too.
+    same, _ = bootstrap.forward_transfer(np.ones((2, 1)), ["t"], references, weights)
+    assert same.estimate.interval == (0.0, 1.0)
+
+
+def test_a_task_that_is_perfect_alone_is_left_out_of_every_draw():
+    references = {"t": np.ones(2), "u": np.array([0.0, 0.0])}
+    weights = bootstrap.weights_by_seed([0, 1], [0, 1], "a")
+    whole, each = bootstrap.forward_transfer(np.full((2, 2), 0.5), ["t", "u"], references, weights)
+    assert np.isnan(each[0].value)
+    assert each[0].estimate.interval is None
+    assert whole.estimate == (0.5, (0.5, 0.5))
+
+
+def test_seeds_stay_together_where_a_sequence_lacks_one():
+    # What a seed is worth, on every sequence alike: more sequences do not make it surer.
+    worth = np.array([0.0, 0.2, 0.4, 0.6, 1.0])
+    seeds = [0, 1, 2, 3, 4]
+
+    def sampled(missing: int | None) -> Sampled:
+        had = [seed for seed in seeds if seed != missing]
+        weights = bootstrap.weights_by_seed(had, seeds, "a")
+        return bootstrap.weighted_mean(worth[had], weights)
+
+    def width(parts: list[Sampled]) -> float:
+        low, high = bootstrap.mean_of(parts).estimate.interval
+        return high - low
+
+    whole = width([sampled(None)] * 5)
+    assert width([sampled(missing) for missing in seeds]) == pytest.approx(whole, rel=0.1)
+    single = bootstrap.weighted_mean(worth, bootstrap.weights_by_seed(seeds, seeds, "a"))
+    assert single.estimate == bootstrap.mean(worth, "a").estimate
+    assert bootstrap.weights_by_seed([3, 3], seeds, "a") is None
+
+
+def test_the_mean_of_several_is_surer_than_each():
+    values = np.array([0.0, 1.0])
+    parts = [bootstrap.mean(values, name) for name in "abcdefgh"]
+    low, high = bootstrap.mean_of(parts).estimate.interval
+    assert bootstrap.mean_of(parts).value == pytest.approx(0.5)
+    assert 0.2 < low < high < 0.8
+    assert bootstrap.mean_of([*parts, Sampled(0.5)]).estimate.interval is None
+
+
+def test_the_interquartile_mean_by_hand():
+    assert bootstrap.interquartile_mean(np.array([9, 0, 3, 2, 4, 5, 6, 100])) == 4.5
+    assert bootstrap.interquartile_mean(np.array([5, 1, 2, 3, 40])) == pytest.approx(10 / 3)
+    assert bootstrap.interquartile_mean(np.array([2.0])) == 2.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 30])
+def test_the_interquartile_mean_is_the_trimmed_one(size):
+    values = np.random.default_rng(size).random(size)
+    assert bootstrap.interquartile_mean(values) == pytest.approx(stats.trim_mean(values, 0.25))
+
+
+def test_the_interquartile_mean_has_an_interval():
+    values = np.random.default_rng(0).random((5, 4))
+    estimate = bootstrap.sampled_interquartile_mean(values, "a").estimate
+    assert estimate.interval[0] < estimate.value < estimate.interval[1]
+    same = bootstrap.sampled_interquartile_mean(np.tile(values[:1], (3, 1)), "a").estimate
+    assert same.interval == pytest.approx((same.value, same.value))
+
+
+def test_the_probability_of_improvement_by_hand():
+    ours, others = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0])
+    # 1 loses twice, 2 ties twice, 3 wins twice.
+    assert bootstrap.probability_of_improvement(ours, others).value == pytest.approx(0.5)
+    above = bootstrap.probability_of_improvement(np.array([3.0, 4.0]), others).estimate
+    assert (above.value, *above.interval) == (1.0, 1.0, 1.0)
+    assert bootstrap.probability_of_improvement(np.array([3.0]), others).estimate == (1.0, None)
+
+
+def test_both_sides_of_a_comparison_are_drawn_by_themselves():
+    """Drawn alike, a method and its equal would tie in every draw."""
+    values = np.array([0.0, 1.0])
+    value, (low, high) = bootstrap.probability_of_improvement(values, values).estimate
+    assert low < value == 0.5 < high

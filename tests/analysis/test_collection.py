@@ -1,0 +1,286 @@
+"""Runs gathered from folders: the good ones whole, the bad ones told of."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
+from tests.factories.folders import EVERY, STEPS, append_training, learns_each_task, write_fleet
+
+
+def told(collection, *words) -> bool:
+    """Whether one problem says all of the words."""
+    return any(all(word in problem for word in words) for problem in collection.problems)
+
+
+def test_a_fleet_is_read_whole(tmp_path):
+    write_fleet(tmp_path / "a", "recall", ["push,hammer", "hammer,push"], seeds=(3, 5))
+    found = gather(tmp_path)
+    assert not found.problems
+    assert [(run.sequence, run.seed) for run in found.runs] == [
+        ("hammer,push", 3), ("hammer,push", 5), ("push,hammer", 3), ("push,hammer", 5)
+    ]  # fmt: skip
+    run = found.runs[2]
+    assert (run.label, run.method, run.tasks) == ("RECALL", "recall", ("push", "hammer"))
+    assert run.folder == tmp_path / "a"
+    assert run.complete
+    assert run.steps.tolist() == list(range(EVERY, 2 * STEPS + 1, EVERY))
+    expected = [[learns_each_task(3, task, step) for task in (0, 1)] for step in run.steps]
+    assert run.curves["deterministic", "success"] == pytest.approx(np.array(expected))
+    assert run.curves["stochastic", "return"][0].tolist() == [0.0, 10.0]
+    assert run.settings["schedule.steps_per_task"] == STEPS
+    assert run.description["command"] == ["recall", "train"]
+
+
+def test_training_records_are_read_as_columns_when_asked_for(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall", seeds=(0, 1))
+    scored = {"run": 1, "step": STEPS, "position": 1, "head_returns": [4.0], "best_head": 0}
+    append_training(folder, scored, {"run": 1, "step": 2 * STEPS + 1, "dormant": 0.5})
+    first, second = gather(folder).runs
+    assert first.training["loss_q"].tolist() == first.training["step"].tolist()
+    assert second.training["q_value"][0] == pytest.approx([1.0, np.nan], nan_ok=True)
+    assert second.training["dormant"] == pytest.approx([np.nan] * 8 + [0.5], nan_ok=True)
+    assert np.isnan(second.training["loss_q"][-1])
+    assert second.head_choices == [scored]
+    assert not first.head_choices
+
+
+def test_health_warnings_are_read_with_their_run_and_kept_out_of_the_columns(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall", seeds=(0, 1), finished=False)
+    plain = gather(folder).runs[1].training
+    warning = {"run": 1, "step": STEPS, "position": 1, "health": "odd", "message": "it is odd"}
+    append_training(folder, warning, {"run": 1, "step": "x", "health": 3})
+    with (folder / "training.jsonl").open("a") as file:
+        file.write(json.dumps(warning))  # cut short by a crash
+    first, second = gather(folder).runs
+    assert first.warnings == ()
+    assert second.warnings == (warning,)
+    assert second.training.keys() == plain.keys()
+    assert second.training["step"].tolist() == plain["step"].tolist()
+
+
+def test_folders_are_found_at_any_depth_and_read_once(tmp_path):
+    write_fleet(tmp_path / "a" / "b" / "c")
+    assert len(gather([tmp_path, tmp_path / "a", tmp_path / "a" / "b" / "c"]).runs) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda folder: folder.mkdir(), ("bad", "empty")),
+        (lambda folder: _write(folder, "lock", ""), ("bad", "no run.json", "left out")),
+        (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": ['), ("not valid JSON",)),
+        (lambda folder: _write(folder, "run.json", "{}"), ("schema None", "reads 1", "left out")),
+        (lambda folder: _write(folder, "run.json", '{"schema": 99}'), ("schema 99", "left out")),
+        (lambda folder: _write(folder, "run.json", '{"schema": 1}'), ("lacks 'runs'", "left out")),
+        (lambda folder: _write(folder, "run.json", "[]"), ("bad", "cannot be read", "left out")),
+        (lambda folder: _write(folder, "run.json", '{"schema": 1, "runs": []}'),
+         ("does not have the expected content", "left out")),
+        (lambda folder: _write(folder, "progress.tsv", ""), ("config.json", "left out")),
+    ],
+)  # fmt: skip
+def test_a_bad_folder_is_told_and_the_rest_is_there(tmp_path, made, words):
+    write_fleet(tmp_path / "good")
+    made(tmp_path / "bad")
+    found = gather(tmp_path)
+    assert len(found.runs) == 2
+    assert len(found.problems) == 1
+    assert told(found, *words)
+
+
+def test_links_are_followed_and_lead_in_no_circle(tmp_path):
+    write_fleet(tmp_path / "elsewhere" / "fleet")
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    (runs / "linked").symlink_to(tmp_path / "elsewhere")
+    (runs / "back").symlink_to(runs)
+    found = gather(runs)
+    assert len(found.runs) == 2
+    assert found.problems == ()
+
+
+def test_lists_by_task_are_as_long_as_the_sequence(tmp_path):
+    folder = write_fleet(tmp_path, sequence="push,hammer,push")
+    assert gather(folder).runs[0].training["q_value"].shape[1] == 3
+
+
+def _write(folder, name, text):
+    folder.mkdir()
+    (folder / name).write_text(text)
+
+
+def test_folders_without_runs_are_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "nothing").mkdir()
+    (tmp_path / "nothing" / "notes.txt").write_text("")
+    found = gather([tmp_path / "missing", tmp_path / "file", tmp_path / "nothing"])
+    assert not found.runs
+    assert told(found, "missing does not exist")
+    assert told(found, "file is a file")
+    assert told(found, "nothing holds no runs", "run.json", "progress.tsv")
+
+
+def test_a_fleet_without_evaluations_is_told(tmp_path):
+    folder = write_fleet(tmp_path / "a", finished=False)
+    (folder / "evaluations.jsonl").write_text("")
+    assert told(gather(folder), "no evaluations yet", "left out")
+
+
+def test_an_unfinished_fleet_is_in_the_curves_and_not_in_the_tables(tmp_path):
+    folder = write_fleet(tmp_path / "a", finished=False, until=STEPS + EVERY)
+    with (folder / "evaluations.jsonl").open("a") as file:
+        file.write('{"run": 0, "step": 1500, "posi')
+    found = gather(folder)
+    assert [len(run.steps) for run in found.runs] == [5, 5]
+    assert told(found, "unfinished", "step 1,250 of 2,000", "left out", "recall resume")
+    assert not ScoreBoard(found).scores
+
+
+def test_a_failed_run_is_told_and_its_peers_are_scored(tmp_path):
+    failed = {"fine_tuning-push,hammer-seed1": 1_100}
+    found = gather(write_fleet(tmp_path / "a", failed=failed))
+    assert told(found, "seed1", "failed at step 1,100", "left out of the tables")
+    (scores,) = ScoreBoard(found).scores.values()
+    assert [run.seed for run in scores.runs] == [0]
+
+
+def test_numbers_that_are_none_are_told_and_left_out_of_means(tmp_path):
+    def holed(seed, position, step):
+        return None if (seed, position, step) == (1, 0, 2 * STEPS) else 0.8
+
+    found = gather(write_fleet(tmp_path / "a", success=holed))
+    assert told(found, "seed1", "2 recorded values are not numbers")
+    (scores,) = ScoreBoard(found).scores.values()
+    assert scores.final == pytest.approx(np.full((2, 2), 0.8))
+    gone = gather(
+        write_fleet(tmp_path / "b", success=lambda seed, task, step: None if seed else 0.8)
+    )
+    (scores,) = ScoreBoard(gone).scores.values()
+    assert [run.seed for run in scores.runs] == [0]
+
+
+def test_lines_that_cannot_be_used_are_counted(tmp_path):
+    folder = write_fleet(tmp_path / "a")
+    records = folder / "evaluations.jsonl"
+    lines = records.read_text().splitlines()
+    lines[3] = "}{"
+    lines += ['{"run": 7, "step": 250, "position": 0, "mode": "stochastic", "success": 1}']
+    lines += ['{"run": 0, "step": "x", "position": 0, "mode": "stochastic", "success": 1}', "[1]"]
+    records.write_text("\n".join(lines) + "\n")
+    found = gather(folder)
+    assert told(found, "4 lines cannot be used")
+    assert np.isnan(found.runs[0].curves["deterministic", "success"][0, 1])
+    assert found.runs[0].curves["stochastic", "success"][0, 1] == 0.0
+
+
+def test_a_seed_that_others_have_is_missed(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0, 1, 2))
+    write_fleet(tmp_path / "b", "ewc", "cw3-1", seeds=(0, 2))
+    found = gather(tmp_path)
+    assert len(found.problems) == 1
+    assert told(found, "EWC lacks seed 1 on cw3-1", "fewer runs")
+
+
+def test_mixed_sequences_are_kept_apart(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1")
+    write_fleet(tmp_path / "b", "recall", "push,hammer")
+    other = write_fleet(tmp_path / "c", "ewc", "push,hammer")
+    found = gather(tmp_path)
+    assert {name: len(part.runs) for name, part in found.by_sequence().items()} == {
+        "cw3-1": 2,
+        "push,hammer": 4,
+    }
+    assert not found.problems
+    content = (other / "run.json").read_text()
+    (other / "run.json").write_text(content.replace('"push",', '"stick-pull",'))
+    renamed = gather(tmp_path)
+    assert told(renamed, "push,hammer is push, hammer in", "stick-pull", "c: the runs", "left out")
+    assert renamed.by_sequence()["push,hammer"].labels == ["RECALL"]
+
+
+def test_a_copy_is_left_out_and_the_longer_one_kept(tmp_path):
+    write_fleet(tmp_path / "short", until=STEPS, finished=False)
+    folder = write_fleet(tmp_path / "whole", workers=3)
+    shutil.copytree(folder, tmp_path / "copy")
+    found = gather(tmp_path)
+    assert [len(run.steps) for run in found.runs] == [8, 8]
+    assert told(found, "the one in", "short is left out")
+
+
+def test_references_are_single_tasks_that_are_long_enough_and_of_the_same_world(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "shorter", sequence="push", steps_per_task=STEPS // 2)
+    write_fleet(tmp_path / "easier", sequence="push", reward="v2")
+    write_fleet(tmp_path / "other", "recall", "push")
+    write_fleet(tmp_path / "unfinished", sequence="push", finished=False, seeds=(8,))
+    run = gather(tmp_path / "a").runs[0]
+    none = gather(tmp_path).references(run, "push")
+    assert not none.runs
+    assert [reason.split(" has ")[1] for reason in none.refused] == [
+        "500 steps per task and not 1,000 steps per task",
+        "reward v2 and not reward v1",
+    ]
+    write_fleet(tmp_path / "single" / "push", sequence=["push", "hammer"], seeds=(6, 7))
+    for found in (gather(tmp_path), gather(tmp_path / "a", [tmp_path / "single"])):
+        assert [other.seed for other in found.references(run, "push").runs] == [6, 7]
+        assert found.by_sequence()["push,hammer"].references(run, "hammer").runs
+    assert len(gather(tmp_path / "a", [tmp_path / "single"]).runs) == 2
+
+
+def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_path):
+    sequences = ["push,hammer", "hammer,push"]
+    write_fleet(tmp_path / "a", "recall", sequences, seeds=(0, 1))
+    write_fleet(tmp_path / "b", "recall", sequences, steps_per_task=2 * STEPS)
+    write_fleet(tmp_path / "alone", sequence="push")
+    write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
+    (problem,) = gather(tmp_path).problems
+    assert problem.startswith("hammer,push, push,hammer: there are runs with ")
+    # As many of each: the longer ones are drawn, whatever the order.
+    assert problem.endswith(f"steps per task; figures show those with {2 * STEPS:,}.")
+
+
+def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
+    folder = write_fleet(tmp_path / "a")
+    for name, key in (("evaluations", "return"), ("training", "loss_q")):
+        path = folder / f"{name}.jsonl"
+        text, changed = re.subn(
+            rf'"{key}": [^,}}]+', f'"{key}": {"9" * 400}', path.read_text(), count=1
+        )
+        assert changed
+        path.write_text(text)
+    (run, *_) = gather(tmp_path).runs
+    assert np.isnan(run.training["loss_q"]).tolist() == [True] + [False] * 7
+
+
+def test_a_method_with_other_seeds_is_not_said_to_have_fewer(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=(0, 1, 2))
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds=(3, 4))
+    told = {problem.split()[0]: problem for problem in gather(tmp_path).problems}
+    assert told["RECALL"].endswith("its means there are over other seeds.")
+    assert told["EWC"].endswith("its means there are over fewer runs.")
+
+
+def test_an_edited_description_is_a_problem(tmp_path):
+    write_fleet(tmp_path / "fleet", "recall", "push,hammer")
+    assert gather(tmp_path).problems == ()
+    path = tmp_path / "fleet" / "run.json"
+    content = json.loads(path.read_text())
+    content["settings"]["learner"]["sac"]["learning_rate"] = 0.5
+    path.write_text(json.dumps(content))
+    (problem,) = gather(tmp_path).problems
+    assert problem.startswith(f"{path} was edited after the fleet was started: its runs are shown")
+
+
+def test_an_unfinished_archive_is_not_to_be_continued(tmp_path):
+    folder = write_fleet(tmp_path / "fleet", "recall", "push,hammer", finished=False, until=750)
+    (problem,) = gather(folder).problems
+    assert "Continue it with" in problem
+    note = {"schema": 1, "recall_version": "0.1.0", "training_every": None, "policies": []}
+    (folder / "archive.json").write_text(json.dumps(note))
+    problems = " ".join(gather(folder).problems)
+    assert "is unfinished" in problems
+    assert "Continue it with" not in problems

@@ -1,0 +1,147 @@
+"""Logs in Continual World's format, beside ours and alone."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
+from recall.report.tables import all_tables
+from recall.report.tables.table import notes_below
+from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
+
+EXAMPLE = Path(__file__).parent / "continual_world_example"
+
+
+def test_a_log_is_a_run(tmp_path):
+    write_log(tmp_path / "1625817178", seed=3, cl_method="ewc")
+    found = gather(tmp_path)
+    (run,) = found.runs
+    assert not found.problems
+    assert (run.method, run.label, run.seed) == ("ewc", "EWC, imported", 3)
+    assert (run.tasks, run.sequence, run.steps_per_task) == (
+        ("push", "hammer"), "pair-6-0", STEPS
+    )  # fmt: skip
+    assert run.steps.tolist() == list(range(EVERY, 2 * STEPS + 1, EVERY))
+    assert run.curves["stochastic", "success"][:, 1].tolist() == [0, 0, 0, 0, 0.25, 0.5, 0.75, 1]
+    assert run.curves["deterministic", "return"][0].tolist() == [0.0, 100.0]
+    assert np.isnan(run.curves["stochastic", "last_success"]).all()
+    assert not run.training
+
+
+@pytest.mark.parametrize(
+    ("config", "method"),
+    [
+        ({"cl_method": None}, "fine_tuning"),
+        ({"cl_method": None, "buffer_type": "reservoir"}, "perfect_memory"),
+        ({"cl_method": "packnet"}, "packnet"),
+        ({"cl_method": "ft"}, "fine_tuning"),
+        ({"cl_method": "pm"}, "perfect_memory"),
+        ({"cl_method": "somebodys"}, "somebodys"),
+    ],
+)
+def test_their_names_of_methods(tmp_path, config, method):
+    assert gather(write_log(tmp_path / "a", **config)).runs[0].method == method
+
+
+def test_returns_of_recalls_own_code_are_read_too(tmp_path):
+    progress = write_log(tmp_path / "a", cl_method="recall") / "progress.tsv"
+    progress.write_text(progress.read_text().replace("/return/avg", "/return"))
+    (run,) = gather(tmp_path).runs
+    assert run.curves["deterministic", "return"][0].tolist() == [0.0, 100.0]
+
+
+def test_their_sequences_have_our_names(tmp_path):
+    ten = ("hammer", "push-wall", "faucet-close", "push-back", "stick-pull", "handle-press-side",
+           "push", "shelf-place", "window-close", "peg-unplug-side")  # fmt: skip
+    write_log(tmp_path / "a", [f"{task}-v2" for task in 2 * ten], 100, 50)
+    write_log(tmp_path / "b", ["reach-v1", "push-v1"])
+    assert [run.sequence for run in gather(tmp_path).runs] == ["cw20", "reach,push"]
+
+
+def test_their_runs_are_compared_with_their_single_tasks(tmp_path):
+    write_log(tmp_path / "theirs" / "cl", cl_method="ewc")
+    write_fleet(tmp_path / "ours", sequence=["push", "hammer"])
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    assert scores.missing_references == ["push", "hammer"]
+    for task in ("push", "hammer"):
+        write_log(tmp_path / "theirs" / task, [f"{task}-v1"], success=lambda seed, task, step: 0.25)
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    # Each task's own area is (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.25) / 0.75.
+    assert scores.forward_transfer.value == pytest.approx(0.5)
+    assert scores.performance.value == 1.0
+    write_log(tmp_path / "theirs" / "v2", ["push-v2", "hammer-v2"], cl_method="ewc", seed=1)
+    assert any(found.missing_references for found in ScoreBoard(gather(tmp_path)).scores.values())
+
+
+def test_ours_and_theirs_stand_side_by_side(tmp_path):
+    write_log(tmp_path / "theirs", cl_method="ewc")
+    write_log(tmp_path / "weaker", cl_method="ewc", cl_reg_coef=10.0)
+    write_fleet(tmp_path / "ours", "ewc", "pair-6-0", seeds=(0,))
+    found = gather(tmp_path)
+    assert found.labels == ["EWC", "EWC, imported", "EWC, imported, cl reg coef 10"]
+    assert set(found.by_sequence()) == {"pair-6-0"}
+
+
+def test_names_of_groups_and_logging_set_no_seeds_apart(tmp_path):
+    write_log(tmp_path / "a", cl_method="ewc", seed=0, group_id="one", log_every=100)
+    write_log(tmp_path / "b", cl_method="ewc", seed=1, group_id="two", log_every=200)
+    assert gather(tmp_path).labels == ["EWC, imported"]
+
+
+def successes(folder: str, column: str) -> np.ndarray:
+    """Return a column of one of the example's logs, read apart from the package."""
+    with (EXAMPLE / folder / "progress.tsv").open(newline="") as file:
+        return np.array([float(row[column]) for row in csv.DictReader(file, delimiter="\t")])
+
+
+def test_the_bundled_example_is_imported_whole():
+    found = gather(EXAMPLE)
+    assert found.problems == (
+        "Multi-task, imported lacks seed 1 on pair-6-0, where other methods have it: its means "
+        "there are over fewer runs.",
+    )
+    assert found.labels == ["Fine-tuning, imported", "EWC, imported", "Multi-task, imported"]
+    assert [run.seed for run in found.runs if run.method == "ewc"] == [0, 1]
+    scores = {each.method: each for each in ScoreBoard(found).scores.values()}
+    names = [f"test/stochastic/{n}/{task}-v1/success" for n, task in enumerate(("push", "hammer"))]
+    logs = np.array(
+        [[successes(f"cl/{log}", name) for name in names] for log in (1700000000, 1700000001)]
+    )  # [run, task, evaluation]; ten evaluations a stage, of which the last two count
+    final = logs[:, :, -2:].mean(axis=2)
+    assert scores["ewc"].performance.value == pytest.approx(final.mean())
+    learnt = np.stack([logs[:, 0, 8:10].mean(axis=1), final[:, 1]], axis=1)
+    assert scores["ewc"].forgetting.value == pytest.approx((learnt - final).mean())
+    alone = [
+        successes(f"single/{log}", f"test/stochastic/0/{task}-v1/success").mean()
+        for log, task in ((1700000020, "push"), (1700000021, "hammer"))
+    ]
+    areas = [logs[:, 0, :10].mean(), logs[:, 1, 10:].mean()]
+    gains = [(own - other) / (1 - other) for own, other in zip(areas, alone, strict=True)]
+    assert scores["ewc"].forward_transfer.value == pytest.approx(np.mean(gains))
+    together = scores["multi_task"]
+    assert (together.forgetting, together.forward_transfer) == (None, None)
+    assert together.runs[0].settings["log.use_popart"] is True
+    notes = [note for table in all_tables(ScoreBoard(found)) for note in notes_below(table)]
+    assert not any("recall train" in note or "Not comparable" in note for note in notes)
+
+
+def test_bad_logs_are_told(tmp_path):
+    write_log(tmp_path / "good")
+    write_log(tmp_path / "short", until=STEPS, seed=1)
+    torn = write_log(tmp_path / "torn", seed=2)
+    with (torn / "progress.tsv").open("a") as file:
+        file.write("0.5\t0.1")
+    (write_log(tmp_path / "cut", seed=4) / "config.json").write_text('{"seed": ')
+    (write_log(tmp_path / "bare", seed=5) / "progress.tsv").write_text("epoch\ttotal_env_steps\n")
+    strange = write_log(tmp_path / "strange", seed=6) / "progress.tsv"
+    strange.write_text("total_env_steps\n250\n")
+    found = gather(tmp_path)
+    assert [(run.seed, run.complete) for run in found.runs] == [(0, True), (1, False), (2, True)]
+    told = "\n".join(found.problems)
+    assert "short ends at step 1,000 of 2,000" in told
+    assert "cut: the log cannot be read" in told
+    assert "bare has no evaluations yet" in told
+    assert "strange: the log cannot be read" in told

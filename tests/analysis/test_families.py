@@ -1,0 +1,40 @@
+"""Families of sequences: which ones share tables and figures."""
+
+import pytest
+
+from recall.analysis import families
+
+
+@pytest.mark.parametrize(
+    ("sequence", "family", "number", "table"),
+    [
+        ("cw3-1", "cw3", "1", "cw3"),
+        ("cw6-8", "cw6", "8", "cw6"),
+        ("cw10", "cw10", "", "long"),
+        ("cw20", "cw20", "", "long"),
+        ("pair-5-0", "pairs", "", "pairs"),
+        ("mine-2", "mine", "2", "mine"),
+        ("push,hammer", "push,hammer", "", "push,hammer"),
+        ("push,hammer-2", "push,hammer-2", "", "push,hammer-2"),
+        ("pair-5", "pair", "5", "pair"),
+    ],
+)
+def test_the_family_of_a_sequence(sequence, family, number, table):
+    assert families.family_of(sequence) == family
+    assert families.number_in_family(sequence) == number
+    assert families.table_of(sequence, 2) == table
+    assert families.table_of(sequence, 1) == "single"
+
+
+def test_sequences_by_family():
+    assert families.by_family(["cw3-2", "cw10", "cw3-1", "pair-1-2", "pair-2-1"]) == {
+        "cw3": ["cw3-2", "cw3-1"],
+        "cw10": ["cw10"],
+        "pairs": ["pair-1-2", "pair-2-1"],
+    }
+    assert [families.has_own_table(name) for name in ("cw6-1", "cw20", "pair-1-2", "a,b")] == [
+        False, False, True, True
+    ]  # fmt: skip
+    assert [families.family_title(name) for name in ("cw3", "pairs", "mine")] == [
+        "CW3", "Pairs of tasks", "mine"
+    ]  # fmt: skip

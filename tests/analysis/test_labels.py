@@ -1,0 +1,137 @@
+"""What runs are called: the method's label, and what sets its runs apart."""
+
+import pytest
+
+from recall.analysis.collection import gather
+from tests.factories.folders import write_fleet
+
+
+def labels(folder) -> list[str]:
+    return gather(folder).labels
+
+
+def test_a_method_as_it_is_has_its_plain_label(tmp_path):
+    write_fleet(tmp_path / "a", "recall")
+    write_fleet(tmp_path / "b", "fine_tuning")
+    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
+
+
+def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
+    for name, weight in (("a", 100.0), ("b", 10.0), ("c", 0.1), ("d", 1.0)):
+        write_fleet(tmp_path / name, "recall", "cw6-1", distillation_weight=weight)
+    write_fleet(tmp_path / "e", "recall", "cw6-1", distil=False, normalise_targets=False)
+    assert labels(tmp_path) == [
+        "RECALL",
+        "RECALL, no normalisation, no distillation",
+        "RECALL, λ 0.1",
+        "RECALL, λ 1",
+        "RECALL, λ 100",
+    ]
+
+
+def test_a_label_says_every_departure_whatever_else_is_there(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", distil=False)
+    assert labels(tmp_path) == ["RECALL, no distillation"]
+    write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64, 64), reward="v2")
+    assert labels(tmp_path / "b") == ["RECALL, reward v2, hidden 64x64x64"]
+    assert gather(tmp_path / "a").runs[0].changes == {"method.distil": False}
+
+
+def test_a_preset_is_named_and_not_spelt_out(tmp_path):
+    write_fleet(tmp_path / "a", "recall", preset="quick")
+    write_fleet(tmp_path / "b", "recall", preset="paper")
+    write_fleet(tmp_path / "c", "perfect_memory", preset="quick", best_return=True)
+    assert labels(tmp_path) == [
+        "PM, preset quick, best-return start",
+        "RECALL, preset paper",
+        "RECALL, preset quick",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "label", "setting", "values", "named"),
+    [
+        ("recall", "RECALL", "random_steps", (50, 70), (", random steps 50", ", random steps 70")),
+        (
+            *("packnet", "PackNet", "retraining_updates", (50, 100)),
+            (", retraining updates 50", ", retraining updates 100"),
+        ),
+        ("recall", "RECALL", "max_old_tasks", (1, 2), ("", ", max old tasks 1")),  # 2: all of them
+    ],
+)
+def test_how_runs_are_trained_is_no_variant_unless_they_differ_in_it(
+    tmp_path, method, label, setting, values, named
+):
+    one, other = values
+    write_fleet(tmp_path / "a", method, "cw3-1", **{setting: one})
+    assert labels(tmp_path) == [label]
+    write_fleet(tmp_path / "b", method, "cw3-2", **{setting: other})
+    assert labels(tmp_path) == [label + each for each in named]
+
+
+def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", max_old_tasks=2)
+    write_fleet(tmp_path / "b", "recall", "cw3-2")
+    write_fleet(tmp_path / "c", "fine_tuning", "cw6-1", max_old_tasks=2)
+    write_fleet(tmp_path / "d", "fine_tuning", "cw6-2")
+    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
+
+
+def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):
+    write_fleet(tmp_path / "a", "recall")
+    write_fleet(tmp_path / "b", "ewc", seeds=(0,), steps_per_task=2_000)
+    assert labels(tmp_path) == ["EWC, 2,000 steps per task", "RECALL"]
+
+
+def test_how_often_is_looked_is_no_variant(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,), workers=1, evaluation_episodes=5)
+    write_fleet(tmp_path / "b", "recall", "cw3-1", seeds=(1,), workers=2, evaluate_every=500)
+    assert labels(tmp_path) == ["RECALL"]
+
+
+def test_the_precision_is_no_variant_unless_runs_differ_in_it(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", precision="bfloat16")
+    write_fleet(tmp_path / "b", "ewc", "cw3-1", precision="bfloat16")
+    assert labels(tmp_path) == ["EWC", "RECALL"]
+    write_fleet(tmp_path / "c", "recall", "cw3-1", seeds=(7,))
+    assert labels(tmp_path) == ["EWC", "RECALL", "RECALL, precision bfloat16"]
+
+
+def test_runs_of_other_families_make_no_variants(tmp_path):
+    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
+    write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
+    write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32, 32))
+    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32x32"]
+    tasks = {run.label: run.tasks for run in gather(tmp_path).runs}
+    assert tasks["Fine-tuning, hidden 32x32x32"] == ("push",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "label"),
+    [
+        ({"actor_heads": "separate"}, "PM, separate actors"),
+        ({"memory_per_task": 10_000}, "PM, memory per task 10,000"),
+        ({"best_return": True}, "PM, best-return start"),
+        ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
+    ],
+)
+def test_a_variant_is_labelled_by_its_settings_in_words(tmp_path, changes, label):
+    write_fleet(tmp_path / "a", "perfect_memory")
+    write_fleet(tmp_path / "b", "perfect_memory", **changes)
+    assert labels(tmp_path) == ["PM", label]
+
+
+def test_runs_that_all_depart_from_the_defaults_all_say_so(tmp_path):
+    write_fleet(tmp_path / "a", "recall")  # 1,000 steps, and not a million
+    write_fleet(tmp_path / "b", "recall", steps_per_task=500)
+    assert labels(tmp_path) == ["RECALL, 500 steps per task", "RECALL, 1,000 steps per task"]
+
+
+def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):
+    folder = write_fleet(tmp_path / "a", "recall")
+    described = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(described.replace('"name": "recall"', '"name": "mine"', 1))
+    found = gather(folder)
+    assert found.labels == ["mine"]
+    (problem,) = found.problems
+    assert "run.json was edited" in problem

@@ -1,0 +1,152 @@
+"""The metrics against cases worked out by hand and against the paper's formulas, spelt out."""
+
+import numpy as np
+import pytest
+
+from recall.analysis import metrics
+from recall.analysis.metrics import Curves
+
+
+def curve(success, steps_per_task=100, every=25) -> Curves:
+    success = np.array(success, float)
+    steps = every * np.arange(1, len(success) + 1)
+    return Curves(
+        "a", tuple(f"t{i}" for i in range(success.shape[1])), steps_per_task, steps, success
+    )
+
+
+# Ten evaluations of each task, of which the last two may be averaged.
+LONG = curve(
+    np.stack([np.linspace(0.1, 2.0, 20).clip(0, 1), np.linspace(-1.0, 0.9, 20).clip(0, 1)], axis=1),
+    every=10,
+)
+TWO_TASKS = curve(
+    [[0.2, 0.0], [0.4, 0.0], [0.6, 0.0], [0.8, 0.1], [0.7, 0.2], [0.5, 0.4], [0.3, 0.9], [0.1, 1.0]]
+)
+
+
+def performance(made, window=metrics.WINDOW):
+    return metrics.average_performance(metrics.final_successes(made, window))
+
+
+def forgetting(made, window=metrics.WINDOW):
+    trained = metrics.trained_successes(made, window)
+    return metrics.forgetting(trained, metrics.final_successes(made, window))
+
+
+def transfer(made, reference):
+    return metrics.forward_transfer(metrics.areas(made), np.array(reference))
+
+
+def test_two_tasks_by_hand_with_the_last_evaluation_alone():
+    assert metrics.final_successes(TWO_TASKS, 1) == pytest.approx([0.1, 1.0])
+    assert metrics.trained_successes(TWO_TASKS, 1) == pytest.approx([0.8, 1.0])
+    assert performance(TWO_TASKS, 1) == pytest.approx(0.55)
+    assert forgetting(TWO_TASKS, 1) == pytest.approx((0.7 + 0.0) / 2)
+
+
+def test_two_tasks_by_hand_with_a_window_of_two():
+    assert metrics.final_successes(LONG, 2) == pytest.approx([1.0, 0.85])
+    assert metrics.trained_successes(LONG, 2) == pytest.approx([0.95, 0.85])
+    assert forgetting(LONG, 2) == pytest.approx(-0.05 / 2)
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "window", "used"),
+    [(50, 5, 5), (50, 10, 10), (50, 20, 10), (24, 5, 4), (10, 5, 2), (6, 5, 1), (1, 5, 1)],
+)
+def test_a_window_is_at_most_a_fifth_of_its_stage(evaluations, window, used):
+    assert metrics.window_of(evaluations, window) == used
+
+
+def test_a_method_that_forgets_nothing_has_no_forgetting_with_few_evaluations():
+    """Both tasks are learnt late in their stages: a wide window would call that gain."""
+    slow = curve(
+        [[0, 0], [0, 0], [0, 0], [0.5, 0], [1, 0], [1, 0],
+         [1, 0], [1, 0], [1, 0], [1, 0.5], [1, 1], [1, 1]],
+        steps_per_task=150,
+    )  # fmt: skip
+    assert metrics.evaluations_of_stage(slow) == 6
+    assert forgetting(slow) == 0.0
+    assert metrics.success_at(slow, 0, 150, window=50) == 1.0
+
+
+def test_forward_transfer_is_what_it_is_by_hand():
+    # AUC: (0.2 + 0.4 + 0.6 + 0.8) / 4 = 0.5 and (0.2 + 0.4 + 0.9 + 1.0) / 4 = 0.625.
+    assert metrics.areas(TWO_TASKS) == pytest.approx([0.5, 0.625])
+    # (0.5 - 0.25) / 0.75 = 1/3 and (0.625 - 0.75) / 0.25 = -1/2.
+    assert transfer(TWO_TASKS, [0.25, 0.75]) == pytest.approx((1 / 3 - 1 / 2) / 2)
+
+
+def test_an_evaluation_counts_for_the_steps_since_the_one_before():
+    uneven = Curves("a", ("t",), 100, np.array([40, 80, 100]), np.array([[0.0], [0.5], [1.0]]))
+    # 40 steps of 0, 40 of 0.5 and 20 of 1.
+    assert metrics.area(uneven, 0) == pytest.approx(0.4)
+
+
+def test_performance_over_time_is_the_mean_success_of_all_tasks():
+    assert metrics.performance_over_time(TWO_TASKS)[:2] == pytest.approx([0.1, 0.2])
+
+
+def test_a_reference_that_leaves_nothing_to_gain_has_no_transfer():
+    assert np.isnan(metrics.transfer(np.array([0.9]), np.array([1.0])))
+    assert transfer(TWO_TASKS, [1.0, 0.75]) == pytest.approx(-0.5)
+
+
+def test_values_that_are_no_numbers_are_left_out_of_means():
+    holed = TWO_TASKS.success.copy()
+    holed[7, 0] = np.nan
+    assert metrics.success_at(curve(holed), 0, 200, window=2) == pytest.approx(
+        0.3
+    )  # the one before
+    assert metrics.area(curve(np.where(holed == 0.2, np.nan, holed)), 0) == pytest.approx(0.6)
+    holed[:, 1] = np.nan
+    assert np.isnan(performance(curve(holed)))
+
+
+def test_what_a_run_did_not_reach_has_no_value():
+    stopped = curve(TWO_TASKS.success[:7])
+    assert metrics.trained_successes(stopped, 1) == pytest.approx([0.8, np.nan], nan_ok=True)
+    assert np.isnan(performance(stopped))
+    assert np.isnan(metrics.area(stopped, 1))
+    assert metrics.area(stopped, 0) == pytest.approx(0.5)
+    nothing = Curves("a", ("t",), 100, np.zeros(0, int), np.zeros((0, 1)))
+    assert np.isnan(performance(nothing))
+
+
+def spelt_out(success, per_stage, window, reference):
+    """Section 5.1, sum by sum; p is constant between two evaluations."""
+    tasks = success.shape[1]
+    delta = 1.0 / per_stage  # steps between evaluations, in tasks
+
+    def p(i, stage_end):  # p_i at the end of stage `stage_end`, smoothed
+        values = []
+        for k in range(stage_end * per_stage - 1, (stage_end - 1) * per_stage - 1, -1):
+            if not values or (len(values) < window and 5 * (len(values) + 1) <= per_stage):
+                values.append(success[k, i])
+        return sum(values) / len(values)
+
+    performance = forgetting = transfer = 0.0
+    for i in range(tasks):
+        performance += p(i, tasks) / tasks
+        forgetting += (p(i, i + 1) - p(i, tasks)) / tasks
+        integral = 0.0
+        for k in range(i * per_stage, (i + 1) * per_stage):
+            integral += success[k, i] * delta
+        transfer += (integral - reference[i]) / (1.0 - reference[i]) / tasks
+    return performance, forgetting, transfer
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_curves_agree_with_the_formulas_spelt_out(seed):
+    random = np.random.default_rng(seed)
+    tasks, per_stage, window = random.integers(1, 6), random.integers(1, 40), random.integers(1, 8)
+    success = random.random((tasks * per_stage, tasks))
+    reference = random.random(tasks) * 0.9
+    made = curve(success, steps_per_task=25 * per_stage)
+    found = (
+        performance(made, window),
+        forgetting(made, window),
+        transfer(made, reference),
+    )
+    assert found == pytest.approx(spelt_out(success, per_stage, window, reference))

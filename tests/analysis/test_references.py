@@ -1,0 +1,303 @@
+"""Forward transfer compares with runs of the same settings, or says why it does not."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+import recall
+from recall.analysis import shipped_references
+from recall.analysis.collection import gather
+from recall.analysis.metrics import Curves, area_at
+from recall.analysis.references import is_reference
+from recall.analysis.scores import ScoreBoard
+from recall.analysis.search import read_all
+from recall.commands.train import parse_train, spec_of
+from recall.report.tables import all_tables
+from recall.report.tables.table import notes_below
+from recall.report.train_command import reference_command
+from tests.factories.folders import write_fleet, write_log
+
+
+def notes_of(folder) -> str:
+    board = ScoreBoard(gather(folder))
+    return " ".join(note for table in all_tables(board) for note in notes_below(table))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"hidden": (32, 32, 32)}, "hidden 32x32x32 and not hidden 256x256x256x256"),
+        ({"batch_size": 32}, "batch size 32 and not batch size 128"),
+        ({"preset": "paper"}, "activation relu"),
+        ({"learning_rate": 0.1}, "learning rate 0.1 and not learning rate 0.001"),
+        ({"random_steps": 7}, "random steps 7 and not random steps 10,000"),
+        ({"updates_per_burst": 7}, "updates per burst 7 and not updates per burst 50"),
+        ({"normalise_targets": True}, "normalised and not no normalisation"),
+    ],
+)
+def test_a_mismatch_is_named_and_left_out(tmp_path, changes, words):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], **changes)
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    assert scores.forward_transfer is None
+    assert scores.missing_references == ["push", "hammer"]
+    assert any(words in reason for reason in scores.refused)
+    told = notes_of(tmp_path)
+    assert f"Not comparable with RECALL, so left out: push in {tmp_path / 'b'} has" in told
+    assert words in told
+
+
+def test_settings_of_the_method_alone_do_not_matter(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", distil=False, step_size=0.1)
+    write_fleet(tmp_path / "b", "perfect_memory", "push,hammer", preset="quick")
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"])
+    write_fleet(tmp_path / "d", sequence=["push", "hammer"], preset="quick")
+    found = {scores.method: scores for scores in ScoreBoard(gather(tmp_path)).scores.values()}
+    # PM has other batches than plain SAC in the preset `quick`, as a part of the method.
+    assert not any(scores.missing_references for scores in found.values())
+    board = gather(tmp_path)
+    for method, folder in (("recall", "c"), ("perfect_memory", "d")):
+        run = next(run for run in board.runs if run.method == method)
+        assert {other.folder.name for other in board.references(run, "push").runs} == {folder}
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("recall", {}),
+        ("recall", {"preset": "quick", "hidden": (48,), "distil": False}),
+        ("perfect_memory", {"preset": "quick", "batch_size": 16, "discount": 0.9}),
+        ("ewc", {"preset": "paper", "reward": "v2", "policy_lag": 0}),
+    ],
+)
+def test_the_advice_trains_what_can_be_compared(tmp_path, method, changes):
+    folder = write_fleet(tmp_path / "a", method, "point-rich,point-poor", **changes)
+    run = gather(folder).runs[0]
+    command = reference_command(run, run.tasks, (0, 1))
+    assert command in notes_of(folder)
+    options, words = parse_train(shlex.split(command)[2:])
+    chosen = spec_of(options, words)
+    settings = chosen.settings
+    write_fleet(
+        tmp_path / "b",
+        chosen.method.name,
+        list(options.sequence),
+        options.seeds,
+        preset=options.preset or "default",
+        batch_size=chosen.method.batch_size,
+        **{name: getattr(settings.schedule, name) for name in ("random_steps", "policy_lag")},
+        reward=settings.world.reward,
+        hidden=settings.learner.network.hidden,
+        discount=settings.learner.sac.discount,
+    )
+    found = gather(tmp_path)
+    assert [len(found.references(run, task).runs) for task in run.tasks] == [2, 2]
+
+
+def test_logs_are_compared_with_logs_of_the_same_settings(tmp_path):
+    write_log(tmp_path / "cl", cl_method="ewc", cl_reg_coef=10.0)
+    assert "Logs of single tasks from the same code are needed" in notes_of(tmp_path)
+    for task in ("push", "hammer"):
+        write_log(tmp_path / task, [f"{task}-v1"], lr=0.5)
+    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    assert any("lr 0.5 and not lr 0.001" in reason for reason in scores.refused)
+    assert "recall train" not in notes_of(tmp_path)
+
+
+def half_then_all(seed, position, step):
+    """0 at step 250, 0.5 at 500, 0.5 at 750 and 1 at 1000 of a stage; the same ever after."""
+    return {250: 0.0, 500: 0.5, 750: 0.5}.get(step - 1_000 * position, 1.0)
+
+
+def transfer_of(folder, *reference):
+    (scores,) = ScoreBoard(gather(folder, reference)).scores.values()
+    return scores
+
+
+def test_a_reference_with_another_interval_is_read_at_the_runs_steps(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *place: 0.75)
+    # Evaluated every 500 steps: 0.5 and 1. At 250, 500, 750 and 1000: 0.5, 0.5, 0.75 and 1.
+    write_fleet(
+        tmp_path / "b", sequence=["push", "hammer"], success=half_then_all, evaluate_every=500
+    )
+    scores = transfer_of(tmp_path)
+    for areas in scores.references.values():
+        assert areas == pytest.approx([0.6875, 0.6875])
+    assert scores.forward_transfer.estimate.value == pytest.approx((0.75 - 0.6875) / (1 - 0.6875))
+    assert (
+        "The single-task runs of push, hammer have evaluate every 500 and not evaluate every 250; "
+        "their curves are read at the runs' own evaluation steps, by linear interpolation."
+    ) in notes_of(tmp_path)
+    # Runs with the same interval come first, and their areas are the means of their evaluations.
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"], seeds=(2, 3), success=half_then_all)
+    scores = transfer_of(tmp_path)
+    assert [list(areas) for areas in scores.references.values()] == [[0.5, 0.5]] * 2
+    assert "linear interpolation" not in notes_of(tmp_path)
+
+
+def test_of_a_longer_reference_the_beginning_counts(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *place: 0.75)
+
+    def write_alone(name, steps, **choices):
+        write_fleet(
+            tmp_path / name,
+            sequence=["push", "hammer"],
+            success=half_then_all,
+            steps_per_task=steps,
+            **choices,
+        )
+
+    # Of all 4,000 steps the mean is 0.875; of the first 1,000, as in a run of that length, 0.5.
+    write_alone("longest", 4_000)
+    scores = transfer_of(tmp_path)
+    assert [list(areas) for areas in scores.references.values()] == [[0.5, 0.5]] * 2
+    assert scores.forward_transfer.estimate.value == pytest.approx(0.5)
+    told = notes_of(tmp_path)
+    assert (
+        "The single-task runs of push, hammer have 4,000 steps per task and not 1,000 steps per "
+        "task; only their first 1,000 steps count; their curves are read at "
+    ) in told
+    # No more steps than needed come first, but neither shorter runs nor those whose beginning was
+    # hardly evaluated.
+    write_alone("longer", 2_000, evaluate_every=50)
+    write_alone("rarely evaluated", 1_500, evaluate_every=500)
+    write_alone("shorter", 500)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.method == "recall")
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"longer"}
+    # Of the same length, those with the same settings.
+    write_alone("as long, but rounded", 2_000, precision="bfloat16")
+    write_alone("as long", 2_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
+    write_alone("same, but evaluated once", 1_000, evaluate_every=1_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
+    write_alone("same", 1_000)
+    found = gather(tmp_path)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"same"}
+
+
+def test_a_longer_reference_that_was_hardly_evaluated_is_refused_with_the_reason(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence="push", steps_per_task=2_000, evaluate_every=500)
+    write_fleet(tmp_path / "c", sequence="push", steps_per_task=2_000, hidden=(32, 32, 32))
+    run = gather(tmp_path / "a").runs[0]
+    rarely, other = gather(tmp_path).references(run, "push").refused
+    assert rarely.endswith(
+        "; only 2 of its evaluations lie in the first 1,000 steps, and 4 are needed"
+    )
+    assert other.endswith("c has hidden 32x32x32 and not hidden 256x256x256x256")
+    # A run that was evaluated no more often itself needs no more.
+    write_fleet(tmp_path / "d", "recall", "push,hammer", (8,), evaluate_every=500)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.seed == 8)
+    assert {other.folder.name for other in found.references(run, "push").runs} == {"b"}
+
+
+def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):
+    def write(name, method, steps):
+        settings = {"steps_per_task": steps, "evaluate_every": 30_000, "precision": "bfloat16"}
+        settings |= {"n_step": 1, "random_tails": 0.0}  # as the shipped runs
+        write_fleet(tmp_path / name, method, "push", (0,), **settings)
+
+    write("a", "recall", 300_000)
+    write("longer", "fine_tuning", 600_000)
+    found = gather(tmp_path)
+    run = next(run for run in found.runs if run.method == "recall")
+    references = found.references(run, "push")
+    assert references.shipped
+    assert len(references.runs) == 3
+    write("same", "fine_tuning", 300_000)
+    references = gather(tmp_path).references(run, "push")
+    assert not references.shipped
+    assert {other.folder.name for other in references.runs} == {"same"}
+
+
+def test_interpolation_starts_at_step_0_if_it_was_evaluated():
+    steps = np.array([100, 200, 300, 400])
+    success = np.array([0.0, 1.0, 0.5])
+    alone = Curves("alone", ("push",), 400, np.array([0, 200, 400]), success[:, None])
+    # 0.5, 1, 0.75 and 0.5
+    assert area_at(alone, steps) == pytest.approx(0.6875)
+    late = Curves("late", ("push",), 400, np.array([200, 400]), success[1:, None])
+    # 1, 1, 0.75 and 0.5
+    assert area_at(late, steps) == pytest.approx(0.8125)
+    short = Curves("short", ("push",), 400, np.array([100, 200]), success[1:, None])
+    assert np.isnan(area_at(short, steps))
+
+
+def test_a_reference_may_have_another_precision(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], precision="bfloat16")
+    assert transfer_of(tmp_path).forward_transfer is not None
+    assert "have precision bfloat16 and not precision default." in notes_of(tmp_path)
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch):
+    """A folder in the place of the package's own."""
+    folder = tmp_path / "shipped"
+    monkeypatch.setattr(shipped_references, "FOLDER", folder)
+    source = write_fleet(
+        tmp_path / "trained", sequence=["push", "hammer"], seeds=(5, 6, 7), precision="bfloat16"
+    )
+    content = json.loads((source / "run.json").read_text())
+    content |= {"versions": {"recall": "0.1.0"}, "git": {"commit": "c0ffee" * 6, "dirty": False}}
+    (source / "run.json").write_text(json.dumps(content))
+    recall.archive(source, folder / "reference", training_every=1_000)
+    return folder
+
+
+def test_shipped_references_are_used_where_there_are_no_others(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    scores = transfer_of(tmp_path / "runs")
+    assert scores.forward_transfer is not None
+    assert [run.seed for run in scores.compared["push"].runs] == [5, 6, 7]
+    told = notes_of(tmp_path / "runs")
+    assert (
+        "Forward transfer of RECALL compares push, hammer with single-task runs recorded with the "
+        "package (recall 0.1.0, commit c0ffeec0, precision bfloat16)."
+    ) in told
+    assert "have precision bfloat16 and not precision default." in told
+    assert str(shipped) not in told
+    # They are compared with, but not reported.
+    assert {run.seed for run in gather(tmp_path / "runs").runs} == {0, 1}
+
+
+def test_a_folder_with_references_wins_over_shipped_ones(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "alone", sequence="push", seeds=(0,))
+    scores = transfer_of(tmp_path / "runs", tmp_path / "alone")
+    assert [run.seed for run in scores.compared["push"].runs] == [0]
+    assert [run.seed for run in scores.compared["hammer"].runs] == [5, 6, 7]
+    assert scores.forward_transfer is not None
+
+
+def test_shipped_references_of_other_settings_are_not_used(tmp_path, shipped):
+    write_fleet(tmp_path / "runs" / "a", "recall", "push,hammer", batch_size=32)
+    write_fleet(tmp_path / "runs" / "b", sequence="push", hidden=(32, 32, 32))
+    scores = transfer_of(tmp_path / "runs")
+    assert scores.missing_references == ["push", "hammer"]
+    assert [reason.split(" has ")[0] for reason in scores.refused] == [
+        f"push in {tmp_path / 'runs' / 'b'}"
+    ]
+
+
+def test_what_is_shipped_can_be_read():
+    assert (shipped_references.FOLDER / "README.md").exists()
+    runs, problems = read_all([shipped_references.FOLDER])
+    assert not problems or problems[0].endswith("below it.")
+    assert all(is_reference(run) for run in runs)
+
+
+def test_a_reference_without_an_average_is_used_if_there_is_no_other(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], average_actor=None)
+    run = next(run for run in gather(tmp_path).runs if run.method == "recall")
+    assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"b"}
+    assert "have no average actor and not average actor 0.002" in notes_of(tmp_path)
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"])
+    assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"c"}

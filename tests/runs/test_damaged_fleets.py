@@ -1,0 +1,208 @@
+"""Finished fleets whose files are lost, cut short or edited: what is told, and the way out."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import recall
+from recall.analysis.collection import gather
+from recall.analysis.scores import ScoreBoard
+from recall.errors import BadValueError
+from recall.report.page.runs import runs_section
+from recall.training.callbacks import Callback
+from tests.factories.folders import EVERY, STEPS, write_fleet
+
+SEED0, SEED1 = (f"fine_tuning-push,hammer-seed{seed}" for seed in (0, 1))
+
+
+def told(folder, *words) -> bool:
+    """Whether one problem of the fleet says all of the words."""
+    problems = gather(folder).problems
+    return any(all(word in problem for word in words) for problem in problems)
+
+
+def scored(folder) -> list[int]:
+    """The seeds that tables show."""
+    return [run.seed for each in ScoreBoard(gather(folder)).scores.values() for run in each.runs]
+
+
+def drop(folder, lost, name="evaluations"):
+    """Remove the records for which `lost` holds; return how many there were."""
+    path = folder / f"{name}.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not lost(json.loads(line))]
+    path.write_text("".join(kept))
+    return len(lines) - len(kept)
+
+
+def cut(path, count):
+    path.write_bytes(path.read_bytes()[:-count])
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    folder = write_fleet(tmp_path / "a")
+    assert gather(folder).problems == ()
+    return folder
+
+
+def test_a_whole_fleet_is_complete_in_the_modes_that_it_has(fleet):
+    """A schedule may have no deterministic episodes."""
+    assert drop(fleet, lambda record: record["mode"] == "deterministic")
+    found = gather(fleet)
+    assert found.problems == ()
+    assert [run.complete for run in found.runs] == [True, True]
+
+
+def test_a_lost_last_line_leaves_its_run_out_of_the_tables(fleet):
+    lines = (fleet / "evaluations.jsonl").read_text().splitlines(keepends=True)
+    (fleet / "evaluations.jsonl").write_text("".join(lines[:-1]))
+    assert told(fleet, SEED1, "its last step, 2,000, lacks evaluations of hammer (deterministic)",
+                "left out of the tables")  # fmt: skip
+    assert told(fleet, "restore evaluations.jsonl from a copy")
+    assert not told(fleet, SEED0)
+    assert scored(fleet) == [0]
+    run = gather(fleet).runs[1]
+    assert (run.finished, run.complete, len(run.steps)) == (True, False, 8)
+
+
+def test_a_cut_line_of_a_finished_fleet_is_counted_and_its_run_left_out(fleet):
+    cut(fleet / "evaluations.jsonl", 20)
+    assert told(fleet, "evaluations.jsonl: 1 line cannot be used")
+    assert told(fleet, SEED1, "lacks evaluations of hammer (deterministic)")
+    (fleet / "outcome.json").unlink()
+    assert not told(fleet, "cannot be used")  # it may be being written
+
+
+def test_a_run_whose_evaluations_end_early_is_told_once(fleet):
+    drop(fleet, lambda record: record["run"] == 1 and record["step"] > STEPS)
+    board = ScoreBoard(gather(fleet))
+    found = [problem for problem in (*board.collection.problems, *board.problems)
+             if SEED1 in problem]  # fmt: skip
+    assert len(found) == 1
+    assert "its evaluations end at step 1,000 of 2,000" in found[0]
+    assert scored(fleet) == [0]
+
+
+def test_a_run_that_lost_everything_is_told(fleet):
+    drop(fleet, lambda record: record["run"] == 1)
+    assert told(fleet, SEED1, "has no evaluations: left out")
+    assert told(fleet, "To mend", "restore evaluations.jsonl from a copy")
+
+
+def test_lost_lines_before_the_end_are_counted(fleet):
+    assert drop(fleet, lambda record: (record["run"], record["step"], record["position"])
+                == (0, STEPS, 0)) == 2  # fmt: skip
+    assert told(fleet, SEED0, "lacks 2 evaluations of tasks before its last step")
+    assert scored(fleet) == [0, 1]
+
+
+def test_a_step_that_only_one_run_lost_is_counted(fleet):
+    lost = drop(fleet, lambda record: record["run"] == 1 and record["step"] == EVERY)
+    assert lost > 1
+    assert told(fleet, SEED1, f"lacks {lost} evaluations of tasks before its last step")
+
+
+def test_a_failed_run_has_lost_nothing(tmp_path):
+    folder = write_fleet(tmp_path / "a", failed={SEED1: STEPS + EVERY})
+    assert not told(folder, "lacks")
+    assert len(gather(folder).problems) == 1
+
+
+def test_the_page_says_that_evaluations_are_lost(fleet):
+    drop(fleet, lambda record: record["run"] == 1 and record["step"] == 2 * STEPS)
+    page = runs_section(gather(fleet))
+    assert page.count("<td>finished</td>") == 1
+    assert page.count("<td>evaluations lost</td>") == 1
+
+
+def test_cut_training_records_of_a_finished_fleet_are_told(fleet):
+    cut(fleet / "training.jsonl", 10)
+    assert told(fleet, "training.jsonl ends in the middle of a line", "Restore it from a copy")
+    (fleet / "outcome.json").unlink()
+    assert not told(fleet, "training.jsonl")
+
+
+def test_lost_lines_can_be_written_again_as_the_advice_says(finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    whole = (folder / "evaluations.jsonl").read_bytes()
+    (folder / "evaluations.jsonl").write_bytes(whole[: whole[:-1].rfind(b"\n") + 1])
+    advice = f"move {folder / 'outcome.json'} away and run `recall resume {folder}`"
+    assert told(folder, "restore evaluations.jsonl from a copy, or, if only", advice)
+    (folder / "outcome.json").unlink()
+    recall.resume(folder, callback=Callback())
+    assert (folder / "evaluations.jsonl").read_bytes() == whole
+    assert gather(folder).problems == gather(finished).problems
+
+
+def test_rates_outside_0_to_1_are_told_and_left_out_of_means(tmp_path):
+    def odd(seed, position, step):
+        return 7.0 if (seed, position, step) == (1, 0, EVERY) else 0.5
+
+    folder = write_fleet(tmp_path / "a", success=odd)
+    path = folder / "evaluations.jsonl"
+    path.write_text(path.read_text().replace('"last_success": 0.5', '"last_success": -0.25', 1))
+    assert told(folder, SEED1, "2 recorded success rates are outside [0, 1] (7); they are left out")
+    assert told(folder, SEED0, "1 recorded success rate is outside [0, 1] (-0.25); it is left out")
+    run = gather(folder).runs[1]
+    assert np.isnan(run.curves["stochastic", "success"][0, 0])
+    assert run.curves["stochastic", "return"][0, 1] == 10.0  # a return may have any size
+
+
+def test_a_damaged_outcome_says_how_it_is_written_again(finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    whole = (folder / "outcome.json").read_bytes()
+    advice = f"remove it and run `recall resume {folder}`, which writes it again"
+    for damaged in (whole[:20], b"{}", b'{"failed": {"a": "late"}}'):
+        (folder / "outcome.json").write_bytes(damaged)
+        assert told(folder, "outcome.json", advice, "treated as unfinished")
+        assert not told(folder, "Continue it with")
+        with pytest.raises(BadValueError) as caught:
+            recall.resume(folder)
+        assert advice in str(caught.value)
+    (folder / "outcome.json").unlink()
+    recall.resume(folder, callback=Callback())
+    assert (folder / "outcome.json").read_bytes() == whole
+
+
+def test_a_damaged_outcome_without_checkpoints_is_restored_from_a_copy(fleet):
+    (fleet / "outcome.json").write_text("{")
+    assert told(fleet, "outcome.json is not valid JSON", "restore it from a copy")
+    assert not told(fleet, "recall resume")
+
+
+def test_a_damaged_description_is_restored_from_a_copy(fleet):
+    cut(fleet / "run.json", 300)
+    assert told(fleet, "run.json is not valid JSON", "restore it from a copy", "is left out")
+    with pytest.raises(BadValueError, match=r"run.json is not valid JSON .*: restore it from a"):
+        recall.resume(fleet)
+
+
+@pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("")])
+def test_a_finished_fleet_without_evaluations_is_not_called_young(fleet, lose):
+    lose(fleet / "evaluations.jsonl")
+    assert told(fleet, "is finished, but its evaluations are missing",
+                "restore evaluations.jsonl from a copy")  # fmt: skip
+    assert not told(fleet, "yet")
+
+
+def test_a_finished_fleet_that_lost_evaluations_is_archived_only_on_request(fleet, tmp_path):
+    lines = (fleet / "evaluations.jsonl").read_text().splitlines(keepends=True)
+    for kept in (lines[:30], lines[:-1], lines[:5] + lines[6:]):
+        (fleet / "evaluations.jsonl").write_text("".join(kept))
+        with pytest.raises(BadValueError, match=r"nothing was archived: .* is finished, but") as no:
+            recall.archive(fleet, tmp_path / "kept")
+        assert "restore evaluations.jsonl from a copy, or give --unfinished" in str(no.value)
+    recall.archive(fleet, tmp_path / "kept", unfinished=True)
+    assert told(tmp_path / "kept", "lacks 1 evaluation")
+    (fleet / "evaluations.jsonl").unlink()
+    with pytest.raises(BadValueError, match=r"is finished, but its evaluations are missing"):
+        recall.archive(fleet, tmp_path / "again", unfinished=True)
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_fleet_with_a_failed_run_is_archived(tmp_path):
+    folder = write_fleet(tmp_path / "a", failed={SEED1: STEPS + EVERY})
+    assert recall.archive(folder, tmp_path / "kept").runs == 2

@@ -1,0 +1,84 @@
+"""What the messages about a fleet's folder tell the user to do."""
+
+import errno
+import fcntl
+import json
+import os
+import shlex
+
+import pytest
+
+from recall.analysis.collection import gather
+from recall.errors import BadValueError
+from recall.files.atomic import NotWritableError
+from recall.files.leftovers import hidden_beside
+from recall.plugins import loaded
+from recall.runs.fleet_folder import FolderInUseError, all_failed, check_free, hold, resuming
+from recall.runs.store import read_description
+from tests.factories.folders import EVERY, write_fleet
+
+
+def write_unfinished(folder, **facts):
+    write_fleet(folder, finished=False, until=EVERY)
+    path = folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | facts))
+    return folder
+
+
+def test_plugins_are_part_of_the_command(tmp_path):
+    folder = write_unfinished(tmp_path / "a fleet", plugins=["my_world", "/my files/decay.py"])
+    assert shlex.split(resuming(folder)) == [
+        "recall", "resume", str(folder), "--plugin", "my_world", "--plugin", "/my files/decay.py"
+    ]  # fmt: skip
+    assert not {"my_world", "/my files/decay.py"}.intersection(loaded())
+    (problem,) = gather(folder).problems
+    assert f"Continue it with `{resuming(folder)}`" in problem
+
+
+def test_functions_are_given_from_python(tmp_path):
+    folder = write_unfinished(tmp_path, functions=["reach", "push"], plugins=["my_world"])
+    call = resuming(folder)
+    assert call == f"recall.resume({str(folder)!r}, functions={{'reach': reach, 'push': push}})"
+    compile(call, "call", "eval")
+
+
+def test_a_folder_without_a_description_has_the_plain_command(tmp_path):
+    assert resuming(tmp_path) == f"recall resume {tmp_path}"
+
+
+def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
+    names = [f"fine_tuning-push,hammer-seed{seed}" for seed in (0, 1)]
+    one = write_fleet(tmp_path / "one", failed={names[0]: 61})
+    both = write_fleet(tmp_path / "both", failed=dict.fromkeys(names, 1_061))
+    told = f"every run failed: {names[0]} at step 1,061, {names[1]} at step 1,061"
+    assert (all_failed(one), all_failed(both)) == (None, told)
+    (both / "evaluations.jsonl").write_text("")
+    (problem,) = gather(both).problems
+    assert problem == f"{both} has no evaluations, since {told}: left out."
+    with pytest.raises(FolderInUseError, match=f"already holds this run, {told}"):
+        check_free(both, read_description(both))
+    with pytest.raises(FolderInUseError, match="already holds this run, finished"):
+        check_free(one, read_description(one))
+
+
+def test_a_folder_of_fleets_names_them(tmp_path):
+    fleets = [write_unfinished(tmp_path / name) for name in ("ewc", "study/recall")]
+    for place in (*fleets, tmp_path / "study"):  # archives that are only half written
+        half = hidden_beside(place)[0]
+        write_unfinished(half / "recall" if place.name == "study" else half)
+    with pytest.raises(BadValueError, match="is no fleet, but a folder of fleets") as caught:
+        read_description(tmp_path)
+    assert f"({fleets[0]}, {fleets[1]})" in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadValueError, match=r"empty holds no results: there is no run\.json"):
+        read_description(tmp_path / "empty")
+
+
+def test_a_disk_without_locks_is_told_as_what_it_is(tmp_path, monkeypatch):
+    def flock(file, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    refused = pytest.raises(NotWritableError, match=r"cannot be locked \(No locks available\)")
+    with refused, hold(tmp_path):
+        pass

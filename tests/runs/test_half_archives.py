@@ -1,0 +1,107 @@
+"""What is left of an archive that was stopped or killed is not read, and is removed in time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from recall.analysis.collection import gather
+from recall.files.leftovers import is_hidden
+from recall.runs import archive as archive_module
+from recall.runs.archive import archive
+from recall.runs.benches import read_benches
+
+# An archive that sends itself a signal when it has written half of its fleets.
+STOPPED = """
+import os, sys
+from recall.cli import main
+from recall.runs import archive
+write, written = archive.write_fleet, []
+
+def writing(*arguments):
+    if written:
+        os.kill(os.getpid(), int(sys.argv[1]))
+    write(*arguments)
+    written.append(arguments)
+
+archive.write_fleet = writing
+main(sys.argv[2:])
+"""
+
+
+def stopped(number, *words):
+    """Archive until the signal; return the exit status."""
+    command = [sys.executable, "-c", STOPPED, str(int(number)), "archive", *map(str, words)]
+    return subprocess.run(command, check=False, timeout=100).returncode
+
+
+def hidden_in(folder):
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def make_old(folder):
+    for path in (*folder.rglob("*"), folder):
+        os.utime(path, (time.time() - 86_400,) * 2)
+
+
+def test_sigterm_leaves_nothing(fleets, tmp_path):
+    kept = tmp_path / "all" / "kept"
+    assert stopped(signal.SIGTERM, fleets, kept) == 128 + signal.SIGTERM
+    assert list(kept.parent.iterdir()) == []
+
+
+def test_half_an_archive_is_not_read_and_the_next_removes_it(fleets, tmp_path):
+    (fleets / "bench.json").write_text(
+        json.dumps({"device": "cpu", "rows": [{"method": "ewc", "runs": 1, "ms_per_update": 2}]})
+    )
+    everything = tmp_path / "all"
+    archive(fleets, everything / "kept")
+    assert stopped(signal.SIGKILL, fleets, everything / "kept", "--replace") == -signal.SIGKILL
+    (half,) = hidden_in(everything)
+    assert is_hidden(half)
+    shutil.copy(fleets / "bench.json", everything / half)
+    assert list((everything / half).glob("*/run.json"))
+    whole, found = gather(fleets), gather(everything)
+    assert len(found.runs) == len(whole.runs)
+    assert found.problems == whole.problems
+    assert len(read_benches([everything])) == 1
+    archive(fleets, everything / "kept", replace=True)
+    assert hidden_in(everything) == [half], "it may be another process's, which is at work"
+    make_old(everything / half)
+    archive(fleets, everything / "other")
+    assert hidden_in(everything) == [half], "it belongs to another place"
+    archive(fleets, everything / "kept", replace=True)
+    assert hidden_in(everything) == []
+
+
+def fails(*_):
+    raise ZeroDivisionError
+
+
+def test_an_archive_that_was_moved_away_stays_until_another_takes_its_place(
+    fleets, tmp_path, monkeypatch
+):
+    """As after a kill between the two renames, the earlier archive is all that there is."""
+    everything = tmp_path / "all"
+    archive(fleets, everything / "kept")
+    moved = everything / ".kept.0123abcd.old"
+    (everything / "kept").rename(moved)
+    make_old(moved)
+    with monkeypatch.context() as failing:
+        failing.setattr(archive_module, "write_fleet", fails)
+        with pytest.raises(ZeroDivisionError):
+            archive(fleets, everything / "kept")
+    assert moved.is_dir()
+    archive(fleets, everything / "kept")
+    assert hidden_in(everything) == []
+
+
+@pytest.mark.parametrize("name", [".hidden", "kept.0123abcd.new", ".kept.new", ".kept.0123.new"])
+def test_other_hidden_folders_are_searched(fleets, tmp_path, name):
+    fleets.rename(tmp_path / name)
+    assert gather(tmp_path).runs

@@ -1,0 +1,121 @@
+"""Health checks with known answers."""
+
+import math
+
+import pytest
+
+from recall.runs.health import (
+    COLLAPSED_TEMPERATURE,
+    DIVERGING_CRITICS,
+    DORMANT_CRITIC_UNITS,
+    DORMANT_POLICY_UNITS,
+    Q_RECORDS,
+    VANISHED_POLICY_GRADIENT,
+    due,
+    symptoms,
+)
+
+TASKS = ("push", "hammer", "window-close")
+NAN = math.nan
+# Two tasks were met. The second is in training, and the batch had no rows of the first.
+HEALTHY = {
+    "run": 0,
+    "step": 2_000,
+    "grad_norm_pi": 0.3,
+    "alpha": [1e-4, 0.2, 2.7],
+    "q_value": [NAN, 40.0, NAN],
+    "q_lowest": [-100.0, -100.0, NAN],
+    "q_highest": [1_000.0, 1_000.0, NAN],
+}
+PLASTIC = {"run": 0, "step": 2_000, "dormant_pi": 0.3, "dormant_q": 0.1}
+
+
+def found(learnt=(1,), **changes):
+    """(kind, position) of each symptom of the healthy record after changes."""
+    return [symptom[:2] for symptom in symptoms(HEALTHY | PLASTIC | changes, learnt, TASKS)]
+
+
+def test_a_healthy_run_has_no_symptoms():
+    assert found() == []
+    assert symptoms({"run": 0, "step": 50, "episode_return": 3.0}, (0,), TASKS) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"grad_norm_pi": 0.0}, VANISHED_POLICY_GRADIENT,
+         "the policy gradient on hammer has vanished (norm 0), so the policy no longer learns"),
+        ({"alpha": [0.1, 3e-13, 0.1]}, COLLAPSED_TEMPERATURE,
+         "the temperature of hammer has collapsed (alpha 3e-13), so its policy no longer explores"),
+        ({"q_value": [NAN, 2e6, NAN]}, DIVERGING_CRITICS,
+         "the mean Q of hammer is 2e+06, but its rewards only allow values from -100 to 1e+03: "
+         "its critics diverge, and so will a policy that learns from them"),
+        ({"dormant_pi": 0.75}, DORMANT_POLICY_UNITS,
+         "75% of the hidden units of the policy are dormant on hammer, so little of the network "
+         "is left to learn with"),
+        ({"dormant_q": 0.5}, DORMANT_CRITIC_UNITS,
+         "50% of the hidden units of the critics are dormant on hammer, so little of the network "
+         "is left to learn with"),
+    ],
+)  # fmt: skip
+def test_each_kind_is_seen_alone_and_put_into_words(changes, kind, words):
+    (symptom,) = symptoms(HEALTHY | PLASTIC | changes, (1,), TASKS)
+    assert symptom == (kind, 1, words)
+
+
+def test_temperatures_count_for_the_tasks_in_training_alone():
+    collapsed = [0.0, 0.1, 0.0]
+    assert found(alpha=collapsed) == []
+    assert found(learnt=(0, 1, 2), alpha=collapsed) == [
+        (COLLAPSED_TEMPERATURE, 0),
+        (COLLAPSED_TEMPERATURE, 2),
+    ]
+
+
+def test_a_gradient_of_all_tasks_at_once_names_none_of_them():
+    (symptom,) = symptoms(HEALTHY | {"grad_norm_pi": 1e-9}, (0, 1, 2), TASKS)
+    assert "on all tasks has vanished (norm 1e-09)" in symptom.message
+
+
+def test_critics_of_old_tasks_are_checked_too():
+    assert found(q_value=[-5e4, 40.0, NAN]) == [(DIVERGING_CRITICS, 0)]
+
+
+@pytest.mark.parametrize(
+    ("q", "diverges"),
+    # The range is 1,100 wide, so that 55 beyond either end are within the margin.
+    [(-154.0, False), (-156.0, True), (1_054.0, False), (1_056.0, True)],
+)
+def test_q_may_overshoot_by_a_twentieth_of_its_range(q, diverges):
+    assert found(q_value=[q, NAN, NAN]) == [(DIVERGING_CRITICS, 0)] * diverges
+
+
+@pytest.mark.parametrize(("low", "high"), [(-100.0, -2.0), (2.0, 100.0), (-1.0, -1.0)])
+def test_a_new_critic_at_zero_does_not_diverge_whatever_the_rewards(low, high):
+    assert (
+        found(q_value=[0.0, NAN, NAN], q_lowest=[low, NAN, NAN], q_highest=[high, NAN, NAN]) == []
+    )
+
+
+def test_q_beyond_zero_diverges_where_all_rewards_are_negative():
+    bounds = {"q_lowest": [-100.0, NAN, NAN], "q_highest": [-2.0, NAN, NAN]}
+    assert found(q_value=[6.0, NAN, NAN], **bounds) == [(DIVERGING_CRITICS, 0)]
+
+
+def test_each_symptom_is_due_once_for_each_run_and_task():
+    counts = {}
+    first, second = (
+        symptoms(HEALTHY | {"grad_norm_pi": 0.0}, (position,), TASKS) for position in (0, 1)
+    )
+    assert due(first, counts, "a") == first
+    assert due(first, counts, "a") == []
+    assert due(second, counts, "a") == second
+    assert due(first, counts, "b") == first
+    assert due(first + second, counts, "a") == []
+
+
+def test_q_must_be_outside_in_several_records():
+    counts = {}
+    diverging = symptoms(HEALTHY | {"q_value": [1e9, NAN, NAN]}, (1,), TASKS)
+    told = [due(diverging, counts, "a") for _ in range(2 * Q_RECORDS)]
+    assert [len(symptoms) for symptoms in told] == [0] * (Q_RECORDS - 1) + [1] + [0] * Q_RECORDS

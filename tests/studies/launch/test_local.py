@@ -1,0 +1,207 @@
+"""Whole studies in real processes, which crash, fail, are stopped and are killed."""
+
+import dataclasses
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from recall.files.atomic import write_json
+from recall.studies.launch.display import Lines
+from recall.studies.launch.jobs import Job, Outcome
+from recall.studies.launch.local import LocalLauncher
+from recall.studies.runner import plan_study
+from recall.studies.study_folder import write_study
+from tests.factories.processes import children_of, is_alive, recall_process, wait_for
+from tests.factories.studies import (
+    CHOICES,
+    FLEETS,
+    ROOM,
+    SEQUENCE,
+    SMALL,
+    STUDY,
+    launch,
+    left_by,
+)
+
+
+def rows_in(folder):
+    """Bytes of transitions: grows with every chunk."""
+    return sum(path.stat().st_size for path in folder.glob("*/replay/task-*.rows"))
+
+
+def about(folder):
+    return json.loads((folder / "study.json").read_text())
+
+
+class KillOnce(Lines):
+    """Kills a fleet's process when it has evaluated for the first time."""
+
+    def __init__(self, jobs, finished, launcher, told, folder):
+        super().__init__(jobs, finished, told)
+        self._launcher, self._killed, self._folder = launcher, False, folder
+        self.states = []  # of the fleets in study.json, as they changed
+
+    def refresh(self):
+        super().refresh()
+        state = [(fleet["finished"], fleet["failure"]) for fleet in about(self._folder)["fleets"]]
+        if state not in self.states:
+            self.states.append(state)
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and not self._killed:
+            self._killed = True
+            self._launcher._processes[event.job].kill()
+
+
+@pytest.mark.slow
+def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_path, uninterrupted):
+    folder, (bad, good) = tmp_path / "study", FLEETS
+    folder.mkdir()
+    fleets = plan_study(STUDY, CHOICES, folder, ROOM)
+    write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
+    # Begun, with a file where it wants a folder: it can never go on.
+    (folder / bad).mkdir()
+    write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
+    (folder / bad / "replay").write_text("no folder")
+    told, launcher = io.StringIO(), LocalLauncher(folder / "logs")
+    shown = []
+
+    def display(jobs, before):
+        shown.append(KillOnce(jobs, before, launcher, told, folder))
+        return shown[0]
+
+    result = launch(folder, launcher, display=display)
+    assert result.exit_status == 1
+    assert result.outcome.attempts == {bad: 2, good: 2}
+    assert [fleet.name for fleet in result.finished] == [good]
+    assert "FileExistsError" in result.outcome.failed[bad]
+    assert "FileExistsError" in about(folder)["fleets"][0]["failure"]
+    # It was written when it was known, not only at the end.
+    assert [(bool(one[1]), two[0]) for one, two in shown[0].states] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]
+    assert "Traceback" in (folder / "logs" / f"{bad}.log").read_text()
+    lines = told.getvalue()
+    assert f"{bad}: given up: FileExistsError" in lines
+    assert f"{good}: its process ended by SIGKILL" in lines
+    assert "retrying from its last checkpoint (1 of 1)" in lines
+    # From its last checkpoint, not from the start.
+    assert re.search(rf"{good}: 1 x 400 steps, from step \d+", lines)
+    # Once the cause is gone, the same command ends what is left.
+    shutil.rmtree(folder / bad)
+    again = launch(folder)
+    assert again.exit_status == 0
+    assert again.outcome.attempts == {bad: 1}
+    assert left_by(folder) == uninterrupted
+    seeds = [[run["seed"] for run in results.runs] for results in again.results()]
+    assert sorted(seeds) == [[0], [1]]
+    assert again.failed_runs() == {}
+    told = about(folder)
+    assert (told["study"], told["question"]) == (STUDY.name, STUDY.question)
+    assert told["needs"] == ["reference"]
+    assert [fleet["name"] for fleet in told["fleets"]] == [bad, good]
+    assert [fleet["attempts"] for fleet in told["fleets"]] == [3, 2]
+    assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in told["fleets"])
+    # And then there is nothing left to do.
+    last = launch(folder)
+    assert (last.exit_status, last.outcome.attempts) == (0, {})
+    assert left_by(folder) == uninterrupted
+
+
+def test_a_fleet_whose_runs_all_fail_is_not_retried(tmp_path):
+    # The temperature is infinite.
+    diverging = dataclasses.replace(CHOICES, seeds=1, changes=SMALL | {"initial_log_alpha": 1e3})
+    told, fleet = io.StringIO(), FLEETS[0]
+    result = launch(
+        tmp_path, choices=diverging, display=lambda jobs, before: Lines(jobs, before, told)
+    )
+    assert (result.exit_status, result.outcome.attempts) == (1, {fleet: 1})
+    assert [each.name for each in result.without_runs] == [fleet]
+    (failed,) = result.failed_runs()
+    assert failed.startswith(f"{fleet}/")
+    assert "retrying" not in told.getvalue()
+    again = launch(tmp_path, choices=diverging)
+    assert (again.exit_status, again.outcome.attempts) == (1, {})
+
+
+def test_a_fleet_that_starts_after_the_signal_stops_too(tmp_path):
+    (fleet, _) = plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    launcher = LocalLauncher(tmp_path / "logs")
+    launcher.stop()
+    launcher.start(Job(fleet.name, str(tmp_path / fleet.name), fleet.spec.describe()))
+    events = []
+    wait_for(lambda: events.extend(launcher.events(0.1)) or events, "the end of the fleet", 60)
+    launcher.close()
+    assert events[-1].kind == "stopped"
+    assert not (tmp_path / fleet.name / "outcome.json").exists()
+
+
+def study_process(folder, config):
+    command = ["study", STUDY.name, "--sequences", SEQUENCE, "--methods", *CHOICES.methods]
+    command += ["--seeds", "1", "--config", config, "--out", folder]
+    return recall_process(*map(str, command))
+
+
+@pytest.mark.slow
+def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrupted):
+    folder, config = tmp_path / "study", tmp_path / "small.json"
+    config.write_text(json.dumps(SMALL))
+    first = study_process(folder, config)
+    wait_for(lambda: rows_in(folder), "a chunk")
+    (fleet,) = children_of(first.pid)
+    for pid in (first.pid, fleet):  # nothing moves while somebody else tries
+        os.kill(pid, signal.SIGSTOP)
+    second = study_process(folder, config)
+    _, error = second.communicate(timeout=60)
+    assert second.returncode == 2
+    assert f"is in use by process {first.pid} on " in error
+
+    first.kill()
+    first.communicate()
+    os.kill(fleet, signal.SIGCONT)
+    wait_for(lambda: not is_alive(fleet), "the fleet to save and leave", 20)
+    assert not list(folder.glob("*/outcome.json"))
+
+    third = study_process(folder, config)
+    before = rows_in(folder)
+    wait_for(lambda: rows_in(folder) != before, "progress")
+    (fleet,) = children_of(third.pid)
+    os.kill(fleet, signal.SIGSTOP)  # so that it is not done before the signal comes
+    third.send_signal(signal.SIGTERM)
+    os.kill(fleet, signal.SIGCONT)
+    _, error = third.communicate(timeout=30)
+    assert third.returncode == 143, error
+    left = "recall: 1 of 1 fleets are not finished; run the same command again to continue"
+    assert error.splitlines()[-1] == left
+    assert "Traceback" not in error
+
+    one = dataclasses.replace(CHOICES, seeds=1)
+    assert launch(folder, choices=one).exit_status == 0
+    assert left_by(folder) == {
+        path: data for path, data in uninterrupted.items() if path.startswith(f"{FLEETS[0]}/")
+    }
+    described = json.loads((folder / FLEETS[0] / "run.json").read_text())
+    assert described["command"][1:3] == ["study", STUDY.name]
+
+
+def test_the_end_of_a_process_is_told_whatever_it_leaves(tmp_path):
+    """It was killed in the middle of a line, and its log is gone."""
+    launcher = LocalLauncher(tmp_path)
+    program = 'import os; os.write(1, b\'{"job": "a\'); os.kill(os.getpid(), 9)'
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    launcher._listen("a", process)
+    (event,) = launcher.events(1.0)
+    assert (event.job, event.kind) == ("a", "failed")
+    assert "SIGKILL" in event.text

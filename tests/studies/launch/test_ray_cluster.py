@@ -1,0 +1,85 @@
+"""A cluster that recall starts itself, in processes of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LISTENING = "0A"
+START = """
+import json, os, sys
+from recall.studies.launch import ray_cluster
+from tests.studies.launch.test_ray_cluster import family, listening
+ray_cluster.connect(None)
+import ray
+assert ray.get(ray.remote(num_cpus=1)(lambda: 7).remote()) == 7
+print(json.dumps(sorted(listening(family(os.getpid())))), flush=True)
+ray_cluster.disconnect()
+"""
+
+
+def family(pid):
+    """A process and all that it started, and that these started."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+    found = [pid]
+    for each in found:
+        found += [child for child, parent in parents.items() if parent == each]
+    return found
+
+
+def listening(pids):
+    """The addresses, in the kernel's hexadecimal form, on which some processes listen."""
+    sockets = set()
+    for pid in pids:
+        try:
+            links = [path.readlink() for path in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+        sockets |= {str(link)[8:-1] for link in links if str(link).startswith("socket:[")}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTENING and fields[9] in sockets:
+                yield fields[1].partition(":")[0]
+
+
+@pytest.mark.slow
+def test_all_its_ports_are_on_loopback(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", START], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    addresses = set(json.loads(done.stdout.splitlines()[-1]))
+    # 127.0.0.1, and the same in IPv6's clothes; the kernel writes them in reverse.
+    assert addresses
+    assert addresses <= {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+def test_a_cluster_that_does_not_come_up_is_told_in_one_line(tmp_path):
+    occupied = tmp_path / "occupied"
+    occupied.write_text("a file where Ray wants its folder")
+    done = subprocess.run(
+        [sys.executable, "-m", "recall", "study", "lambda", "--launcher", "ray",
+         "--out", str(tmp_path / "study")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"RAY_TMPDIR": str(occupied)},
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "recall: a Ray cluster on this machine did not come up: "
+    )
+    assert "or use --launcher local" in done.stderr.splitlines()[-1]

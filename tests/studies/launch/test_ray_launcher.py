@@ -1,0 +1,237 @@
+"""A real cluster of several nodes on this machine, one of which is lost in the middle."""
+
+import dataclasses
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from ray.cluster_utils import Cluster
+
+import recall
+from recall.errors import BadValueError
+from recall.runs.fleet_folder import FolderInUseError
+from recall.studies.launch import ray_launcher as launcher
+from recall.studies.launch.display import Lines
+from recall.studies.launch.lease import HOLDER
+from recall.studies.launch.resources import Where, place_of
+from recall.studies.runner import run_study
+from tests.factories.processes import wait_for
+from tests.factories.studies import (
+    CHOICES,
+    FLEETS,
+    SMALL,
+    STUDY,
+    left_by,
+    left_when_nothing_happens,
+)
+from tests.plugins.restored import EXAMPLES, plugins_forgotten
+
+# A lost node is noticed within seconds instead of half a minute.
+QUICK = {
+    "health_check_initial_delay_ms": 500,
+    "health_check_period_ms": 500,
+    "health_check_timeout_ms": 1000,
+    "health_check_failure_threshold": 3,
+}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
+    made.add_node(num_cpus=1)
+    made.add_node(num_cpus=1)
+    launcher.connect(made.address)
+    yield made
+    launcher.disconnect()
+    made.shutdown()
+
+
+def process_of(fleet_folder: Path) -> int:
+    return json.loads((fleet_folder / "lock").read_text())["pid"]
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class LoseANode(Lines):
+    """Takes the node away on which a fleet has just evaluated for the first time."""
+
+    def __init__(self, jobs, finished, cluster, folder, told):
+        super().__init__(jobs, finished, told)
+        self._cluster, self._folder = cluster, folder
+        self.lost = None
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and self.lost is None:
+            self.lost = event.job
+            raylet = parent_of(process_of(self._folder / event.job))
+            (node,) = (
+                node
+                for node in self._cluster.worker_nodes
+                if node.all_processes["raylet"][0].process.pid == raylet
+            )
+            self._cluster.remove_node(node, allow_graceful=False)
+
+
+@pytest.mark.slow
+def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
+    # Fleets that are still training when the node is gone, which takes a moment.
+    choices = dataclasses.replace(CHOICES, changes=SMALL | {"steps_per_task": 2000})
+    folder, told = tmp_path / "study", io.StringIO()
+    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    assert place.room.places == 2
+    displays = []
+
+    def display(jobs, before):
+        displays.append(LoseANode(jobs, before, cluster, folder, told))
+        return displays[0]
+
+    result = run_study(STUDY, choices, folder, place.room, place.launcher, display, retries=0)
+    assert result.exit_status == 0, told.getvalue()
+    (lost,) = (name for name in FLEETS if name == displays[0].lost)
+    assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
+    assert f"{lost}: its node is lost" in told.getvalue()
+    assert re.search(rf"{lost}: 1 x 4,000 steps, from step \d+", told.getvalue())
+    assert left_by(folder) == left_when_nothing_happens(choices, tmp_path / "uninterrupted")
+
+
+class KillOnce(Lines):
+    """Kills a fleet's process when it has evaluated for the first time."""
+
+    killed = 0
+    held = False
+
+    def __init__(self, jobs, finished, told, holder):
+        super().__init__(jobs, finished, told)
+        self._holder = holder
+
+    def take(self, event):
+        super().take(event)
+        if event.kind == "evaluated" and not self.killed:
+            KillOnce.held = json.loads(self._holder.read_text())["pid"] == os.getpid()
+            locks = Path(tempfile.gettempdir()).glob("recall-fleet-*/lock")
+            newest = max(locks, key=lambda path: path.stat().st_mtime)
+            self.killed = process_of(newest.parent)
+            os.kill(self.killed, signal.SIGKILL)
+            shutil.rmtree(newest.parent)  # as if it had been another machine's disk
+
+
+@pytest.mark.slow
+def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
+    tmp_path, cluster, uninterrupted
+):
+    folder, told, holder = tmp_path / "study", io.StringIO(), tmp_path / "store" / HOLDER
+    place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
+    assert 0 < place.room.bytes_per_device < 2**50
+
+    def launch(folder, **changes):
+        return run_study(
+            STUDY,
+            dataclasses.replace(CHOICES, seeds=1, **changes),
+            folder,
+            place.room,
+            place.launcher,
+            lambda jobs, before: KillOnce(jobs, before, told, holder),
+            retries=1,
+            storage=f"file://{tmp_path}/store",
+        )
+
+    result = launch(folder)
+    assert result.exit_status == 0, told.getvalue()
+    assert result.outcome.attempts == {FLEETS[0]: 2}
+    assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
+    # While it was launched from here, nobody else could launch it.
+    assert KillOnce.held
+    assert not holder.exists()
+    whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
+    assert left_by(folder) == whole
+    # Another machine, which has nothing yet, finds all of it there; for another study it is no use.
+    second = launch(tmp_path / "second")
+    assert (second.exit_status, second.outcome.attempts) == (0, {})
+    assert left_by(tmp_path / "second") == whole
+    with pytest.raises(FolderInUseError, match=r"store holds the study cw3 .* another --storage"):
+        launch(tmp_path / "third", scale=0.5)
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from recall.studies.launch import ray_launcher
+from recall.studies.launch.resources import Where, place_of
+from recall.studies.runner import run_study
+from tests.factories.studies import CHOICES, STUDY
+
+folder = Path(sys.argv[2])
+place = place_of(Where("ray", sys.argv[1], runs_per_fleet=1, memory=1.0), folder / "logs")
+run_study(STUDY, CHOICES, folder, place.room, place.launcher)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, uninterrupted):
+    folder, told = tmp_path / "study", io.StringIO()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, cluster.address, str(folder)])
+
+    def saved():
+        found = folder.glob("*/checkpoints/*")
+        return {path.parents[1].name for path in found if path.name.isdigit()}
+
+    begun = wait_for(saved, "a checkpoint")
+    driver.kill()
+    driver.wait()
+    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    result = run_study(
+        STUDY, CHOICES, folder, place.room, place.launcher,
+        lambda jobs, before: Lines(jobs, before, told), retries=0,
+    )  # fmt: skip
+    assert result.exit_status == 0, told.getvalue()
+    # A fleet that was saved goes on from there, unless it had finished meanwhile.
+    for name in begun & result.outcome.attempts.keys():
+        assert re.search(rf"{name}: 1 x 400 steps, from step \d+", told.getvalue())
+    assert left_by(folder) == uninterrupted
+
+
+@pytest.mark.slow
+def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, cluster):
+    """A method and a world from files that only the launching machine has."""
+    folder, told = tmp_path / "study", io.StringIO()
+    with plugins_forgotten():
+        for example in ("weight_decay.py", "corridor_world.py"):
+            here = tmp_path / example
+            here.write_text((EXAMPLES / example).read_text())
+            recall.load_plugin(here)
+        choices = dataclasses.replace(
+            CHOICES, sequences=("corridor-left",), methods=("weight_decay",), seeds=1
+        )
+        place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+        result = run_study(
+            STUDY, choices, folder, place.room, place.launcher,
+            lambda jobs, before: WithoutFiles(jobs, before, told, tmp_path), retries=0,
+        )  # fmt: skip
+    assert result.exit_status == 0, told.getvalue()
+    assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()
+
+
+class WithoutFiles(Lines):
+    """Removes the files of plug-ins before any fleet is started."""
+
+    def __init__(self, jobs, finished, told, folder):
+        super().__init__(jobs, finished, told)
+        for path in folder.glob("*.py"):
+            path.unlink()
+
+
+@pytest.mark.slow
+def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
+    with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
+        launcher.needs_of(64, None)

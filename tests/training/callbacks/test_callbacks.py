@@ -1,0 +1,117 @@
+"""What people see of a fleet, and that looking changes nothing."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from recall.errors import BadValueError
+from recall.training.callbacks import Callback, CallbackList
+from recall.training.callbacks.status import Status
+from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.wandb_callback import WeightsAndBiases
+from tests.factories.events import Seen, events
+from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    folder, seen = tmp_path_factory.mktemp("watched"), Seen()
+    run(start(small_spec(), folder, seen.callback))
+    seen.callback.on_failure("recall-point-rich,point-poor-seed1", 77, "it broke")
+    seen.callback.on_message("a word")
+    seen.callback.close()
+    return folder, seen
+
+
+def test_watching_changes_nothing(watched, uninterrupted):
+    assert left_by(watched[0]) == uninterrupted
+
+
+def test_lines_say_how_far_how_fast_and_how_well(watched):
+    lines = watched[1].lines.getvalue().splitlines()
+    assert lines[0] == "RECALL: 2 runs of 600 steps, tasks point-rich, point-poor"
+    evaluations = [line for line in lines if "| success " in line]
+    told = [re.search(r"\| success at step (\d+): ", line)[1] for line in evaluations]
+    assert told == ["150", "300", "450", "600"]
+    place, task, speed, left, success = evaluations[2].split(" | ")
+    assert re.fullmatch(r"step (450|500|550|600) of 600", place), "training has gone on"
+    assert task == "task 2 of 2: point-poor"
+    assert speed.endswith("a run)")
+    assert left.endswith("left")
+    assert success.startswith("success at step 450: point-rich ")
+    assert lines[-2:] == [
+        "run recall-point-rich,point-poor-seed1 failed at step 77: it broke; "
+        "the other runs continue",
+        "a word",
+    ]
+
+
+def test_the_live_view_has_bars_and_a_table_of_every_run_and_task(watched):
+    screen = watched[1].screen.getvalue()
+    for text in (
+        "RECALL",
+        "2 runs",
+        "task 1 of 2: point-rich",
+        "all tasks",
+        "600 of 600",
+        "steps/s",
+        "left",
+        "success at 600",
+        "recall-point-rich,point-poor-seed0",
+        "mean",
+        "failed at step 77: it broke",
+    ):
+        assert text in screen, text
+    # The frame that stays says how it ended, not what was waited for last.
+    assert "finished" in screen[screen.rindex("2 runs") :]
+
+
+def test_tensorboard_has_every_number_of_every_run(watched):
+    for seed in range(2):
+        found = events(watched[0] / "tensorboard" / f"recall-point-rich,point-poor-seed{seed}")
+        steps = [step for tag, step in found if tag == "stochastic_success/1-point-poor"]
+        assert steps == [150, 300, 450, 600]
+        steps = [step for tag, step in found if tag == "training/loss_q"]
+        assert steps == [100, 200, 300, 400, 500, 600]
+        assert ("training/alpha/0-point-rich", 600) in found
+
+
+def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
+    callback = CallbackList([TensorBoard(), CrashAt(13)])
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1.0), tmp_path, callback))
+    callback.close()
+    trainer, _ = go_on(tmp_path, TensorBoard())
+    run(trainer)
+    trainer.callback.close()
+    name = "recall-point-rich,point-poor-seed0"
+    whole = events(watched[0] / "tensorboard" / name)
+    assert sorted(events(tmp_path / "tensorboard" / name)) == sorted(whole)
+
+
+def test_without_weights_and_biases_the_way_to_it_is_told():
+    with pytest.raises(BadValueError, match="pip install '\\.\\[wandb\\]'"):
+        WeightsAndBiases("project")
+
+
+def test_no_end_is_foretold_from_steps_without_updates():
+    status = Status(small_spec(update_after=100), 0)
+    status.step(50)
+    assert status.speed()
+    assert not status.time_left(500)
+    status.step(100)  # with the first burst, which was compiled on the way
+    assert not status.time_left(450)
+    status.step(150)
+    assert status.time_left(400).endswith("left")
+
+
+def test_the_page_names_every_method_with_its_arguments():
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    rows = re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)
+    methods = [value for name, value in vars(Callback).items() if not name.startswith("_")]
+    assert rows == [
+        f"{each.__name__}({', '.join(list(inspect.signature(each).parameters)[1:])})"
+        for each in methods
+    ]

@@ -14,27 +14,27 @@ from recall.collect.pool import Pool, TaskFailedError
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION
-from recall.files.given import given_path
+from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.names import file_name
+from recall.files.paths import given_path
 from recall.learn import fleet
 from recall.methods import Method
-from recall.runs.archive_note import check_trainable
+from recall.runs.description import WITHOUT_SUCCESS, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import (
-    all_failed,
+    after_full_disk,
     check_free,
     check_ours,
     check_resumable,
     check_same,
+    check_trainable,
+    failures_in,
     hold,
-    is_finished,
+    resume_command,
     summary,
 )
 from recall.runs.policies import read_policies, runs_with_policies
-from recall.runs.silent_tasks import KEY as WITHOUT_SUCCESS
-from recall.runs.store import Results, Store, read, read_description
-from recall.runs.way_out import resuming, with_more_space
+from recall.runs.store import Results, Store, read
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method
@@ -143,7 +143,7 @@ def run_fleet(
             return _start(spec, folder, callback, tasks_without_success(spec), command)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
-        if is_finished(folder):
+        if status(folder).is_over:
             return read(folder)
         check_trainable(folder)
         check_processes(spec, measure())
@@ -202,9 +202,9 @@ def _spec_in(
 
 
 def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
-    if not is_finished(folder):
+    if not status(folder).is_over:
         return
-    if failed := all_failed(folder):
+    if failed := failures_in(folder):
         raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
     raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
@@ -229,7 +229,7 @@ def _run(
             stopping(tell, callback.close) as stop,
             kept_programs(folder, spec, callback.on_message),
             reported_compiling(callback),
-            told_if_full(lambda: f"Then continue with `{resuming(folder)}`"),
+            told_if_full(lambda: f"Then continue with `{resume_command(folder)}`"),
         ):
             trainer = Trainer(
                 spec, folder, open_store(), callback, lambda: stop.signal_number is not None
@@ -239,16 +239,16 @@ def _run(
                     _restore(trainer, callback)
                 trainer.run()
     except Interrupted as stopped:
-        message = f"{stopped}. Continue with `{resuming(folder)}`"
+        message = f"{stopped}. Continue with `{resume_command(folder)}`"
         raise Stopped(message, stop.exit_status) from None
     except TaskFailedError as error:
         raise TaskFailedError(f"{str(error).rstrip('.')}. {_repaired(folder)}") from error
     except NotWrittenError as error:
-        raise NotWrittenError(f"{error}. {with_more_space(folder)}") from error
+        raise NotWrittenError(f"{error}. {after_full_disk(folder)}") from error
     except OSError as error:
         if error.errno not in _NO_SPACE:
             raise
-        raise RecallError(f"{folder}: {error.strerror}. {with_more_space(folder)}") from error
+        raise RecallError(f"{folder}: {error.strerror}. {after_full_disk(folder)}") from error
     finally:
         callback.close()
     return read(folder)
@@ -264,7 +264,7 @@ def _restore(trainer: Trainer, callback: Callback) -> None:
 
 
 def _repaired(folder: Path) -> str:
-    return f"Repair the environment, then continue with `{resuming(folder)}`"
+    return f"Repair the environment, then continue with `{resume_command(folder)}`"
 
 
 def _new_folder(spec: FleetSpec) -> Path:
@@ -307,7 +307,7 @@ def evaluate(
     runs = [spec.runs[index] for index in kept]
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
-    policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
+    policies = read_policies(folder, {run.name: run.task_names for run in runs}, shape.size)
     chosen = as_tasks(tasks)
     _check_tasks(runs, policies, chosen)
     wanted = [chosen_positions(chosen, run.task_names) for run in runs]

@@ -28,7 +28,7 @@ from recall.commands.lost_terminal import outliving_terminal
 from recall.commands.numbers import numbers_as_in_settings
 from recall.commands.options import PLUGIN_HELP
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.nowhere import lead_nowhere
+from recall.files.streams import redirect_to_devnull
 from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
@@ -186,14 +186,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _tell_of_system(error: OSError) -> None:
     """Print an error of the system in one line, if it is not one that only a bug could cause."""
     if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
-        lead_nowhere(sys.stdout.fileno())
+        redirect_to_devnull(sys.stdout.fileno())
     elif error.errno in _NOT_OURS and error.filename is not None:
         print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
         sys.exit(_BAD_INPUT)
     elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # a write names no file
         print(f"recall: the output cannot be written: {error.strerror}", file=sys.stderr)
         if sys.stdout is not None:  # what it still holds would fail again at the end
-            lead_nowhere(sys.stdout.fileno())
+            redirect_to_devnull(sys.stdout.fileno())
         sys.exit(_BAD_INPUT)
     else:
         raise error

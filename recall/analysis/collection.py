@@ -19,7 +19,7 @@ from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
 from recall.analysis.shipped_references import shipped_references
-from recall.files.given import given_paths
+from recall.files.paths import given_paths
 from recall.runs.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from recall.files.nowhere import lead_nowhere
+from recall.files.streams import redirect_to_devnull
 
 
 class _Outliving:
@@ -32,7 +32,7 @@ class _Outliving:
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            lead_nowhere(self._stream.fileno())
+            redirect_to_devnull(self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

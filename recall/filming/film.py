@@ -11,17 +11,16 @@ from PIL import Image
 from recall.collect.messages import EVALUATION
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.contained import check_inside
 from recall.files.fleet_layout import FILMS
-from recall.files.given import given_path
 from recall.files.names import file_name
+from recall.files.paths import check_inside, given_path
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.filming.shots import Shot, shots_of
 from recall.filming.takes import Take, When, chosen_run, takes_of
+from recall.runs.description import read_description
 from recall.runs.evaluations import Mode
-from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from recall.files.fleet_layout import FINAL, POLICIES, is_archive, learnt, policy_path
-from recall.runs.fleet_folder import all_failed, is_finished
-from recall.runs.policies import without_policies
+from recall.files.fleet_layout import FINAL, POLICIES, is_archive, learnt, policy_path, status
+from recall.runs.fleet_folder import failures_in
+from recall.runs.policies import no_policies
 
 _KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
 _OTHER = {"before": "after", "after": "before"}
@@ -26,7 +26,7 @@ def nothing_to_film(folder: Path, run: str, tasks: Sequence[str], when: str) -> 
         return _no_policies(folder, run)
     if when in _OTHER and not there[when]:
         return _no_policies_at(folder, run, over, when)
-    if is_finished(folder):
+    if status(folder).is_over:
         return f"{folder} is finished, but some policies of {run} are missing: {_restore(run)}"
     return f"{folder} has policies of {run} for {', '.join(over)} alone: the rest comes later"
 
@@ -38,7 +38,7 @@ def one_sided(folder: Path, run: str, times: Collection[str]) -> str | None:
         return None
     if is_archive(folder):
         why = f"only the {_KINDS[_OTHER[lacking]]} of {run} were kept in this archive"
-    elif not is_finished(folder):
+    elif not status(folder).is_over:
         why = f"{run} is not finished"
     else:
         why = f"they are missing: {_restore(run)}"
@@ -47,10 +47,10 @@ def one_sided(folder: Path, run: str, times: Collection[str]) -> str | None:
 
 def _no_policies(folder: Path, run: str) -> str:
     if is_archive(folder):
-        return without_policies(folder, f"{run} that this film shows")
-    if not is_finished(folder):
+        return no_policies(folder, f"policies of {run}")
+    if not status(folder).is_over:
         return f"{folder} has no policies of {run} yet: no task is over"
-    if failed := all_failed(folder):
+    if failed := failures_in(folder):
         return f"{folder} has no policies of {run}: {failed}"
     return f"{folder} is finished, but its policies of {run} are missing: {_restore(run)}"
 
@@ -58,7 +58,7 @@ def _no_policies(folder: Path, run: str) -> str:
 def _no_policies_at(folder: Path, run: str, over: Sequence[str], when: str) -> str:
     other = _OTHER[when]
     hint = f'`--when {other}` (in Python, when="{other}")'
-    if when == "after" and not is_finished(folder):
+    if when == "after" and not status(folder).is_over:
         return (
             f"{folder} has no policies from the end of {run}: it is not finished. {hint} films the "
             f"tasks that are over: {', '.join(over)}"

@@ -69,7 +69,7 @@ def takes_of(
     for position in chosen_positions(tasks, run.task_names):
         for time in ("before", "after") if when == "both" else (when,):
             file = learnt(position) if time == "before" else FINAL
-            vector = read_policy(folder, run.name, position, file, shape.size)
+            vector = read_policy(folder, run.name, position, file, run.task_names, shape.size)
             if vector is not None:
                 takes.append(Take(titles[position], time, position, NumpyPolicy(shape, vector)))
     if not takes:

@@ -3,7 +3,14 @@
 from pathlib import Path
 
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION, OUTCOME, POLICIES, fleets_below, is_archive
+from recall.files.fleet_layout import (
+    DESCRIPTION,
+    POLICIES,
+    Status,
+    fleets_below,
+    is_archive,
+    status,
+)
 from recall.files.reading import read_json
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
@@ -89,8 +96,4 @@ def missing(folder: Path, what: str) -> str:
 
 def is_finished(folder: Path) -> bool:
     """Return True if outcome.json says that training reached its end; not every run failed."""
-    try:
-        outcome = read_json(folder / OUTCOME)
-    except RecallError:
-        return False
-    return isinstance(outcome, dict) and bool(outcome.get("finished", True))
+    return status(folder) is Status.FINISHED

@@ -11,12 +11,13 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import (
     FINAL,
     POLICY_SUFFIX,
+    check_written,
     is_archive,
     learnt,
     policy_path,
     policy_paths,
 )
-from recall.files.given import given_path
+from recall.files.paths import given_path
 from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.chosen_run import chosen_run, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
@@ -143,7 +144,8 @@ def load_policy(
             raise BadValueError(
                 f"{_without_final(folder)}. at='learnt' reads those of finished tasks"
             )
-        return _from_file(path, task)
+        check_written(folder, [path])
+        return _from_file(path, task, run)
     found = policy_paths(folder, run, learnt("*"))
     if not found:
         if is_archive(folder):
@@ -157,7 +159,8 @@ def load_policy(
         if is_finished(folder) and not is_archive(folder):
             raise BadValueError(missing(folder, f"policies of task {task!r}"))
         raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
-    return _from_file(path, position)
+    check_written(folder, [path])
+    return _from_file(path, position, run)
 
 
 def _without_final(folder: Path) -> str:

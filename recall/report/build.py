@@ -14,7 +14,7 @@ from recall.analysis.scores import ScoreBoard
 from recall.analysis.tidy import write_tables as write_data
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
-from recall.files.given import given_path, given_paths
+from recall.files.paths import given_path, given_paths
 from recall.report.figures import Detailed, Gallery, check_look, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems

@@ -15,8 +15,8 @@ from recall.analysis.plugin_code import code_between
 from recall.analysis.run_result import RunResult
 from recall.analysis.scores import ScoreBoard, Scores
 from recall.errors import BadValueError
-from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
+from recall.files.paths import given_path, given_paths
 from recall.report.build import Folder, Report, write_report
 from recall.report.matching import Match, matches_of, nothing_in_common
 from recall.report.tables.alone import single_tables

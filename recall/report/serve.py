@@ -15,8 +15,8 @@ from pathlib import Path
 
 from recall.analysis.continual_world_logs import PROGRESS
 from recall.errors import BadValueError, RecallError
-from recall.files.compressed import SUFFIX
 from recall.files.fleet_layout import DESCRIPTION, OUTCOME, STUDY, records_file
+from recall.files.reading import XZ
 
 ADDRESS = "127.0.0.1"
 NUMBER = "/number"
@@ -27,7 +27,7 @@ SECONDS = 5.0
 # Without training.jsonl: it grows every few seconds, and a report takes seconds to make. What it
 # holds is shown along with the next evaluation.
 _EVALUATIONS = records_file("evaluations")
-_WATCHED = (DESCRIPTION, _EVALUATIONS, f"{_EVALUATIONS}{SUFFIX}", OUTCOME, PROGRESS, STUDY)
+_WATCHED = (DESCRIPTION, _EVALUATIONS, f"{_EVALUATIONS}{XZ}", OUTCOME, PROGRESS, STUDY)
 _WAITING = (
     "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>recall: report</title>"
     "<p id='waiting'>{why}</p><script>setTimeout(() => location.reload(), 2000)</script></html>"

@@ -5,7 +5,7 @@ recall.policies.file_format says what a file holds. Inside training, a policy is
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,19 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
-from recall.files.fleet_layout import FINAL, is_archive, learnt, policy_path, policy_paths
-from recall.files.stamps import DamagedFileError, Stamp
-from recall.policies.file_format import (
-    DamagedPolicyError,
-    PolicyInfo,
-    pack,
-    read_policy_file,
+from recall.files.fleet_layout import (
+    FINAL,
+    Status,
+    check_written,
+    is_archive,
+    learnt,
+    policy_path,
+    policy_paths,
+    status,
 )
-from recall.runs.fleet_folder import all_failed, is_finished
-from recall.runs.way_out import ending_again
+from recall.files.stamps import DamagedFileError, Stamp
+from recall.policies.file_format import PolicyInfo, pack, read_policy_file
+from recall.runs.fleet_folder import failures_in
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -67,7 +70,7 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
         return list(range(len(names)))
     kept = [index for index, name in enumerate(names) if has_policies(folder, name)]
     if not kept:
-        raise BadValueError(without_policies(folder))
+        raise BadValueError(no_policies(folder))
     return kept
 
 
@@ -76,81 +79,86 @@ def has_policies(folder: Path, name: str) -> bool:
     return bool(policy_paths(folder, name))
 
 
-def without_policies(folder: Path, run: str = "") -> str:
-    """Return a text that says that an archive has no policies, or none of a run."""
-    return (
-        f"{folder} was archived without policies{f' of {run}' if run else ''}: `recall archive "
-        "--policies` keeps those of chosen runs"
-    )
+def no_policies(folder: Path, what: str = "policies") -> str:
+    """Return why a folder lacks `what`, such as "final policies", and what helps."""
+    if is_archive(folder):
+        return f"{folder} was archived without {what}: `recall archive --policies` keeps them"
+    found = status(folder)
+    if found is Status.FINISHED:
+        return f"{folder} is finished, but its {what} are missing: restore them from a copy"
+    if found is Status.FAILED:
+        return f"{folder} has no {what}: {failures_in(folder)}"
+    return f"{folder} has no {what} yet: it is not finished"
 
 
 def read_policies(
-    folder: Path, names: Sequence[str], tasks: int, size: int | None = None
+    folder: Path, runs: Mapping[str, Sequence[str]], size: int | None = None
 ) -> dict[int, Array]:
     """Return policies [run, size] by position: the final ones, or those of the finished tasks.
 
-    A policy with another number of parameters than `size` is refused.
+    `runs` maps names of runs to their tasks. A policy with another number of parameters than `size`
+    is refused.
     """
-    if all(policy_path(folder, name, FINAL).exists() for name in names):
-        files = dict.fromkeys(range(tasks), FINAL)
-    elif is_finished(folder) and not all_failed(folder):
+    tasks = range(len(next(iter(runs.values()))))
+
+    def complete(label: str) -> bool:
+        return all(policy_path(folder, name, label).exists() for name in runs)
+
+    if complete(FINAL):
+        labels = dict.fromkeys(tasks, FINAL)
+    elif status(folder) is Status.FINISHED:
         # What was just learnt is no substitute: nothing would seem forgotten.
-        raise BadValueError(_without_final(folder, names, tasks))
+        raise BadValueError(no_policies(folder, "final policies"))
     else:
-        files = {
-            task: learnt(task)
-            for task in range(tasks)
-            if all(policy_path(folder, name, learnt(task)).exists() for name in names)
-        }
-    if not files:
-        failed = all_failed(folder)
-        why = f": {failed}" if failed else " yet: no task is finished"
-        raise BadValueError(f"{folder} has no policies{why}")
-    return {
-        task: np.stack([_one(policy_path(folder, name, label), task, size) for name in names])
-        for task, label in files.items()
-    }
-
-
-def _without_final(folder: Path, names: Sequence[str], tasks: int) -> str:
-    """Return why a finished fleet lacks policies from the end of the sequence, and a way out.
-
-    Checkpoints need the policies of finished tasks, so resuming helps only if those are there.
-    """
-    if is_archive(folder):
-        return (
-            f"{folder} was archived without the policies at the end of the sequence: `recall "
-            "archive --policies-at both` keeps them"
-        )
-    files = [policy_path(folder, name, learnt(task)) for name in names for task in range(tasks)]
-    if not all(file.exists() for file in files):
-        return f"{folder} is finished, but its policies are missing: restore them from a copy"
-    again = ending_again(folder)
-    return (
-        f"{folder} is finished, but its final policies are missing: restore them from a copy"
-        f"{f', or {again}' if again else ''}"
-    )
+        labels = {task: learnt(task) for task in tasks if complete(learnt(task))}
+    if not labels:
+        raise BadValueError(no_policies(folder))
+    found: dict[int, list[Array]] = {position: [] for position in labels}
+    for name, names in runs.items():
+        for label in dict.fromkeys(labels.values()):
+            positions = [position for position, each in labels.items() if each == label]
+            for position, vector in _read(folder, name, label, positions, names, size).items():
+                found[position].append(vector)
+    return {position: np.stack(vectors) for position, vectors in found.items()}
 
 
 def read_policy(
-    folder: Path, name: str, position: int, label: str, size: int | None = None
+    folder: Path,
+    name: str,
+    position: int,
+    label: str,
+    tasks: Sequence[str] | None = None,
+    size: int | None = None,
 ) -> Array | None:
-    """Return the policy [size] of one run's task from the file `label`, or None without a file."""
+    """Return the policy [size] of one run's task from the file `label`, or None without a file.
+
+    A file of a run with other `tasks` is refused.
+    """
+    if not policy_path(folder, name, label).exists():
+        return None
+    return _read(folder, name, label, [position], tasks, size)[position]
+
+
+def _read(
+    folder: Path,
+    name: str,
+    label: str,
+    positions: Iterable[int],
+    tasks: Sequence[str] | None,
+    size: int | None,
+) -> dict[int, Array]:
+    """Return policies by position from one file, which must be of this run as it was trained."""
     path = policy_path(folder, name, label)
-    return _one(path, position, size) if path.exists() else None
-
-
-def _one(path: Path, task: int, size: int | None) -> Array:
-    try:
-        vector = read_policy_file(path, (task,))[1][task]
-    except DamagedPolicyError as error:
-        again = ending_again(path.parents[2]) if path.stem == FINAL else None
-        if again is None:
-            raise
-        raise DamagedPolicyError(f"{error}, or {again}") from error
-    if size is not None and vector.size != size:
+    check_written(folder, [path])
+    info, vectors = read_policy_file(path, positions)
+    sizes = {vector.size for vector in vectors.values()}
+    if (
+        info.run != name
+        or (tasks is not None and info.tasks != tuple(tasks))
+        or not (size is None or sizes == {size})
+    ):
         raise DamagedFileError(
-            f"{path} holds a policy of {vector.size} parameters and not one of this fleet, which "
-            f"has {size}: the file or run.json was damaged or edited"
+            f"{path} holds the policy of another run, {info.run} on {', '.join(info.tasks)}: the "
+            "file was replaced, or run.json was edited; restore it from a copy"
         )
-    return vector
+    return vectors

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recall.files.fleet_layout import DESCRIPTION
-from recall.runs.fleet_folder import is_finished
+from recall.files.fleet_layout import DESCRIPTION, status
 from recall.runs.wording import counted
 from recall.studies.estimates import HOW_TO_MEASURE, Speeds, TimeEstimate, estimate_time
 from recall.studies.launch.resources import Place
@@ -50,7 +49,7 @@ class DryRun:
     def state(self, fleet: Fleet) -> str:
         """Return the state of a fleet: "finished", "begun" or "new"."""
         folder = self.folder / fleet.name
-        if is_finished(folder):
+        if status(folder).is_over:
             return "finished"
         return "begun" if (folder / DESCRIPTION).exists() else "new"
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from recall.analysis.plugin_code import of_package
 from recall.errors import RecallError
-from recall.files.fleet_layout import DESCRIPTION, fleets_below
+from recall.files.fleet_layout import DESCRIPTION, fleets_below, status
 from recall.plugins.sources import sources
 from recall.runs.description import Description, read_description
-from recall.runs.fleet_folder import is_finished
 from recall.runs.wording import few
 from recall.studies.plan import Fleet
 from recall.training.unedited import other_plugins
@@ -24,7 +23,7 @@ def other_code(folder: Path, fleets: Sequence[Fleet]) -> list[str]:
     new = [fleet for fleet in fleets if not (folder / fleet.name / DESCRIPTION).exists()]
     if not any(_may_use_plugins(fleet.spec.describe()) for fleet in new):
         return []
-    resuming = {fleet.name for fleet in fleets if not is_finished(folder / fleet.name)}
+    resuming = {fleet.name for fleet in fleets if not status(folder / fleet.name).is_over}
     names: dict[str, list[str]] = {}
     now = sources()
     for path in fleets_below(folder):

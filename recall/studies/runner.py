@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from recall.errors import BadValueError
-from recall.files.fleet_layout import DESCRIPTION, STUDY
+from recall.files.fleet_layout import DESCRIPTION, STUDY, Status, read_outcome, status
 from recall.files.reading import parse_json
 from recall.plugins import portable
-from recall.runs.fleet_folder import hold, is_finished
-from recall.runs.store import Results, read, read_outcome
+from recall.runs.fleet_folder import hold
+from recall.runs.store import Results, read
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher, Outcome
 from recall.studies.launch.lease import lease
@@ -55,22 +55,19 @@ class Launch:
     @property
     def finished(self) -> list[Fleet]:
         """Return the finished fleets, from this launch and from earlier ones."""
-        return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
+        return [fleet for fleet in self.fleets if status(self.folder / fleet.name).is_over]
 
     @property
     def without_runs(self) -> list[Fleet]:
         """Return the finished fleets in which every run failed."""
-        outcomes = [(fleet, read_outcome(self.folder / fleet.name)) for fleet in self.finished]
-        return [
-            fleet for fleet, outcome in outcomes if outcome and not outcome.get("finished", True)
-        ]
+        return [fleet for fleet in self.fleets if status(self.folder / fleet.name) is Status.FAILED]
 
     def failed_runs(self) -> dict[str, int]:
         """Return the runs of finished fleets that met a non-finite number, and their steps."""
         failed: dict[str, int] = {}
         for fleet in self.finished:
-            outcome = read_outcome(self.folder / fleet.name) or {"failed": {}}
-            failed |= {f"{fleet.name}/{name}": step for name, step in outcome["failed"].items()}
+            if outcome := read_outcome(self.folder / fleet.name):
+                failed |= {f"{fleet.name}/{name}": step for name, step in outcome.failed.items()}
         return failed
 
     def results(self) -> list[Results]:
@@ -143,7 +140,7 @@ def _train(
 
     `save` is called whenever a fleet ends, so that a launch that is killed leaves what it knew.
     """
-    left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
+    left = [fleet for fleet in fleets if not status(folder / fleet.name).is_over]
     if not left:
         return Outcome(), 0
     jobs = [_job(fleet, folder, storage) for fleet in left]
@@ -196,7 +193,7 @@ def _fetch(storage: str, folder: Path) -> None:
     files, root = filesystem(storage)
     for entry in files.ls(root, detail=True):
         name = Path(entry["name"]).name
-        if entry["type"] != "directory" or is_finished(folder / name):
+        if entry["type"] != "directory" or status(folder / name).is_over:
             continue
         remote_folder = RemoteFolder(f"{storage.rstrip('/')}/{name}")
         remote_folder.pull(folder / name, only=None if remote_folder.finished else DESCRIPTION)

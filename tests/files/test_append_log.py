@@ -8,8 +8,8 @@ import pytest
 from recall.errors import BadValueError, RecallError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing, write_bytes, write_json
-from recall.files.contained import UnsafeFolderError, check_contained
 from recall.files.names import checked_name, checked_path, file_name
+from recall.files.paths import UnsafeFolderError, check_contained
 from recall.files.reading import read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
 

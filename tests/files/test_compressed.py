@@ -3,12 +3,12 @@
 import lzma
 
 import pytest
+from recall.files.compressed import open_xz, write_xz
 
 import recall
 from recall.analysis.collection import gather
 from recall.errors import BadValueError, RecallError
 from recall.files import compressed
-from recall.files.compressed import open_xz, write_xz
 from recall.runs.store import read
 from tests.factories.folders import write_fleet
 

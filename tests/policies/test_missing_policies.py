@@ -6,7 +6,7 @@ import pytest
 
 import recall
 from recall.errors import RecallError
-from recall.runs.store import read_description
+from recall.runs.description import read_description
 from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
 

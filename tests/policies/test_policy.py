@@ -16,11 +16,12 @@ from recall.collect.messages import EVALUATION
 from recall.config.resolve import resolve
 from recall.config.spec import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.atomic import hidden_names
 from recall.files.fleet_layout import FINAL
-from recall.files.leftovers import hidden_beside
 from recall.learn import fleet
+from recall.runs.description import read_description
 from recall.runs.policies import write_policies
-from recall.runs.store import Store, read_description
+from recall.runs.store import Store
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.pointworld import make_simulator
@@ -263,7 +264,7 @@ def test_a_file_or_a_folder_of_fleets_is_called_what_it_is(tmp_path):
     (tmp_path / "text.md").write_text("")
     with pytest.raises(BadValueError, match=r"text\.md is no policy file: give that of a fleet"):
         recall.load_policy(tmp_path / "text.md")
-    for name in ("a", "b", hidden_beside(tmp_path / "c")[0].name):
+    for name in ("a", "b", hidden_names(tmp_path / "c")[0].name):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")
     with pytest.raises(BadValueError, match=r"a folder of fleets: name one of them \(a, b\)"):

@@ -10,7 +10,7 @@ import pytest
 
 import recall
 from recall.cli import main
-from recall.files.leftovers import hidden_beside
+from recall.files.atomic import hidden_names
 from recall.runs.store import Store
 from recall.studies.launch.display import Lines
 from recall.studies.launch.jobs import Outcome
@@ -41,7 +41,7 @@ def begun(folder, *sources, method=NAME, finished=True):
         known = {"plugin_sources": {NAME: {"source": source}}}
         store = Store.create(folder / fleet.name, fleet.spec.describe() | known)
         if finished:
-            store.finish({"finished": True, "failed": {}})
+            store.finish({})
         else:
             store.close()
     write_study(folder, STUDY, choices, fleets, {}, Outcome())
@@ -81,7 +81,7 @@ def test_fleets_of_one_code_share_a_warning_and_a_dry_run_has_it_too(tmp_path, c
 def test_what_is_installed_is_searched_once_and_half_an_archive_is_passed_by(tmp_path, monkeypatch):
     folder = begun(tmp_path / "study", "aaa", "aaa")
     fleets = plan_study(STUDY, MORE, folder, ROOM)
-    shutil.copytree(folder / NAME, hidden_beside(folder / "archive")[0])
+    shutil.copytree(folder / NAME, hidden_names(folder / "archive")[0])
     searched = []
     monkeypatch.setattr(metadata, "packages_distributions", lambda: searched.append(1) or {})
     (warning,) = other_code(folder, fleets)

@@ -7,7 +7,7 @@ import pytest
 import recall
 from recall.config.spec import make_spec
 from recall.errors import RecallError
-from recall.runs.store import read_description
+from recall.runs.description import read_description
 from recall.settings import Settings
 from recall.training.callbacks.text import Lines
 from recall.training.success_check import tasks_without_success

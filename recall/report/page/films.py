@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall.analysis.run_result import RunResult
-from recall.files.contained import is_inside
 from recall.files.fleet_layout import FILMS
+from recall.files.paths import is_inside
 from recall.report.page.markup import data_uri, text
 
 KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}

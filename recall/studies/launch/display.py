@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from recall.files.screen import is_terminal
+from recall.files.streams import is_terminal
 from recall.studies.launch.jobs import Event, Job
 from recall.training.callbacks.rate import Rate
 

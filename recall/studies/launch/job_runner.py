@@ -12,9 +12,9 @@ from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError
 from recall.plugins import load_portable
+from recall.runs.description import silent_tasks_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
-from recall.runs.silent_tasks import silent_tasks_in
 from recall.studies.launch.jobs import Event, Job, Tell
 from recall.studies.launch.remote_folder import RemoteFolder, RemoteFolderCallback
 from recall.training.callbacks import Callback, CallbackList

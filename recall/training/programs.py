@@ -40,7 +40,8 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """
     import jax
 
-    chosen, on_cpu = jax.config.jax_compilation_cache_dir, jax.default_backend() == "cpu"
+    chosen = getattr(jax.config, "jax_compilation_cache_dir")  # noqa: B009  (not typed)
+    on_cpu = jax.default_backend() == "cpu"
     root = None if chosen else cache_root()
     if on_cpu:
         programs = root and root / f"cpu-{_digest(_processor())}"

@@ -7,7 +7,7 @@ complete run of a sequence and each of its tasks:
 |---|---|
 | label, method, variant, sequence, family | whose row it is |
 | seed, position, task, tasks | the run's seed, the place of the task, and the number of tasks |
-| steps_per_task, evaluations, window | length of a stage, and how many evaluations count at its end |
+| steps_per_task, evaluations, window | a stage, its evaluations, and how many count at its end |
 | run | the `RunResult` |
 | trained, final, forgotten | p_i at the end of its own stage and of the sequence, and the loss |
 | area | AUC_i of the task in its own stage |

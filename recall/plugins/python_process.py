@@ -1,13 +1,20 @@
-"""Commands that start Python processes which find the same modules as this one.
+"""New Python processes that find the same modules as this one, and none in the current folder.
 
 By itself, a new process looks for modules in the current folder first, where any file may lie: a
 script of the user's called `pickle.py`, or a stranger's in a folder of results.
 """
 
+import contextlib
+import os
 import sys
+from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-_OURS = str(Path(__file__).parents[2])  # the folder in which this process found the package
+_PACKAGE_FOLDER = str(Path(__file__).parents[2])  # in which this process found the package
+_SAFE_PATH = "PYTHONSAFEPATH"  # Python's -P as a variable of the environment, with any value
+_OURS = "recall"
 
 
 def python_command(imports: str, program: str, *arguments: object) -> list[str]:
@@ -19,11 +26,40 @@ def python_command(imports: str, program: str, *arguments: object) -> list[str]:
     `imports` are done without it.
     """
     path = [folder for folder in sys.path if isinstance(folder, str)]  # others are ignored
-    ours = [] if _OURS in path else [_OURS]
+    package = [] if _PACKAGE_FOLDER in path else [_PACKAGE_FOLDER]
     # A long path is written only once: Linux takes no argument of 128 KiB.
     steps = (
         f"import sys; path = {path!r}",
-        f"sys.path[:] = {ours!r} + list(filter(None, path)); {imports}",
+        f"sys.path[:] = {package!r} + list(filter(None, path)); {imports}",
         f"sys.path[:] = path; {program}",
     )
     return [sys.executable, "-P", "-c", "; ".join(steps), *map(str, arguments)]
+
+
+def spawn(target: Callable[..., object], *arguments: object) -> SpawnProcess:
+    """Start `target(*arguments)` in a new process of `multiprocessing`, which ends with this one.
+
+    The process has the search path of this one before it imports anything that is not Python's.
+    """
+    process = get_context("spawn").Process(target=_call, args=(target, arguments), daemon=True)
+    with safe_path():
+        process.start()
+    return process
+
+
+def _call(target: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    if os.environ.get(_SAFE_PATH) == _OURS:
+        del os.environ[_SAFE_PATH]  # which is not for what an environment may start
+    target(*arguments)
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Let processes that any library starts in this context ignore the current folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = before or _OURS
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from recall.errors import BadValueError, RecallError
+from recall.plugins.python_process import spawn
 from recall.settings import WorldSettings
 from recall.worlds.registrations import Registrations, registrations_for
 from recall.worlds.registry import (
@@ -45,18 +46,15 @@ class ProcessSlots:
 
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings, workers: int):
         self._check_sendable(tasks)
-        context = multiprocessing.get_context("spawn")  # the only method safe with threads
         self._workers: list[_Worker] = []
         # Also runs at garbage collection and at exit. Workers without a parent exit by themselves.
         self._stop = weakref.finalize(self, _stop, self._workers)
         count = min(workers, len(tasks))
         bounds = [len(tasks) * part // count for part in range(count + 1)]
         for begin, end in itertools.pairwise(bounds):
-            here, there = context.Pipe()
+            here, there = multiprocessing.Pipe()
             own = tuple(tasks[begin:end])
-            arguments = (there, own, settings, registrations_for(own))
-            process = context.Process(target=_work, args=arguments, daemon=True)
-            process.start()
+            process = spawn(_work, there, own, settings, registrations_for(own))
             there.close()  # so that the pipe breaks when the worker dies
             self._workers.append(_Worker(process, here, begin, end))
         try:

@@ -16,7 +16,7 @@ from recall.files.fleet_layout import fleets_below, status
 from recall.files.names import file_name
 from recall.runs.description import differences, identity, read_description
 from recall.runs.fleet_folder import resume_command
-from recall.studies.launch.resources import Room
+from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
 from recall.training.sizes import check_fits, gibibytes, run_bytes

@@ -83,6 +83,7 @@ class _Warning(msgspec.Struct):
     step: Count
     health: str
     message: str
+    position: Count | None = None
 
 
 def read_training(folder: Path, run: int, tasks: int) -> Training:

@@ -24,7 +24,7 @@ from recall.runs.evaluations import Mode
 from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
-from recall.training.unedited import check_unedited
+from recall.training.provenance import check_unedited
 from recall.worlds.registry import Task, horizon_steps
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered
 

@@ -17,7 +17,7 @@ from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
 from recall.studies.study import Study
 from recall.studies.study_folder import seconds_of
-from recall.training.sizes import gibibytes
+from recall.training.memory import gibibytes
 
 
 @dataclass(frozen=True)

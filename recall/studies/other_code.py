@@ -11,7 +11,7 @@ from recall.runs.description import Description, read_description
 from recall.runs.fleet_folder import is_finished
 from recall.runs.wording import few
 from recall.studies.plan import Fleet
-from recall.training.unedited import other_plugins
+from recall.training.provenance import other_plugins
 
 _MOST_NAMED = 3
 

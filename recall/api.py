@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from recall.collect.cores import cores
-from recall.collect.pool import TaskFailedError
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -42,13 +41,14 @@ from recall.training.callbacks import Callback
 from recall.training.callbacks.callback import reported_compiling
 from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
-from recall.training.evaluation import Evaluation, counts_of, evaluation_players
+from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
 from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
 from recall.training.programs import kept_programs
 from recall.training.provenance import check_unedited, other_versions, surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
 from recall.worlds.registry import Task
+from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -322,11 +322,11 @@ def evaluate(
     step = (max(policies) + 1) * spec.steps_per_task
     evaluation = Evaluation(runs, step, counts, places, seed)
     most = min(workers or cores(), len(runs) * sum(counts.values()))  # more have nothing to play
-    with contextlib.closing(evaluation_players(runs, spec, shape, most)) as players:
+    with contextlib.closing(evaluation_pool(runs, spec, shape, most)) as pool:
         for position, flat in policies.items():
-            players.snapshot[position] = flat
-        players.start(evaluation.episodes())
-        records = evaluation.records(players.results())
+            pool.snapshot[position] = flat
+        pool.start(evaluation.episodes())
+        records = evaluation.records(pool.results())
         return [{**record, "run": kept[record["run"]]} for record in records]
 
 

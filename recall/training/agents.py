@@ -6,14 +6,15 @@ Tasks and methods of the user's are tried before a folder is made.
 from functools import lru_cache
 
 from recall.collect.cores import cores
-from recall.collect.pool import TaskFailedError, default_workers
-from recall.collect.task_sizes import task_sizes
+from recall.collect.pool import default_workers
+from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
 from recall.worlds.gym_world import reports_success
 from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
+from recall.worlds.simulator import TaskFailedError
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it

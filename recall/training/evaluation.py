@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.crew import Abandoned, never
 from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult, RunTasks
-from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
+from recall.collect.pool import EvaluationPool
 from recall.config.spec import FleetSpec, RunSpec
 from recall.runs.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
 from recall.training.agents import evaluation_workers
 from recall.worlds.registry import task_label
+from recall.worlds.workers import Abandoned, never
 
 Array = np.ndarray
 
@@ -109,7 +109,7 @@ class BackgroundEvaluation:
     ):
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report
-        self._players: Players | None = None
+        self._pool: EvaluationPool | None = None
         self.pending: Pending | None = None
 
     def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
@@ -119,11 +119,11 @@ class BackgroundEvaluation:
         """
         assert self.pending is None, "the evaluation before is not finished"
         for position, flat in enumerate(policies):
-            self._ready_players().snapshot[position] = flat
+            self._ready_pool().snapshot[position] = flat
         self._play(Pending(step, list(runs)))
 
     def _play(self, pending: Pending) -> None:
-        self._ready_players().start(self._evaluation(pending).episodes())
+        self._ready_pool().start(self._evaluation(pending).episodes())
         self.pending = pending
 
     def _evaluation(self, pending: Pending) -> Evaluation:
@@ -133,7 +133,7 @@ class BackgroundEvaluation:
 
     def report_finished(self) -> None:
         """Report the pending evaluation if all of its episodes are played. Does not wait."""
-        if self.pending is not None and self._ready_players().ready():
+        if self.pending is not None and self._ready_pool().ready():
             self.finish()
 
     def finish(self, should_stop: Callable[[], bool] = never) -> bool:
@@ -141,7 +141,7 @@ class BackgroundEvaluation:
         if self.pending is None:
             return True
         try:
-            results = self._ready_players().results(should_stop)
+            results = self._ready_pool().results(should_stop)
         except Abandoned:
             return False
         pending, self.pending = self.pending, None
@@ -152,7 +152,7 @@ class BackgroundEvaluation:
         """Return the state for a checkpoint: arrays, and plain data."""
         if self.pending is None:
             return {}, None
-        return {"policies": self._ready_players().snapshot.copy()}, list(self.pending)
+        return {"policies": self._ready_pool().snapshot.copy()}, list(self.pending)
 
     def arrays_like(self, saved: Any) -> dict[str, Array]:
         """Return arrays of the shapes that `saved` returned together with this plain data."""
@@ -162,35 +162,35 @@ class BackgroundEvaluation:
     def restore(self, arrays: dict[str, Array], saved: Any) -> None:
         """Continue from the state that `saved` returned: play a pending evaluation again."""
         if saved is not None:
-            self._ready_players().snapshot[:] = arrays["policies"]
+            self._ready_pool().snapshot[:] = arrays["policies"]
             self._play(Pending(*saved))
 
     def process_ids(self) -> list[int]:
         """Return the process ids of the workers."""
-        return self._players.process_ids() if self._players is not None else []
+        return self._pool.process_ids() if self._pool is not None else []
 
     @property
     def restarts(self) -> int:
         """Number of workers that died and were restarted."""
-        return self._players.restarts if self._players is not None else 0
+        return self._pool.restarts if self._pool is not None else 0
 
-    def _ready_players(self) -> Players:
+    def _ready_pool(self) -> EvaluationPool:
         """Return the workers; start them at the first evaluation."""
-        if self._players is None:
-            self._players = evaluation_players(
+        if self._pool is None:
+            self._pool = evaluation_pool(
                 self._spec.runs, self._spec, self._shape, evaluation_workers(self._spec)
             )
-        return self._players
+        return self._pool
 
     def close(self) -> None:
         """End the workers; a pending evaluation is abandoned."""
-        if self._players is not None:
-            self._players.close()
+        if self._pool is not None:
+            self._pool.close()
 
 
-def evaluation_players(
+def evaluation_pool(
     runs: Sequence[RunSpec], spec: FleetSpec, shape: PolicyShape, workers: int
-) -> Players:
+) -> EvaluationPool:
     """Start worker processes that evaluate these runs of a fleet."""
     tasks = [RunTasks(run.own_seed, run.tasks) for run in runs]
-    return Players(tasks, spec.settings.world, shape, spec.tasks, workers)
+    return EvaluationPool(tasks, spec.settings.world, shape, spec.tasks, workers)

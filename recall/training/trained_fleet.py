@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Chunks
-from recall.collect.crew import never
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
@@ -37,6 +36,7 @@ from recall.training.checkpoint import Checkpoints, Progress, SavedFiles
 from recall.training.evaluation import BackgroundEvaluation
 from recall.training.programs import keep_programs
 from recall.training.recorder import Recorder
+from recall.worlds.workers import never
 
 Array = np.ndarray
 
@@ -79,11 +79,12 @@ class TrainedFleet:
             state_size,
             collecting_workers(spec),
             most_at_once=self.task_schedule.most_at_once,
-            most_played=self.task_schedule.most_played,
+            max_live_tasks=self.task_schedule.max_live_tasks,
             noise_colour=self.schedule.noise_colour,
             random_tails=self.schedule.random_tails,
             most_ordered=1 + self.schedule.policy_lag,
             environments=self.schedule.environments,
+            should_stop=should_stop,
         )
         self.chunks = Chunks(self.pool, max(1, self.schedule.policy_lag))
         self.evaluation = BackgroundEvaluation(

@@ -26,7 +26,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Ended
-from recall.collect.crew import never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
@@ -38,6 +37,7 @@ from recall.runs.store import Store
 from recall.training.behaviour import Behaviour, best_heads
 from recall.training.callbacks import Callback
 from recall.training.trained_fleet import TrainedFleet
+from recall.worlds.workers import never
 
 Array = np.ndarray
 

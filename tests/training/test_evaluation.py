@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from recall.collect.messages import EVALUATION, Episode, EpisodeResult
-from recall.collect.players import deal
+from recall.collect.pool import deal
 from recall.runs.store import read
 from recall.training.callbacks import Callback
 from recall.training.evaluation import Evaluation, streams

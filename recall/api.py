@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from recall.collect.cores import cores
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, TaskFailedError
+from recall.collect.pool import Pool
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -40,19 +40,20 @@ from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method
 from recall.training.behaviour import Behaviour, only_random
 from recall.training.callbacks import Callback
+from recall.training.callbacks.callback import reported_compiling
 from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
-from recall.training.compilation_cache import kept_programs
-from recall.training.compiling import reported_compiling
 from recall.training.evaluation import counts_of
 from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.memory import check_memory, check_processes, measure, told_if_full
+from recall.training.programs import kept_programs
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
 from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task
+from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -227,7 +228,7 @@ def _run(
     try:
         with (
             stopping(tell, callback.close) as stop,
-            kept_programs(folder, spec, callback.on_message),
+            kept_programs(folder, callback.on_message),
             reported_compiling(callback),
             told_if_full(lambda: f"Then continue with `{resuming(folder)}`"),
         ):

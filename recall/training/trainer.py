@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Ended
-from recall.collect.crew import never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
@@ -32,10 +31,10 @@ from recall.runs.records import score_records
 from recall.runs.store import Store
 from recall.training.behaviour import Behaviour
 from recall.training.callbacks import Callback
-from recall.training.own_programs import sign_programs
 from recall.training.recorder import Noted
 from recall.training.start import best_heads
 from recall.training.trained_fleet import TrainedFleet
+from recall.worlds.workers import never
 
 Array = np.ndarray
 
@@ -270,7 +269,6 @@ class Trainer(TrainedFleet):
         due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
-        sign_programs(self.folder)
         if self.progress.steps and (due or stop):
             self.save()
         if stop:

@@ -59,7 +59,7 @@ def _indices(rows: pd.DataFrame, value: str, places: bool = False) -> dict[Any, 
 def _mean_over_runs(rows: pd.DataFrame, column: str) -> Sampled:
     """Return the mean of one label on one sequence."""
     (values,) = by_run(rows, column).values()
-    return bootstrap.weighted_mean(np.array(list(values.values())), _weights(rows, list(values)))
+    return bootstrap.weighted_mean(np.array(list(values.values())), weights_of(rows))
 
 
 def _transfer(rows: pd.DataFrame) -> Sampled:
@@ -67,12 +67,16 @@ def _transfer(rows: pd.DataFrame) -> Sampled:
     names = ("position", "task", "alone")
     tasks = {place: (task, alone) for place, task, alone in zip(*map(rows.get, names), strict=True)}
     alone = {task: np.array(areas) for task, areas in tasks.values()}
-    weights = _weights(rows, list(dict.fromkeys(rows["seed"].tolist())))
     ordered = [tasks[place][0] for place in sorted(tasks)]
-    return bootstrap.forward_transfer(matrix(rows, "area"), ordered, alone, weights)[0]
+    return bootstrap.forward_transfer(matrix(rows, "area"), ordered, alone, weights_of(rows))[0]
 
 
-def _weights(rows: pd.DataFrame, own: list[int]) -> np.ndarray | None:
+def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
+    """Return how much each run of one label on one sequence counts in each draw, [draw, run].
+
+    None for a single seed.
+    """
+    own = list(dict.fromkeys(rows["seed"].tolist()))
     return bootstrap.weights_by_seed(own, rows["seeds"].iat[0], _name(rows))
 
 

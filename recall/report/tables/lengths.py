@@ -35,7 +35,7 @@ def scores_by_length(
     (`lengths_apart`).
     """
     found = {
-        label: {int(length): part for length, part in rows.groupby("tasks")}
+        label: {length: select(rows, tasks=length) for length in sorted(set(rows.tasks))}
         for label, rows in groups_of(analysis.scores, labels).items()
         if rows.tasks.nunique() >= LEAST
     }

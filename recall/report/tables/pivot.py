@@ -37,7 +37,7 @@ def pivot(
     scores: pd.DataFrame,
     rows: Sequence[Key],
     columns: Sequence[Key],
-    best: Literal["row", "column", ""] = "column",
+    best: Literal["row", "column"] = "column",
     published: Published | None = None,
     places: bool = False,
 ) -> tuple[Row, ...]:
@@ -50,8 +50,8 @@ def pivot(
     grid = [[_chosen(scores, row, column) for column in columns] for row in rows]
     value = [[column.value or row.value for column in columns] for row in rows]
     every = [[(r, c) for c in range(len(columns))] for r in range(len(rows))]
-    lines = {"row": every, "column": list(zip(*every, strict=True)), "": []}[best]
-    bold: set[Any] = set()
+    lines = every if best == "row" else [list(line) for line in zip(*every, strict=True)]
+    bold: set[tuple[int, int]] = set()
     for line in lines:
         shown_value = value[line[0][0]][line[0][1]]
         if shown_value != INTERQUARTILE:  # no mean over runs, and so without differences by seed

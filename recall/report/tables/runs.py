@@ -9,6 +9,7 @@ import numpy as np
 from recall.analysis import bootstrap, metrics
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
+from recall.analysis.families import display_name
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import method_label
 from recall.analysis.measures import RETURN
@@ -18,7 +19,6 @@ from recall.analysis.together import learnt_together as is_multi_task
 from recall.replay.capacity import rows_held
 from recall.report import paper
 from recall.report.tables.pivot import main_labels_of
-from recall.report.tables.sequences import display_name
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.runs.wording import counted, spanned
 

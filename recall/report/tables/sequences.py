@@ -7,7 +7,7 @@ import pandas as pd
 
 from recall.analysis.collection import Collection
 from recall.analysis.estimates import improvement
-from recall.analysis.families import TRIPLETS, is_pair
+from recall.analysis.families import TRIPLETS, display_name, is_pair
 from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.measures import PERFORMANCE, RETURN
 from recall.report import paper
@@ -29,11 +29,6 @@ from recall.report.tables.table import Cell, Table
 FEW_PAIRS = 4
 """Up to this many pairs are shown one by one; more are shown as means."""
 _FEW_TASKS = 3  # of a table of returns on the terminal
-
-
-def display_name(sequence: str, tasks: Sequence[str]) -> str:
-    """Return a sequence's name, followed by its tasks if the name does not list them."""
-    return ", ".join(tasks) if "," in sequence else f"{sequence} ({', '.join(tasks)})"
 
 
 def sequence_tables(analysis: Analysis) -> list[Table]:

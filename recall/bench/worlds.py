@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rich.table import Table
 from recall.bench import baselines
 from recall.collect.cores import cores as available_cores
 from recall.errors import BadValueError
-from recall.plugins.python_process import spawn
+from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
 
@@ -50,13 +51,22 @@ def ours(task: str, slots: int) -> baselines.Driver:
     return drive
 
 
+def _spawn(target: Callable[..., None], *arguments: Any) -> BaseProcess:
+    process = multiprocessing.get_context("spawn").Process(
+        target=target, args=arguments, daemon=True
+    )
+    with safe_path():
+        process.start()
+    return process
+
+
 class _WorkerGroup:
     """Worker processes, one per core, that step their own slots of a task at the same time."""
 
     def __init__(self, workers: int, slots: int):
         pipes = [multiprocessing.Pipe() for _ in range(workers)]
         self._pipes = [here for here, _ in pipes]
-        self._workers = [spawn(_work, there, slots) for _, there in pipes]
+        self._workers = [_spawn(_work, there, slots) for _, there in pipes]
 
     def ask(self, order: str | int) -> int:
         """Send every worker a task to prepare, or a number of steps; return the steps of all."""
@@ -102,7 +112,7 @@ def _resident_bytes() -> int:
 def _memory_per_slot_bytes(tasks: Sequence[str]) -> int:
     """Return the memory of one slot in bytes, measured in its own process."""
     here, there = multiprocessing.Pipe()
-    worker = spawn(_measure_memory, there, tasks)
+    worker = _spawn(_measure_memory, there, tasks)
     result: int = here.recv()
     worker.join()
     return result

@@ -28,7 +28,7 @@ from recall.policies.stored import chosen_run, missing
 from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
-from recall.training.unedited import check_unedited
+from recall.training.provenance import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import DrawingError, Simulator
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered

@@ -20,7 +20,7 @@ from recall.runs.way_out import resuming
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
-from recall.training.sizes import check_fits, gibibytes, run_bytes
+from recall.training.memory import check_fits, gibibytes, run_bytes
 
 
 @dataclass(frozen=True)

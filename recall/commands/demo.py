@@ -56,7 +56,7 @@ def demo(
     folder = out or Path("runs", "robots" if robots else "demo")
     if out is None and normalise_targets:
         folder = folder.with_name(f"{folder.name}-normalised")
-    rows = demonstration.run_demo(folder, plan, on_screen, console.print)
+    rows = demonstration.run_demo(folder, plan, on_screen)
     demonstration.print_table(rows, plan)
     label = method_class(plan.methods[-1]).label
     try:

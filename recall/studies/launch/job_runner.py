@@ -21,7 +21,7 @@ from recall import api
 from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
-from recall.plugins import load_portable
+from recall.plugins import load_plugin
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
 from recall.runs.silent_tasks import silent_tasks_in
@@ -69,7 +69,8 @@ def _leave_with_parent() -> None:
 def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
     """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
     use_cores(cpus)
-    load_portable(job.plugins)
+    for plugin in job.plugins:
+        load_plugin(plugin)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:

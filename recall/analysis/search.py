@@ -47,7 +47,9 @@ def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
 def _seconds_of_fleets(study: Path, problems: list[str]) -> dict[str, float]:
     """Return the training times of fleets by name, which only the study.json beside them holds."""
     try:
-        content = read_json(study) if study.exists() else {"schema": STUDY_SCHEMA, "fleets": []}
+        if not study.exists():
+            return {}
+        content = read_json(study)
         if content["schema"] != STUDY_SCHEMA:
             raise ValueError(f"schema {content['schema']!r}, not {STUDY_SCHEMA}")
         seconds = {str(fleet["name"]): float(fleet["seconds"]) for fleet in content["fleets"]}

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from recall.config.spec import FleetSpec, spec_from
+from recall.config.spec import FleetSpec
+from recall.config.stored import spec_from
 
 Kind = Literal[
     "started",  # training started at step `steps`

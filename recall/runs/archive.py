@@ -56,8 +56,7 @@ from recall.runs.evaluations import read_curves, recorded_modes
 from recall.runs.find import EMPTY, FLEET, LOG, folders_below
 from recall.runs.fleet_folder import FolderInUseError, resume_command
 from recall.runs.json_lines import Line, checked_lines, find_records
-from recall.settings.checked import Count, from_plain
-from recall.settings.texts import given_texts
+from recall.settings.checked import Count, from_plain, given_texts
 from recall.version import version
 
 Folder = str | Path

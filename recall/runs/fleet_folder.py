@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from recall.config.given_functions import functions_argument
-from recall.config.older import completed
+from recall.config.stored import completed, functions_argument
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError, temporary_of
 from recall.files.fleet_layout import (

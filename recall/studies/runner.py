@@ -8,7 +8,7 @@ from pathlib import Path
 
 from recall.errors import BadValueError
 from recall.files.fleet_layout import Status, read_outcome, status
-from recall.plugins import portable
+from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
 from recall.runs.store import Results, read
 from recall.studies.launch.display import Display
@@ -123,4 +123,4 @@ def run_study(
 def _job(fleet: Fleet, folder: Path) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     where = str((folder / fleet.name).resolve())
-    return Job(fleet.name, where, description, portable(), own_command())
+    return Job(fleet.name, where, description, loaded(), own_command())

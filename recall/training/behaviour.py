@@ -6,9 +6,8 @@ from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn import fleet
-from recall.learn.agent import Agent
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument
+from recall.learn.agent import Agent, LearnerState
+from recall.nets.sharding import to_int32
 from recall.training.progress import Progress
 from recall.training.start import Turns, turn_steps
 from recall.worlds.registry import horizon_steps
@@ -72,7 +71,7 @@ class Behaviour:
         policies: Policies = {
             position: self._starting(state, turns.actor(steps))
             if starting and position in self._task_schedule.learnt(stage)
-            else fleet.flat_policies(self._agent, state, as_argument(position), collecting=True)
+            else fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
             for position in self._task_schedule.chunk(
                 stage, self._task_schedule.steps_at(stage, steps)
             )
@@ -94,7 +93,7 @@ class Behaviour:
 
     def _starting(self, state: LearnerState, actor: int) -> jax.Array | None:
         """Return the policies of an old head; None stands for random actions."""
-        return None if actor < 0 else fleet.flat_policies(self._agent, state, as_argument(actor))
+        return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))
 
     def requests(
         self, policies: Policies, progress: Progress, ahead: int = 0

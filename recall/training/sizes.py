@@ -9,7 +9,7 @@ from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.fleet import policy_shape
-from recall.replay.capacity import rows_held
+from recall.replay.history import rows_held
 from recall.training.agents import agent_of
 
 _FLOAT_BYTES = 4

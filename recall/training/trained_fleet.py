@@ -23,9 +23,9 @@ from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
 from recall.learn import fleet
+from recall.learn.agent import LearnerState
 from recall.learn.plasticity import Plasticity
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument, shard
+from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
 from recall.runs.policies import write_policies
@@ -121,7 +121,7 @@ class TrainedFleet:
 
     def policies(self, position: int) -> Array:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
+        return np.asarray(fleet.flat_policies(self.agent, self.state, to_int32(position)))
 
     def write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
         """Write policies [run, size] by task; return the stamps of their files."""
@@ -134,7 +134,7 @@ class TrainedFleet:
         step = self.total_steps
         self.callback.on_evaluation_start(step)
         policies = [
-            fleet.flat_policies(self.agent, self.state, as_argument(position))
+            fleet.flat_policies(self.agent, self.state, to_int32(position))
             for position in range(self.spec.tasks)
         ]
         measured = self._measured() if self.task_schedule.collected(self.task, step) else None
@@ -146,7 +146,7 @@ class TrainedFleet:
         self.progress.evaluated = step
 
     def _measured(self) -> Plasticity:
-        replay, view, step = self.history.replay, self.view(), as_argument(self.total_steps)
+        replay, view, step = self.history.replay, self.view(), to_int32(self.total_steps)
         return fleet.plasticity(self.agent, self.state, replay, view, step)
 
     def catch_up(self) -> None:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from recall.learn.state import Forward
 
 import recall
 from recall.cli import main
@@ -14,7 +15,6 @@ from recall.config.resolve import choose
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.learn.state import Forward
 from recall.methods import FineTuning, method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay

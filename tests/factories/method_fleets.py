@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from recall.learn.state import Gradients, LearnerState, Networks, TrainedParams
+from recall.learn.update import UpdateNoise, joint_loss
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.learn.state import Gradients, LearnerState, Networks, TrainedParams
-from recall.learn.update import UpdateNoise, joint_loss
 from recall.methods import METHODS, Method
 from recall.nets.arrays import Metrics
 from recall.nets.heads import Rows, take_heads

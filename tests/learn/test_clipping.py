@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from recall.learn import fleet
 from recall.learn.clipping import global_norm
 from recall.learn.state import Networks, TrainedParams
 from recall.learn.update import joint_loss, update_noise
+
+from recall.learn import fleet
 from recall.methods import Recall
 from recall.nets.heads import Blocks, joined, summed_trunk, take_heads
 from tests.factories.learners import (

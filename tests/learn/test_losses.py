@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from recall.learn import fleet, value_bounds
 from recall.learn.state import Networks, TrainedParams
 from recall.learn.update import joint_loss, update_noise
+
+from recall.learn import fleet, value_bounds
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import adam
 from recall.nets.heads import head_of, take_heads

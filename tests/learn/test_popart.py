@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from recall.learn import fleet
 from recall.learn.losses import moments_by_head, q_loss
 from recall.learn.state import Networks
 from recall.learn.target_scale import scale_of, scale_of_loss
+
+from recall.learn import fleet
 from recall.methods import FineTuning, Recall
 from recall.nets import popart
 from recall.nets.heads import Rows, take_heads

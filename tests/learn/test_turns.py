@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from recall.learn.update import update, update_noise
 
 from recall.learn import fleet, turns
-from recall.learn.update import update, update_noise
 from recall.methods import AGem, Clear, PerfectMemory, Recall
 from recall.nets.heads import Blocks
 from tests.factories.learners import (

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
+from recall.learn.state import Forward
 
 from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.state import Forward
 from recall.methods import Ewc, FineTuning, PerfectMemory, Recall
 from recall.nets.heads import head_of
 from recall.replay.batch import Stored

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from recall.learn.update import bounds_of
 
 from recall.learn import fleet
-from recall.learn.update import bounds_of
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
 from recall.methods import Clear, MultiTask, PerfectMemory, Recall
 from tests.factories.learners import REWARD, TASKS, make_agent, make_replay, run_burst

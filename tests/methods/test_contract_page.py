@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from recall.learn.update import update, update_noise
 
 from recall.collect.transition import Columns
 from recall.config.resolve import choose
 from recall.learn.agent import Agent
-from recall.learn.update import update, update_noise
 from recall.methods import method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay

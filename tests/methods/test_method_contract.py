@@ -12,7 +12,7 @@ import pytest
 
 from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
-from recall.learn.state import LearnerState
+from recall.learn.agent import LearnerState
 from recall.methods import METHODS, Method, method_class
 from recall.settings import SacSettings
 from recall.training.checkpoint import Checkpoints

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16
-
 from recall.nets.half_precision import half_layer
+
 from recall.nets.heads import Rows
 from tests.factories.learners import flat, make_agent
 

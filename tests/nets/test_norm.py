@@ -5,7 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from recall.nets.half_precision import half_norm_layer
 from recall.nets.norm import norm_tanh
 

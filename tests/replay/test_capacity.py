@@ -1,6 +1,6 @@
 import pytest
 
-from recall.replay.capacity import rows_held
+from recall.replay.history import rows_held
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from recall.analysis.run_result import RunResult
-from recall.replay.capacity import rows_held
+from recall.replay.history import rows_held
 from recall.report import paper
 from recall.report.tables.computation import UNKNOWN, method_of, unknown_notes
 from recall.report.tables.table import MISSING, Cell, Row, Table
@@ -52,4 +52,4 @@ def stored(run: RunResult) -> tuple[int | None, int | str | None]:
     method = method_of(run)
     if method is None:
         return new, (len(run.tasks) - 1) * each or UNKNOWN
-    return new, method.old_transitions(len(run.tasks), each)
+    return new, (len(run.tasks) - 1) * each

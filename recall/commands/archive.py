@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from recall.commands.show import Flag
-from recall.commands.sigterm import cleaning_up_on_sigterm
 
 
 def archive(
@@ -37,8 +36,7 @@ def archive(
     from recall.runs.archive import archive as make_archive
     from recall.runs.wording import counted
 
-    with cleaning_up_on_sigterm():
-        made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
+    made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
     for sentence in made.left_out:
         print(sentence, file=sys.stderr)
     if not policies and (pattern := _example(source, made.folder)):
@@ -56,7 +54,7 @@ def archive(
 def _example(source: Path, archive: Path) -> str:
     """Return a pattern, quoted for a shell, of runs that have policies, or nothing without any."""
     from recall.files.fleet_layout import ARCHIVE_NOTE
-    from recall.runs.policies import has_policies
+    from recall.policies.stored import has_policies
     from recall.runs.store import read_description
 
     for note in sorted(archive.glob(f"**/{ARCHIVE_NOTE}")):

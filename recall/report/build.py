@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from recall.analysis.arrange import arranged
 from recall.analysis.collection import Collection, gather
+from recall.analysis.frames import analyse
 from recall.analysis.measures import Measure, check_success
 from recall.analysis.scores import ScoreBoard
 from recall.analysis.tidy import write_tables as write_data
@@ -83,7 +84,7 @@ def make_report(
         raise BadValueError(f"there are no runs to report: {reasons}")
     collection = arranged(collection, methods, names)
     board = ScoreBoard(collection, measure)
-    tables = all_tables(board, read_benches(given))
+    tables = all_tables(analyse(collection, measure), read_benches(given))
     title = ", ".join(map(str, given))
     return write_report(
         board, tables, out, title, None if figures else (), console, detailed, live, look

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from recall.learn.losses import moments_by_head
 
 from recall.collect.noise import draw
 from recall.collect.policy import NumpyPolicy
 from recall.collect.task_schedule import TaskSchedule
 from recall.learn import fleet
+from recall.nets.popart import moments_by_head
 from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
 from recall.runs.store import read
@@ -35,7 +35,7 @@ def test_what_is_collected_is_the_sum_of_the_chunks(collects):
             tasks = task_schedule.chunk(stage, total)
             assert set(tasks) <= set(task_schedule.played(stage))
             assert len(tasks) <= task_schedule.most_at_once
-            assert len(task_schedule.played(stage)) <= task_schedule.most_played
+            assert len(task_schedule.played(stage)) <= task_schedule.max_live_tasks
             assert task_schedule.current(stage) in task_schedule.played(stage)
             counted.update(dict.fromkeys(tasks, CHUNK))
             total += CHUNK

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.scores import Measure, ScoreBoard
+from recall.analysis.frames import analyse
+from recall.analysis.measures import Measure
 from recall.errors import RecallError
 from recall.report.tables import all_tables
 from recall.runs.description import digest_of
 from recall.runs.fleet_folder import hold
 from recall.runs.store import read
-from recall.studies.study_folder import read_study, seconds_of
+from recall.studies.study_folder import known_fleets, read_study
 from recall.training.callbacks import Callback
 from recall.training.provenance import surroundings
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
@@ -74,13 +75,13 @@ def load_policy(folder):
 
 def report(folder):
     collection = gather([folder.parent])
-    all_tables(ScoreBoard(collection, Measure()), [])
+    all_tables(analyse(collection, Measure()), [])
     assert all("\n" not in problem for problem in collection.problems)
 
 
 def study(folder):
     read_study(folder.parent)
-    seconds_of(folder.parent)
+    known_fleets(folder.parent)
 
 
 def archive(folder):

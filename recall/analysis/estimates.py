@@ -1,0 +1,231 @@
+"""Means of scores with intervals, differences between labels, and which label is best.
+
+Rows are selections of the frame of scores (recall.analysis.frames) with one label, of any sequences
+and tasks. A value is a column of that frame or the name of a metric.
+
+Means have bootstrap intervals. What decides between labels is their difference, seed by seed, with
+a Student's t interval over the seeds: there are usually three to five seeds, and the bootstrap
+interval of so few is too narrow. It contains the true mean of normal numbers in 62 % of all cases
+with three seeds and in 79 % with five, where it promises 90 %; Student's t keeps its promise.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from recall.analysis import bootstrap
+from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled
+from recall.analysis.frames import MEASURED, list_of, matrix
+from recall.analysis.measures import FORGETTING
+from recall.analysis.ties import settled as round_for_comparison
+
+Name = TypeVar("Name")
+"""What a label is called where labels are ranked."""
+
+
+def estimate(rows: pd.DataFrame, value: str, places: bool = False) -> Sampled | None:
+    """Return the mean over tasks, then over runs and then over sequences, with bootstrap draws.
+
+    With `places`, every place of a task counts the same, however many its sequence has. None unless
+    each sequence has the value: a mean over some would not compare with that of another label.
+    """
+    column = column_of(value)
+    parts = []
+    for index in _indices(rows, value, places).values():
+        part = rows.take(index)
+        parts.append(_transfer(part) if column == "transfer" else _mean_over_runs(part, column))
+    return bootstrap.mean_of(parts) if parts else None
+
+
+def column_of(value: str) -> str:
+    """Return the column of a metric, or `value` itself."""
+    return MEASURED.get(value, value)
+
+
+def _indices(rows: pd.DataFrame, value: str, places: bool = False) -> dict[Any, list[int]]:
+    """Return which rows of each sequence (or place) have a value; empty unless each has it."""
+    known = rows[column_of(value)].notna().to_numpy()
+    sequences, positions = rows["sequence"].to_numpy(), rows["position"].to_numpy()
+    found: dict[Any, list[int]] = {}
+    for index in np.flatnonzero(known).tolist():
+        key = (sequences[index], positions[index]) if places else sequences[index]
+        found.setdefault(key, []).append(index)
+    return found if set(sequences[known]) == set(sequences) else {}
+
+
+def _mean_over_runs(rows: pd.DataFrame, column: str) -> Sampled:
+    """Return the mean of one label on one sequence."""
+    (values,) = by_run(rows, column).values()
+    return bootstrap.weighted_mean(np.array(list(values.values())), weights_of(rows))
+
+
+def _transfer(rows: pd.DataFrame) -> Sampled:
+    """Return the forward transfer of one label on one sequence; references are resampled too."""
+    names = ("position", "task", "alone")
+    tasks = {place: (task, alone) for place, task, alone in zip(*map(rows.get, names), strict=True)}
+    alone = {task: np.array(areas) for task, areas in tasks.values()}
+    ordered = [tasks[place][0] for place in sorted(tasks)]
+    return bootstrap.forward_transfer(matrix(rows, "area"), ordered, alone, weights_of(rows))[0]
+
+
+def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
+    """Return how much each run of one label on one sequence counts in each draw, [draw, run].
+
+    None for a single seed.
+    """
+    own = list(dict.fromkeys(rows["seed"].tolist()))
+    return bootstrap.weights_by_seed(own, rows["seeds"].iat[0], _name(rows))
+
+
+def _name(rows: pd.DataFrame) -> str:
+    """Return the name that seeds the bootstrap draws, the same for all sequences of a label."""
+    return f"{rows['label'].iat[0]} with seeds {' '.join(map(str, rows['seeds'].iat[0]))}"
+
+
+def by_run(rows: pd.DataFrame, value: str) -> dict[str, dict[int, float]]:
+    """Return the value of each run by sequence and seed; empty unless each sequence has it."""
+    values = rows[column_of(value)].to_numpy(float)
+    # pandas' own grouping of so few rows would take most of the time of a report.
+    found: dict[str, dict[int, list[float]]] = {}
+    for sequence, seed, number in zip(rows["sequence"], rows["seed"], values.tolist(), strict=True):
+        runs = found.setdefault(sequence, {})
+        if number == number:  # NaN is unknown
+            runs.setdefault(seed, []).append(number)
+    means = {
+        sequence: {seed: sum(numbers) / len(numbers) for seed, numbers in runs.items()}
+        for sequence, runs in found.items()
+    }
+    return means if all(means.values()) else {}
+
+
+def interquartile_mean(rows: pd.DataFrame) -> Sampled:
+    """Return the interquartile mean of the final scores of all runs and tasks of one sequence."""
+    return bootstrap.sampled_interquartile_mean(matrix(rows, "final"), _name(rows))
+
+
+def improvement(ours: pd.DataFrame, theirs: pd.DataFrame) -> Sampled:
+    """Return how often a run of ours has the higher average performance, on one sequence."""
+    first, second = (matrix(rows, "final").mean(axis=1) for rows in (ours, theirs))
+    return bootstrap.probability_of_improvement(first, second, (_name(ours), _name(theirs)))
+
+
+def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate | None:
+    """Return ours minus theirs over the seeds that both have, with Student's t interval over them.
+
+    None if a value is missing, or if no seed is shared on one of the sequences. Runs of one seed
+    have the same goals and starts. On the robots, two methods are no more alike for that, but
+    nothing is lost by it either, and the sequences of one seed, which may begin alike, stay
+    together.
+    """
+    first, second = by_run(ours, value), by_run(theirs, value)
+    if not first or set(first) != set(second):
+        return None
+    found = [
+        {seed: mine - second[name][seed] for seed, mine in runs.items() if seed in second[name]}
+        for name, runs in first.items()
+    ]
+    return mean_difference(found) if all(found) else None
+
+
+def mean_difference(sequences: Sequence[Mapping[int, float]]) -> Estimate:
+    """Return the mean over sequences of the differences by seed, with the interval over seeds.
+
+    Both are of the seeds that all sequences have. If there is only one or none, the mean is of all
+    seeds and has no interval.
+    """
+    seeds = set.intersection(*(set(found) for found in sequences))
+    if len(seeds) < 2:
+        return Estimate(float(np.mean([np.mean(list(found.values())) for found in sequences])))
+    from scipy.special import stdtrit  # takes longer to import than all else here
+
+    by_seed = [np.mean([found[seed] for found in sequences]) for seed in sorted(seeds)]
+    value = float(np.mean(by_seed))
+    error = float(np.std(by_seed, ddof=1)) / len(seeds) ** 0.5
+    side = float(stdtrit(len(seeds) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
+    return Estimate(value, (value - side, value + side))
+
+
+def shared_seeds(ours: pd.DataFrame, theirs: pd.DataFrame) -> int:
+    """Return the number of seeds that both have on every sequence."""
+    first, second = by_run(ours, "final"), by_run(theirs, "final")
+    return min((len(runs.keys() & second.get(name, {})) for name, runs in first.items()), default=0)
+
+
+def shared_sequences(groups: Iterable[pd.DataFrame]) -> list[str]:
+    """Return the sequences that all groups of rows have, over which their means compare."""
+    lists = [list_of(rows, "sequence") for rows in groups]
+    return [name for name in lists[0] if all(name in each for each in lists)] if lists else []
+
+
+class Ranking(NamedTuple, Generic[Name]):
+    """Which of several labels is best, and which cannot be told from it."""
+
+    best: Name | None = None
+    """None if nothing can be ranked."""
+    undecided: tuple[Name, ...] = ()
+    """The labels that cannot be told from the best, the better first."""
+    differences: Mapping[Name, Estimate] = {}
+    """How far the best is ahead of each other label that is ranked, seed by seed."""
+    bold: frozenset[Name] = frozenset()
+    """The best and those that cannot be told from it, as tables mark them."""
+
+
+def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
+    """Return which of several labels, given by their rows, is best in a value.
+
+    A label is as good as the best if the Student's t interval of their difference, seed by seed,
+    reaches zero. Only labels with the steps per task and the sequences of most of them are ranked,
+    and that share two seeds with the best. A negative transfer is bold only if it is decidedly the
+    best: learning from scratch would have been better.
+    """
+    means = {
+        label: mean
+        for label, rows in _comparable(groups).items()
+        if (mean := _mean(rows, value)) is not None and rows.seed.nunique() > 1
+    }
+    sign = -1.0 if column_of(value) == MEASURED[FORGETTING] else 1.0
+    order = sorted(means, key=lambda label: -sign * float(round_for_comparison(means[label])))
+    if len(order) < 2:
+        return Ranking()
+    best, *others = order
+    differences = {
+        label: found
+        for label in others
+        if (found := difference(groups[best], groups[label], value)) and found.interval
+    }
+    if not differences:
+        return Ranking()
+    undecided = tuple(label for label, found in differences.items() if _reaches_zero(found, sign))
+    bold = {best, *undecided}
+    if column_of(value) == "transfer" and undecided:
+        bold = {label for label in bold if means[label] >= 0.0}
+    return Ranking(best, undecided, differences, frozenset(bold))
+
+
+def _comparable(groups: Mapping[Name, pd.DataFrame]) -> dict[Name, pd.DataFrame]:
+    """Return the labels of the most frequent steps per task and sequences; none if two tie."""
+    kinds = {
+        label: (frozenset(rows.sequence), frozenset(rows.steps_per_task))
+        for label, rows in groups.items()
+        if len(rows)
+    }
+    counts = Counter(kinds.values()).most_common(2)
+    if not counts or (len(counts) > 1 and counts[0][1] == counts[1][1]):
+        return {}
+    return {label: groups[label] for label, kind in kinds.items() if kind == counts[0][0]}
+
+
+def _mean(rows: pd.DataFrame, value: str) -> float | None:
+    found = by_run(rows, value)
+    return (
+        float(np.mean([np.mean(list(runs.values())) for runs in found.values()])) if found else None
+    )
+
+
+def _reaches_zero(difference: Estimate, sign: float) -> bool:
+    """Return True unless the best is decidedly better; `sign` is negative where less is better."""
+    interval = difference.interval or (difference.value, difference.value)
+    return bool(min(round_for_comparison(sign * np.array(interval))) <= 0.0)

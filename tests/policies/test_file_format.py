@@ -1,0 +1,97 @@
+"""Policies in archives: half the size, nearly the same actions, everything else as before."""
+
+import io
+import shutil
+
+import numpy as np
+import pytest
+
+import recall
+from recall.collect.policy import PolicyShape
+from recall.errors import RecallError
+from recall.policies.file_format import PolicyInfo, pack, pack_compactly, read_policy_file
+
+FIRST, SECOND = "recall-point-rich,point-poor-seed0", "recall-point-rich,point-poor-seed1"
+SHAPE = PolicyShape(3, 2, (64, 64), "relu", 1)
+INFO = PolicyInfo("recall", "run", 0, ("a", "b"), "v1", "classic", None, SHAPE, "0.0.7")
+
+
+@pytest.fixture(scope="module")
+def kept(finished, tmp_path_factory):
+    """An archive with the policies of all runs."""
+    return recall.archive(finished, tmp_path_factory.mktemp("kept") / "all", "*").folder
+
+
+@pytest.mark.parametrize("at", ["final", "learnt"])
+@pytest.mark.parametrize("task", ["point-rich", "point-poor"])
+def test_actions_of_a_trained_policy_nearly_agree(finished, kept, task, at):
+    before, after = (recall.load_policy(folder, task, SECOND, at) for folder in (finished, kept))
+    observations = np.random.default_rng(0).uniform(-1, 1, (500, before.observation_size))
+    assert after.act(observations) == pytest.approx(before.act(observations), abs=1e-2)
+    assert all(layer.dtype == np.float32 for layer in after.layers.values())
+    assert (after.run, after.task, after.world) == (before.run, before.task, before.world)
+
+
+def test_layers_that_tasks_share_are_stored_once(tmp_path):
+    random = np.random.default_rng(0)
+    one = random.normal(size=SHAPE.size).astype(np.float32)
+    other = one.copy()
+    other[-SHAPE.layer_shapes()["out_kernel"][0] :] += 1.0
+    arrays = pack_compactly(INFO, {0: one, 1: other})
+    assert "shared/kernel_1" in arrays
+    assert "task_1/kernel_1" not in arrays
+    halves = {name for name, array in arrays.items() if array.dtype == np.float16}
+    assert halves == {"shared/kernel_1"}
+    assert {"task_0/out_kernel", "task_1/out_kernel"} <= set(arrays)
+    sizes = []
+    for packed in (pack(INFO, {0: one, 1: other}), arrays):
+        content = io.BytesIO()
+        np.savez_compressed(content, **packed)
+        sizes.append(len(content.getvalue()))
+    assert sizes[1] < 0.4 * sizes[0]
+    (tmp_path / "a.npz").write_bytes(content.getvalue())
+    info, vectors = read_policy_file(tmp_path / "a.npz")
+    assert info == INFO
+    for position, vector in enumerate((one, other)):
+        assert vectors[position] == pytest.approx(vector, rel=1e-3)
+
+
+def test_numbers_beyond_float16_stay_as_they_are(tmp_path):
+    vector = np.full(SHAPE.size, 1e6, np.float32)
+    np.savez(tmp_path / "a.npz", **pack_compactly(INFO, {1: vector}))
+    (found,) = read_policy_file(tmp_path / "a.npz")[1].values()
+    assert np.array_equal(found, vector)
+
+
+def test_the_first_format_has_no_float16(tmp_path):
+    arrays = pack_compactly(INFO, {0: np.ones(SHAPE.size, np.float32)})
+    np.savez(tmp_path / "a.npz", **(arrays | {"format": np.asarray(1)}))
+    with pytest.raises(RecallError, match=r"is float16 \(64, 64\), expected float32 \(64, 64\)"):
+        read_policy_file(tmp_path / "a.npz")
+
+
+def test_chosen_policies_are_kept_and_used(finished, tmp_path):
+    made = recall.archive(finished, tmp_path / "kept", "*-seed1", "final")
+    assert made.policies == 1
+    assert [path.name for path in made.folder.glob("policies/*/*")] == ["final.npz"]
+    assert recall.load_policy(made.folder, "point-rich").run == SECOND
+    before = {
+        (record["position"], record["mode"]): record["return"]
+        for record in recall.evaluate(finished, 2, workers=1)
+        if record["run"] == 1
+    }
+    for record in recall.evaluate(made.folder, episodes=2, workers=1):
+        assert record["run"] == 1
+        known = before[record["position"], record["mode"]]
+        assert record["return"] == pytest.approx(known, rel=0.05)
+    film = recall.film(made.folder, ["point-rich"], sheet=True, size=(64, 64))
+    assert (film.run, [take.when for take in film.takes]) == (SECOND, ["after"])
+    assert film.path.parent == made.folder / "films"
+
+
+def test_damaged_policies_are_not_archived(finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    (folder / "policies" / FIRST / "final.npz").write_bytes(b"garbage")
+    with pytest.raises(RecallError, match=r"final.npz is no policy file, or is damaged"):
+        recall.archive(folder, tmp_path / "kept", "*")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from recall.collect.cores import cores
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
+from recall.config.spec import FleetSpec, RunSpec, Sequences
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import DESCRIPTION
 from recall.files.given import given_path

@@ -13,7 +13,8 @@ from rich.progress import track
 
 from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
-from recall.config.spec import FleetSpec, RunSpec, spec_from
+from recall.config.spec import FleetSpec, RunSpec
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import check_inside
 from recall.files.fleet_layout import FILMS, FINAL, learnt, policy_path

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from recall.config.spec import FleetSpec, RunSpec, spec_from
+from recall.config.spec import FleetSpec, RunSpec
+from recall.config.stored import spec_from
 from recall.errors import BadValueError
 from recall.files.fleet_layout import fleets_below
 from recall.files.names import file_name

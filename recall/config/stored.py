@@ -48,7 +48,7 @@ def _is_known(task: str) -> bool:
     """Return True for a task that this process can make, as far as its name tells."""
     if not is_gymnasium(task):
         return is_task(task)
-    from recall.worlds.gym_specs import is_registered  # imports Gymnasium
+    from recall.worlds.gym_registration import is_registered  # imports Gymnasium
 
     return is_registered(task)
 

@@ -10,7 +10,6 @@ import pytest
 
 import recall
 from recall.cli import main
-from recall.commands.lost_terminal import outliving_terminal
 from recall.config.names import paths
 from recall.config.presets import PRESETS
 from recall.methods import METHODS, PerfectMemory
@@ -175,30 +174,6 @@ def test_lists_are_lines_in_a_file_even_if_colour_is_forced():
     assert [line.split("\t")[0] for line in made.stdout.splitlines()] == list(METHODS)
 
 
-def test_what_is_printed_on_a_lost_terminal_goes_nowhere(monkeypatch):
-    reader, terminal = pty.openpty()
-    with os.fdopen(terminal, "w") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        monkeypatch.setattr(sys, "stderr", None)
-        with outliving_terminal():
-            print("seen", flush=True)
-            assert os.read(reader, 100) == b"seen\r\n"
-            os.close(reader)
-            with pytest.raises(OSError, match="Input/output"):
-                os.write(terminal, b"lost")
-            print("lost", flush=True)
-            print("to nobody", file=sys.stderr, flush=True)
-        assert sys.stdout is stream
-        assert os.fstat(terminal).st_rdev == Path(os.devnull).stat().st_rdev
-
-
-def test_an_error_of_a_disk_is_not_taken_for_a_lost_terminal(tmp_path, monkeypatch):
-    with (tmp_path / "out").open("w") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        with outliving_terminal():
-            assert sys.stdout is stream
-
-
 def _read(reader):
     try:
         return os.read(reader, 65536)
@@ -316,3 +291,14 @@ def test_results_can_be_read_after_importing_the_package_alone(tmp_path):
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120
     )
     assert done.stderr.endswith("BadValueError: there is no folder nowhere\n")
+
+
+def test_an_error_in_the_code_of_a_plugin_is_one_line_that_says_where(tmp_path, answer):
+    plugin = tmp_path / "broken_plugin.py"
+    plugin.write_text("import json\n\njson.loads(3)\n")
+    for debug in ([], ["--debug"]):
+        shown = answer("list", "methods", "--plugin", str(plugin), *debug)
+        assert shown.returncode == 2
+        *traceback, line = shown.stderr.splitlines()
+        assert f"{plugin}:3: TypeError" in line
+        assert bool(traceback) == bool(debug)

@@ -20,7 +20,7 @@ For methods that train all tasks at once, what concerns a task's own stage is Na
 
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class Analysis:
     scores: pd.DataFrame
     problems: tuple[str, ...] = ()
     """Sentences about runs that are left out because they lack a measured value."""
-    references: Mapping[tuple[str, str, str], References] | None = None
+    references: Mapping[tuple[str, str, str], References] = field(default_factory=dict)
     """The single-task runs compared with, by label, sequence and task."""
 
 
@@ -221,8 +221,9 @@ def runs_of(rows: pd.DataFrame) -> list[RunResult]:
 
 def matrix(rows: pd.DataFrame, column: str) -> Array:
     """Return a column of one label on one sequence as an array, [run, task]."""
-    parts = [part[column].to_numpy(float) for _, part in rows.groupby("position")]
-    return np.stack(parts, axis=1)
+    places = rows["position"].to_numpy()
+    values = rows[column].to_numpy(float)
+    return np.stack([values[places == place] for place in sorted(set(places))], axis=1)
 
 
 def evaluations_frame(collection: Collection) -> pd.DataFrame:

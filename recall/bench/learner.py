@@ -25,6 +25,7 @@ from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import METHODS, method_class
 from recall.nets import half_precision
+from recall.plugins.python_process import safe_path
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.runs.wording import counted
@@ -171,16 +172,13 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a new process, which leaves the device as it found it."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         try:
-            return processes.submit(function, *arguments).result()
-        except jax.errors.JaxRuntimeError as error:
+            with safe_path():
+                result = processes.submit(function, *arguments)
+            return result.result()
+        except (jax.errors.JaxRuntimeError, BrokenProcessPool) as error:
             raise RecallError(
-                f"{', '.join(map(str, arguments))} could not be measured: {str(error)[:200]}; "
-                "--runs and --tasks ask for less"
-            ) from error
-        except BrokenProcessPool as error:
-            raise RecallError(
-                f"the process that measured {', '.join(map(str, arguments))} was killed, perhaps "
-                "for want of memory; --runs and --tasks ask for less"
+                f"{', '.join(map(str, arguments))} could not be measured, perhaps for want of "
+                f"memory: {str(error)[:200]}; --runs and --tasks ask for less"
             ) from error
 
 

@@ -64,7 +64,7 @@ def _imported(name: str, source: str) -> ModuleType:
         raise BadValueError(
             f"plug-in {source}: Python finds no module {name!r}; a file is given with its .py"
         ) from error
-    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+    except (ImportError, SyntaxError, ValueError) as error:
         raise BadValueError(f"plug-in {source} cannot be imported: {error}") from error
 
 

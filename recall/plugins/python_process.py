@@ -7,14 +7,11 @@ script of the user's called `pickle.py`, or a stranger's in a folder of results.
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
-from multiprocessing import get_context
-from multiprocessing.context import SpawnProcess
+from collections.abc import Iterator
 from pathlib import Path
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])  # in which this process found the package
 _SAFE_PATH = "PYTHONSAFEPATH"  # Python's -P as a variable of the environment, with any value
-_OURS = "recall"
 
 
 def python_command(imports: str, program: str, *arguments: object) -> list[str]:
@@ -36,28 +33,11 @@ def python_command(imports: str, program: str, *arguments: object) -> list[str]:
     return [sys.executable, "-P", "-c", "; ".join(steps), *map(str, arguments)]
 
 
-def spawn(target: Callable[..., object], *arguments: object) -> SpawnProcess:
-    """Start `target(*arguments)` in a new process of `multiprocessing`, which ends with this one.
-
-    The process has the search path of this one before it imports anything that is not Python's.
-    """
-    process = get_context("spawn").Process(target=_call, args=(target, arguments), daemon=True)
-    with safe_path():
-        process.start()
-    return process
-
-
-def _call(target: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    if os.environ.get(_SAFE_PATH) == _OURS:
-        del os.environ[_SAFE_PATH]  # which is not for what an environment may start
-    target(*arguments)
-
-
 @contextlib.contextmanager
 def safe_path() -> Iterator[None]:
-    """Let processes that any library starts in this context ignore the current folder."""
+    """Let processes that `multiprocessing` starts in this context ignore the current folder."""
     before = os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = before or _OURS
+    os.environ[_SAFE_PATH] = before or "1"
     try:
         yield
     finally:

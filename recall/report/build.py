@@ -11,7 +11,6 @@ from recall.analysis.arrange import arranged
 from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.measures import Measure, check_success
-from recall.analysis.scores import ScoreBoard
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
 from recall.files.given import given_path, given_paths
@@ -81,7 +80,7 @@ def make_report(
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
     analysis = analyse(arranged(collection, methods, names), measure)
-    tables = all_tables(ScoreBoard(analysis.collection, measure), read_benches(given))
+    tables = all_tables(analysis, read_benches(given))
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
     return write_report(analysis, tables, out, title, kinds, console, detailed, live, look)

@@ -10,18 +10,19 @@ import pandas as pd
 from rich.console import Console
 
 from recall.analysis.collection import Collection, gather
-from recall.analysis.estimates import difference, estimate, shared_seeds, shared_sequences
+from recall.analysis.estimates import shared_seeds, shared_sequences
 from recall.analysis.frames import Analysis, analyse, select
 from recall.analysis.labels import method_label
 from recall.analysis.measures import METRICS, TITLES, Measure, check_success
 from recall.analysis.run_result import RunResult
-from recall.analysis.scores import ScoreBoard
 from recall.errors import BadValueError
 from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
 from recall.report.build import Folder, Report, write_report
-from recall.report.tables.alone import single_tables
-from recall.report.tables.returns import return_tables
+from recall.report.tables.notes import budget_notes, transfer_facts, transfer_note
+from recall.report.tables.pivot import cell, difference_cell
+from recall.report.tables.runs import single_tables
+from recall.report.tables.sequences import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.runs.wording import counted
 
@@ -73,13 +74,13 @@ def compare(
     alone = gather((), [*folders, *others])
     problems = [problem for each in (*sides, alone) for problem in each.problems] + left_out
     collection = Collection(tuple(runs), tuple(dict.fromkeys(problems)), alone.reference_runs)
-    analysis, board = analyse(collection, measure), ScoreBoard(collection, measure)
+    analysis = analyse(collection, measure)
     tables = [
         _settings_table(sides, matches, names),
         *_metric_tables(analysis, matches, names),
         # Tasks without success, and tasks alone, have no metrics: both folders stand in one table.
-        *return_tables(board),
-        *single_tables(board),
+        *return_tables(analysis),
+        *single_tables(analysis),
     ]
     title = f"{names[0]} and {names[1]}"
     return write_report(analysis, tables, out, title, _KINDS if figures else (), console)
@@ -196,24 +197,28 @@ def _metric_tables(
         scored = shared_sequences(found)
         for sequences in ([scored] if len(scored) > 1 else []) + [[name] for name in scored]:
             sides = [select(rows, sequence=sequences) for rows in found]
-            tables.append(_metric_table(sides, match, sequences, names))
+            tables.append(_metric_table(analysis, sides, match, sequences, names))
     return tables
 
 
 def _metric_table(
-    sides: Sequence[pd.DataFrame], match: Match, sequences: Sequence[str], names: Sequence[str]
+    analysis: Analysis,
+    sides: Sequence[pd.DataFrame],
+    match: Match,
+    sequences: Sequence[str],
+    names: Sequence[str],
 ) -> Table:
     """Return the metrics of both sides, as means over the sequences, and their differences."""
-    seeds = shared_seeds(*sides)
     rows = []
     for metric in METRICS:
-        cells = [_mean_cell(side, metric) for side in sides]
-        if any(cell.ours is not None for cell in cells):
-            ahead = Cell(difference(sides[1], sides[0], metric), runs=seeds)
+        cells = [cell(side, metric) for side in sides]
+        if any(each.ours is not None for each in cells):
+            ahead = difference_cell(sides[1], sides[0], metric)
             rows.append(Row(TITLES[metric], (*cells, ahead)))
     where = sequences[0] if len(sequences) == 1 else f"{len(sequences)} sequences"
     labels = dict.fromkeys((match.first, match.second))
     kind = sequences[0] if len(sequences) == 1 else "all"
+    both = pd.concat(sides)
     return Table(
         name=file_name(f"compare-{'-'.join(labels)}-{kind}".lower()),
         title=f"{' and '.join(labels)} on {where}",
@@ -221,13 +226,11 @@ def _metric_table(
         columns=(*names, "difference"),
         rows=tuple(rows),
         notes=(
-            f"The difference is {names[1]} minus {names[0]}, over {counted(seeds, 'shared seed')}, "
-            "with Student's t intervals.",
+            *budget_notes(both),
+            *transfer_facts(analysis, both),
+            f"The difference is {names[1]} minus {names[0]}, over "
+            f"{counted(shared_seeds(*sides), 'shared seed')}, with Student's t intervals.",
         ),
+        advice=transfer_note(analysis, both),
         group=kind,
     )
-
-
-def _mean_cell(rows: pd.DataFrame, metric: str) -> Cell:
-    mean = estimate(rows, metric)
-    return Cell(None if mean is None else mean.estimate, runs=rows.run.nunique())

@@ -9,7 +9,7 @@ import pandas as pd
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.estimates import Ranking, estimate, rank
-from recall.analysis.families import by_family, family_of, family_title
+from recall.analysis.families import by_family, display_name, family_of, family_title
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.main_labels import main_labels
 from recall.analysis.measures import (
@@ -21,6 +21,7 @@ from recall.analysis.measures import (
     TRANSFER,
     Measure,
 )
+from recall.report.tables.notes import window_note
 from recall.report.tables.table import estimate_text
 from recall.runs.wording import counted, few, spanned
 
@@ -60,12 +61,7 @@ def scope(collection: Collection) -> str:
 def measured(measure: Measure, scores: pd.DataFrame) -> str:
     """Return sentences that explain how success is measured and what brackets hold."""
     when = "at any step" if measure.field == "success" else "at the last step"
-    window = ""
-    if len(scores):
-        window = (
-            f"Values at the end of a stage are means of its last {spanned(scores.window)} of "
-            f"{spanned(scores.evaluations)} evaluations. "
-        )
+    window = f"{window_note(scores)} " if len(scores) else ""
     return (
         f"Success is reached {when} of an episode, by {measure.mode} policies. {window}Brackets "
         "hold 90 % bootstrap intervals over runs; those of differences, which decide between "
@@ -123,9 +119,7 @@ def _title(members: Sequence[str], rows: pd.DataFrame) -> str:
     if len(members) > 1:
         return f"{family_title(family_of(first))}, {len(members)} sequences"
     tasks = rows.run.iloc[0].tasks
-    if len(tasks) > _SHORT:
-        return f"{first}, {len(tasks)} tasks"
-    return ", ".join(tasks) if "," in first else f"{first} ({', '.join(tasks)})"
+    return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
 
 
 def _sentence(groups: Mapping[str, pd.DataFrame], metric: str) -> str:

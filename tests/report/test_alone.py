@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse
 from recall.report.build import make_report
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import nothing_to_compare, verdicts
-from recall.report.tables.alone import single_tables
+from recall.report.tables.runs import single_tables
 from tests.factories.folders import write_fleet
 
 REFERENCE = "Forward transfer compares with the runs of fine-tuning here"
@@ -24,7 +24,7 @@ def silent(folder, method, task):
 
 
 def tables_of(folder):
-    return {table.name: table for table in single_tables(ScoreBoard(gather(folder)))}
+    return {table.name: table for table in single_tables(analyse(gather(folder)))}
 
 
 def test_a_single_label_is_named_in_the_title(tmp_path):
@@ -48,7 +48,7 @@ def test_runs_of_fine_tuning_are_told_to_be_the_reference(tmp_path):
 
 def test_tasks_without_success_have_returns(tmp_path):
     silent(tmp_path / "a", "fine_tuning", "push")
-    board = ScoreBoard(gather(tmp_path))
+    board = analyse(gather(tmp_path))
     (table,) = single_tables(board)
     assert table.title == "Tasks learnt alone by Fine-tuning, returns"
     assert table.columns == ("return at the end", "mean return of all evaluations")
@@ -59,8 +59,8 @@ def test_tasks_without_success_have_returns(tmp_path):
     assert (panel.title, panel.y_name) == ("push", "return")
     assert np.allclose(panel.series[0].y, 0.0)
     (verdict,) = verdicts(board)
-    assert verdict.title == "push, learnt alone"
-    assert "does not report success" in verdict.sentences[0]
+    assert verdict.title == "push"
+    assert "table of returns" in verdict.sentences[0]
 
 
 def test_tasks_with_and_without_success_have_tables_of_their_own(tmp_path):
@@ -81,9 +81,9 @@ def test_no_returns_are_drawn_of_runs_with_success(tmp_path, sequence):
 
 def test_single_tasks_are_not_told_to_be_unfinished(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push")
-    assert "All runs are of single tasks" in nothing_to_compare(ScoreBoard(gather(tmp_path)))
+    assert "All runs are of single tasks" in nothing_to_compare(gather(tmp_path))
     write_fleet(tmp_path / "b", "recall", "push,hammer", until=500, finished=False)
-    assert "No run of a sequence" in nothing_to_compare(ScoreBoard(gather(tmp_path)))
+    assert "No run of a sequence" in nothing_to_compare(gather(tmp_path))
 
 
 def test_a_report_of_tasks_without_success_has_a_table_and_a_figure(tmp_path):

@@ -213,8 +213,6 @@ def test_fleets_show_their_states_and_settings(analysis):
 
 
 def test_every_table_of_a_report_can_be_shown(analysis):
-    from recall.analysis.scores import ScoreBoard
-
-    tables = all_tables(ScoreBoard(analysis.collection))
+    tables = all_tables(analysis)
     written = page(analysis, tables, Gallery(()))
     assert all(str(escape(table.title)) in written for table in tables)

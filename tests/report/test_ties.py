@@ -5,7 +5,7 @@ import pytest
 
 from recall.analysis.bootstrap import Estimate, probability_of_improvement
 from recall.analysis.collection import gather
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse
 from recall.analysis.ties import settled
 from recall.report.summary import verdicts
 from recall.report.tables.cells import with_best_bold
@@ -45,7 +45,7 @@ def test_equal_values_are_both_bold_and_no_verdict_prefers_one(folder):
     table = tables_of(folder)[SEQUENCE]
     name = "average performance"
     assert [cell_of(table, label, name).bold for label in ("RECALL", "EWC")] == [True, True]
-    (verdict,) = verdicts(ScoreBoard(gather(folder)))
+    (verdict,) = verdicts(analyse(gather(folder)))
     assert "cannot be told from it" in verdict.sentences[0]
 
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.collect.exit_status import how_it_ended
 from recall.plugins.python_process import python_command
 from recall.studies.launch.devices import memory_share
 from recall.studies.launch.jobs import ENDS, Event, Job, Kind
+from recall.worlds.workers import how_it_ended
 
 _PATIENCE_SECONDS = 5.0
 

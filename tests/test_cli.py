@@ -10,8 +10,8 @@ import pytest
 
 import recall
 from recall.cli import main
-from recall.config.names import paths
 from recall.config.presets import PRESETS
+from recall.config.resolve import paths
 from recall.methods import METHODS, PerfectMemory
 from recall.settings import Settings
 from recall.worlds.registry import task_names

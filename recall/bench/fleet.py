@@ -121,7 +121,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.advance()
     # The workers that evaluate start, and load their tasks, before the time is taken.
     trainer.evaluate()
-    trainer.catch_up()
+    trainer.flush()
     trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
     together, waited = _train(trainer, chunks)
@@ -132,7 +132,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.chunks.take()
     start = time.perf_counter()
     for _ in range(chunks):
-        trainer.learn()
+        trainer.update()
     jax.block_until_ready(trainer.state)
     learning = time.perf_counter() - start
 

@@ -14,7 +14,7 @@ corrected, and the values sink (docs/learning.md).
 
 Algorithm 1 of the paper, line by line:
 
-    choose the best old head, copy it     recall.training.start, recall.learn.fleet.copy_head
+    choose the best old head, copy it     recall.training.behaviour, recall.learn.fleet.copy_head
     collect with the policy, append       recall.collect.worker, recall.replay.history
     sample D_new and D_old                recall.replay.buffer.sample_balanced
     normalised targets                    recall.learn.update.bootstrapped_target,

@@ -21,7 +21,7 @@ from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
 from recall.studies.study import Study
 from recall.studies.study_folder import known_fleets
-from recall.training.sizes import gibibytes
+from recall.training.memory import gibibytes
 from recall.worlds.registry import horizon_steps
 
 _HOW_TO_MEASURE = (

@@ -5,7 +5,8 @@ import re
 import pytest
 
 import recall
-from recall.config.spec import make_spec, spec_from
+from recall.config.spec import make_spec
+from recall.config.stored import spec_from
 from recall.errors import BadValueError
 from recall.settings import Settings
 from tests.factories.environments import Blank

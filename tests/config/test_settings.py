@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from recall.config.names import paths
+from recall.config.resolve import paths
 from recall.errors import BadValueError, RecallError
 from recall.learn.method import Method
 from recall.methods import METHODS, Recall

@@ -6,8 +6,7 @@ import pytest
 
 from recall.commands.options import read_options
 from recall.commands.train import parse_train, spec_of
-from recall.config.names import paths
-from recall.config.resolve import resolve
+from recall.config.resolve import paths, resolve
 from recall.errors import BadValueError, RecallError
 from recall.methods import METHODS, Recall
 from recall.settings import Settings

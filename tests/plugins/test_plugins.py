@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -110,57 +109,6 @@ def test_fleets_in_processes_of_their_own_know_a_method(tmp_path):
     )  # fmt: skip
     (folder,) = (path.parent for path in (tmp_path / "study").glob("*/outcome.json"))
     assert "loss_decay" in (folder / "training.jsonl").read_text()
-
-
-def test_another_machine_gets_the_text_of_a_file(tmp_path):
-    """Where the path does not exist, the plug-in is loaded from the text that was sent."""
-    from recall import plugins
-
-    source = tmp_path / "elsewhere_method.py"
-    source.write_text(
-        (EXAMPLES / "weight_decay.py").read_text().replace('"weight_decay"', '"elsewhere"')
-    )
-    with plugins_forgotten():
-        recall.load_plugin(source)
-        sent = plugins.portable()
-    source.unlink()
-    del sys.modules["elsewhere_method"]
-    assert "elsewhere" not in METHODS
-    plugins.load_portable(sent)
-    assert method_class("elsewhere").label == "Decay"
-    assert plugins.loaded()[-1] == str(source), "run.json names the user's file, not a copy"
-
-
-def test_a_file_with_another_text_is_not_loaded_in_its_place(tmp_path):
-    """In a new process, whose working directory has the other file. It removes its copies."""
-    (tmp_path / "beside.py").write_text("")
-    names = ("first_method", "second_method")
-    sent = []
-    for name in names:
-        source = tmp_path / f"{name}.py"
-        source.write_text("raise RuntimeError('this text was not sent')")
-        text = "import beside\nsent = True\n"
-        sent.append({"name": name, "path": str(source), "text": text})
-    code = (
-        "import json, sys\n"
-        "from recall import plugins\n"
-        "plugins.load_portable(json.loads(sys.argv[1]))\n"
-        "files = [sys.modules[each].__file__ for each in sys.argv[2:]]\n"
-        "print(json.dumps([files, plugins.loaded()]))\n"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(sent), *names],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    copies, loaded = json.loads(process.stdout)
-    assert loaded == [each["path"] for each in sent]
-    for copy in map(Path, copies):
-        assert copy.parent != tmp_path
-        assert not copy.parent.exists()
 
 
 def test_a_modules_name_works_as_well_as_its_file(monkeypatch, capsys):

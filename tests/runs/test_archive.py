@@ -9,7 +9,7 @@ import pytest
 import recall
 from recall.analysis.collection import gather
 from recall.analysis.tidy import evaluation_columns
-from recall.config.spec import spec_from
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
 from recall.report.compare import compare
 from recall.runs import archived_fleet

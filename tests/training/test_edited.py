@@ -5,9 +5,8 @@ import json
 import pytest
 
 import recall
-from recall.runs.description import EditedFleetError, identity, read_description
+from recall.runs.description import EditedFleetError
 from recall.training.callbacks import Callback
-from recall.training.unedited import check_unedited
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 
 
@@ -28,24 +27,20 @@ def edit(folder, change):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    "change",
     [
-        (lambda d: d["settings"]["schedule"].update(steps_per_task=600),
-         "settings.schedule.steps_per_task is 600, but was 300"),
-        (lambda d: d["runs"][0].update(seed=4), "runs.0.seed is 4, but was 0"),
-        (lambda d: d["runs"][0].update(tasks=["point-poor", "point-rich"]),
-         "runs.0.tasks is ['point-poor', 'point-rich'], but was ['point-rich', 'point-poor']"),
-        (lambda d: d["method"].update(batch_size=32), "method.batch_size is 32, but was 16"),
+        lambda d: d["settings"]["schedule"].update(steps_per_task=600),
+        lambda d: d["runs"][0].update(seed=4),
+        lambda d: d["runs"][0].update(tasks=["point-poor", "point-rich"]),
+        lambda d: d["method"].update(batch_size=32),
     ],
     ids=["settings", "seed", "tasks", "method"],
-)  # fmt: skip
-def test_an_edited_fleet_is_refused_with_what_changed(stopped, change, words):
+)
+def test_an_edited_fleet_is_refused(stopped, change):
     edit(stopped, change)
     for command in (recall.resume, recall.evaluate, recall.film):
-        with pytest.raises(EditedFleetError) as caught:
+        with pytest.raises(EditedFleetError, match=r"run\.json.* undo the edit"):
             command(stopped)
-        assert words in str(caught.value)
-        assert "undo the edit" in str(caught.value)
 
 
 class Heard(Callback):
@@ -70,16 +65,3 @@ def test_settings_that_do_not_matter_may_be_edited_and_other_versions_are_named(
     assert "python 3.0.0 (now 3." in warning
     assert "source code ffffffffffff (now " in warning
     assert warning.endswith("from those of a fleet that was never interrupted")
-
-
-def test_the_newest_checkpoint_says_what_the_fleet_was_started_as(stopped):
-    """Checkpoint 10 is newer than checkpoint 9, although its name sorts before it."""
-    for number, steps in ((9, 111), (10, 222)):
-        path = stopped / "checkpoints" / str(number) / "metadata" / "metadata"
-        path.parent.mkdir(parents=True)
-        fleet = identity(read_description(stopped))
-        fleet["settings"]["schedule"]["steps_per_task"] = steps
-        path.write_text(json.dumps({"fleet": fleet}))
-    edit(stopped, lambda d: d["settings"]["schedule"].update(steps_per_task=600))
-    with pytest.raises(EditedFleetError, match="is 600, but was 222"):
-        check_unedited(stopped, read_description(stopped))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator, offscreen
+from recall.worlds.continual_world import HORIZON_STEPS, TASKS, camera, make_simulator
 
 VARIANTS = [("v1", "classic"), ("v2", "full")]
 
@@ -250,7 +250,7 @@ def test_pictures_show_the_slot_or_say_what_is_missing():
 
 def test_without_gl_the_message_says_what_to_install(monkeypatch):
     monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr(offscreen, "_LINUX_BACKENDS", ("nosuchgl",))
+    monkeypatch.setattr(camera, "_LINUX_BACKENDS", ("nosuchgl",))
     monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(RecallError, match=r"nosuchgl: .*libosmesa6"):
-        offscreen._context_class.__wrapped__()
+        camera._context_class.__wrapped__()

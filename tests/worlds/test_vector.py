@@ -230,6 +230,8 @@ def test_a_list_of_tasks_is_dealt_to_the_slots_in_turn():
     [
         ({"task": POINTS, "num_envs": 2}, BadValueError, "3 tasks for 2 slots"),
         ({"task": [], "num_envs": 2}, BadValueError, "0 tasks for 2 slots"),
+        ({"task": 3}, BadValueError, "task 3 is neither a name nor a function"),
+        ({"task": ["push", None], "num_envs": 2}, BadValueError, "task None is neither"),
         ({"task": "point-rich", "num_envs": 0}, BadValueError, "num_envs 0"),
         ({"task": "point-rich", "num_envs": 2, "workers": 0}, BadValueError, "workers 0"),
         ({"task": "point-rich", "num_envs": 2, "seed": -1}, BadValueError, "seed -1"),

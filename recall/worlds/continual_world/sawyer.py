@@ -18,10 +18,18 @@ from recall.worlds.continual_world.observations import (
     Readings,
     take,
 )
-from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
-from recall.worlds.continual_world.reset_vectors import ResetVectors
 from recall.worlds.continual_world.roll import SawyerRoll
-from recall.worlds.continual_world.settling import HandsAhead, put, settle, settled
+from recall.worlds.continual_world.starts import (
+    START_SIZE,
+    HandsAhead,
+    ResetVectors,
+    SlotTable,
+    flat,
+    put,
+    settle,
+    settled,
+    start_views,
+)
 from recall.worlds.continual_world.tasks.task import Scene, Start, Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 

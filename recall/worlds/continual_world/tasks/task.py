@@ -143,3 +143,12 @@ class Task:
 def with_height(position: Array, height: Any) -> Array:
     """Return the position's x and y with another height."""
     return np.array([position[0], position[1], height])
+
+
+def place_puck(table: Table, vector: Array, height: float) -> Start:
+    """Place puck and goal on the table, both at the height at which the puck settled."""
+    puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
+    table.set_joints(9, puck, still=slice(9, 15))
+    table.forward()
+    away = puck[:2] - target[:2]
+    return Start(target, puck, table.fingers, farthest=np.sqrt(np.vecdot(away, away)))

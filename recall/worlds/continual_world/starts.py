@@ -1,4 +1,4 @@
-"""Settling of the hand at the start of an episode, also ahead of time.
+"""Starts of episodes: drawing reset vectors, settling the hand, and placing the objects.
 
 Settling takes 250 substeps, as many as 50 steps of an episode. In most tasks all episodes start
 from one settled state. Where the reset vector affects contacts while the hand settles, every
@@ -8,18 +8,55 @@ episode settles anew, and `HandsAhead` does so in a thread while the episode bef
 import copy
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
+from recall.errors import BadValueError
 from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
-from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.continual_world.tasks.task import Start, Task
 from recall.worlds.simulator import Array
 
+_TOLERANCE = 1e-6
 _SETTLE_SUBSTEPS = 50 * SUBSTEPS
 _HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
 _GRIPPER_OPEN = np.array([-1.0, 1.0])
+_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # sizes of Start's fields
+START_SIZE = sum(_START_SIZES)
+
+
+class ResetVectors:
+    """The box from which a task's reset vectors are drawn."""
+
+    def __init__(self, task: Task):
+        self.low, self.high = np.array(task.reset_low), np.array(task.reset_high)
+        self._task = task
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """Draw a vector, again if object and goal are too near, as Meta-World does."""
+        while True:
+            vector = rng.uniform(self.low, self.high)
+            apart = np.hypot(*(vector[:2] - vector[-3:-1]))
+            if apart >= self._task.minimum_distance:
+                return vector
+
+    def checked(self, given: Any) -> Array:
+        """Return a vector that a user has given; raise BadValueError if the task has none such."""
+        vector = np.array(given, np.float64)
+        name, low, high = self._task.name, self.low, self.high
+        if vector.shape != low.shape:
+            raise BadValueError(
+                f"rand_vec of shape {vector.shape} for {name}; expected {low.shape}, "
+                f"from {low.tolist()} to {high.tolist()}"
+            )
+        inside = (vector >= low - _TOLERANCE) & (vector <= high + _TOLERANCE)
+        if not inside.all():
+            raise BadValueError(
+                f"rand_vec {vector.tolist()} for {name} is outside of "
+                f"{low.tolist()} to {high.tolist()}"
+            )
+        return vector
 
 
 class Settled(NamedTuple):
@@ -98,3 +135,57 @@ class HandsAhead:
     def close(self) -> None:
         """End the thread; hands that were not begun are given up."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+class SlotTable:
+    """One slot, as the `Table` that a task's `place` arranges."""
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
+        self.fingers = fingers
+        self.is_current = False
+        self._model, self._data = model, data
+
+    def body(self, name: str) -> Array:
+        """Return the position of a body."""
+        return self._data.body(name).xpos.copy()
+
+    def site(self, name: str) -> Array:
+        """Return the position of a site."""
+        return self._data.site(name).xpos.copy()
+
+    def geom(self, name: str) -> Array:
+        """Return the position of a geom."""
+        return self._data.geom(name).xpos.copy()
+
+    def site_offset(self, name: str) -> Array:
+        """Return the position of a site in its body's frame."""
+        return self._model.site(name).pos.copy()
+
+    def set_joints(self, first: int, values: Array | float, still: slice) -> None:
+        """Write joint positions, and zero the velocities of `still`."""
+        values = np.atleast_1d(values)
+        self._data.qpos[first : first + values.size] = values
+        self._data.qvel[still] = 0.0
+        self.is_current = False
+
+    def forward(self) -> None:
+        """Recompute positions and contacts."""
+        mujoco.mj_forward(self._model, self._data)
+        self.is_current = True
+
+
+def start_views(values: Array) -> Start:
+    """Return Start's fields as views of its flat form, [slots, 3] or [slots]."""
+    ends = np.cumsum(_START_SIZES)
+    parts = [
+        values[:, end - size : end] if size > 1 else values[:, end - 1]
+        for end, size in zip(ends, _START_SIZES, strict=True)
+    ]
+    return Start(*parts)
+
+
+def flat(start: Start) -> Array:
+    """Return Start's fields of one slot as one vector."""
+    return np.concatenate(
+        [np.broadcast_to(value, size) for value, size in zip(start, _START_SIZES, strict=True)]
+    )

@@ -8,8 +8,7 @@ import pytest
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.frames import analyse
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse, list_of
 from recall.errors import BadValueError
 from recall.report.figures import Gallery
 from recall.report.page import page
@@ -27,7 +26,7 @@ def told(folder, *words) -> bool:
 
 def scored(folder) -> list[int]:
     """The seeds that tables show."""
-    return [run.seed for each in ScoreBoard(gather(folder)).scores.values() for run in each.runs]
+    return list_of(analyse(gather(folder)).scores, "seed")
 
 
 def drop(folder, lost, name="evaluations"):
@@ -80,8 +79,8 @@ def test_a_cut_line_of_a_finished_fleet_is_counted_and_its_run_left_out(fleet):
 
 def test_a_run_whose_evaluations_end_early_is_told_once(fleet):
     drop(fleet, lambda record: record["run"] == 1 and record["step"] > STEPS)
-    board = ScoreBoard(gather(fleet))
-    found = [problem for problem in (*board.collection.problems, *board.problems)
+    analysis = analyse(gather(fleet))
+    found = [problem for problem in (*analysis.collection.problems, *analysis.problems)
              if SEED1 in problem]  # fmt: skip
     assert len(found) == 1
     assert "its evaluations end at step 1,000 of 2,000" in found[0]

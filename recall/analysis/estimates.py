@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 from recall.analysis import bootstrap
-from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled
+from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled, round_for_comparison
 from recall.analysis.frames import MEASURED, list_of, matrix
 from recall.analysis.measures import FORGETTING
-from recall.analysis.ties import settled as round_for_comparison
 
 Name = TypeVar("Name")
 """What a label is called where labels are ranked."""

@@ -32,8 +32,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.families import family_of
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import EVALUATE_EVERY, References
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together as is_multi_task
+from recall.analysis.run_result import RunResult, is_multi_task
 from recall.files.atomic import replacement, temporary_of, write_text
 from recall.runs.evaluations import FIELDS, MODES, RATES
 

@@ -17,7 +17,9 @@ from recall.report.tables.pivot import (
     difference_cell,
     groups_of,
     label_keys,
+    lower_of,
     main_labels_of,
+    metric_keys,
     pivot,
     square,
 )
@@ -48,6 +50,7 @@ def family_tables(analysis: Analysis) -> list[Table]:
         scores = select(analysis.scores, family=name)
         scores = select(scores, label=main_labels_of(scores))
         if len(scores):
+            tables.append(_means(analysis, name, scores))
             tables += [_metric(analysis, name, scores, metric) for metric in METRICS]
     families = list(_families(analysis))
     for family in families:
@@ -56,6 +59,28 @@ def family_tables(analysis: Analysis) -> list[Table]:
         tables += [_tasks(family, "learnt", "trained"), _tasks(family, "end", "final")]
         tables.append(_by_place(analysis, family))
     return [table for table in tables if table.rows]
+
+
+def _means(analysis: Analysis, family: str, scores: pd.DataFrame) -> Table:
+    """Return all metrics of each method, as means over all eight sequences."""
+    members = list_of(scores, "sequence")
+    columns = [key._replace(where={"sequence": members}) for key in metric_keys(scores)]
+    shown = pivot(
+        scores,
+        label_keys(analysis, list_of(scores, "label"), with_paper=True),
+        columns,
+        published=lambda row, column: paper.over_family(family, column.value, row.method),
+    )
+    return Table(
+        name=family,
+        title=f"{family_title(family)}: means over {len(members)} sequences",
+        corner="method",
+        columns=tuple(key.heading for key in columns),
+        rows=shown if len(members) == paper.FAMILY_SIZE else (),
+        notes=budget_notes(scores) + paper_notes(shown) + transfer_facts(analysis, scores),
+        lower=lower_of(columns),
+        group=family,
+    )
 
 
 def _metric(analysis: Analysis, family: str, scores: pd.DataFrame, metric: str) -> Table:

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate
+from recall.analysis.bootstrap import Estimate, round_for_comparison
 from recall.analysis.estimates import shared_sequences
 from recall.analysis.families import PAIRS, numbers_of_pair
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.ties import settled as round_for_comparison
 from recall.report import paper
 from recall.report.tables.notes import budget_notes, paper_notes
 from recall.report.tables.pivot import Key, groups_of, label_keys, lower_of, main_labels_of, pivot

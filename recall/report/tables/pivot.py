@@ -8,8 +8,7 @@ import pandas as pd
 from recall.analysis.bootstrap import Estimate, Sampled
 from recall.analysis.estimates import difference, estimate, interquartile_mean, rank, shared_seeds
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import label_of
-from recall.analysis.main_labels import main_labels
+from recall.analysis.labels import label_of, main_labels
 from recall.analysis.measures import LOWER_IS_BETTER, METRICS, TITLES
 from recall.methods import METHODS
 from recall.report import paper
@@ -52,7 +51,7 @@ def pivot(
     every = [[(r, c) for c in range(len(columns))] for r in range(len(rows))]
     lines = every if best == "row" else [list(line) for line in zip(*every, strict=True)]
     bold: set[tuple[int, int]] = set()
-    for line in lines:
+    for line in filter(None, lines):
         shown_value = value[line[0][0]][line[0][1]]
         if shown_value != INTERQUARTILE:  # no mean over runs, and so without differences by seed
             bold |= rank({(r, c): grid[r][c] for r, c in line}, shown_value).bold

@@ -14,8 +14,7 @@ from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import method_label
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together as is_multi_task
+from recall.analysis.run_result import RunResult, is_multi_task
 from recall.replay.history import rows_held
 from recall.report import paper
 from recall.report.tables.pivot import main_labels_of
@@ -189,16 +188,16 @@ def _chosen_heads(runs: Sequence[RunResult], position: int) -> Cell:
 
 def cost_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
     """Return what each method stores and learns from in an update, and the times of benchmarks."""
-    examples: dict[tuple[Any, ...], RunResult] = {}
     ours = [run for run in analysis.collection.sequential.runs if run.source == "recall"]
-    for run in sorted(ours, key=lambda run: bool(run.variant)):
-        examples.setdefault((run.method, *_cost(run)), run)
+    costs: dict[tuple[str, ...], str] = {}
+    for run in sorted(ours, key=lambda run: bool(run.variant)):  # variants that cost the same last
+        if run.label not in costs.values():
+            costs.setdefault((run.method, *_cost(run)), run.label)
+    labels = analysis.collection.labels
     rows = []
-    for run in sorted(
-        examples.values(), key=lambda run: analysis.collection.labels.index(run.label)
-    ):
-        theirs = [text or MISSING for text in paper.storage(run.method) or ("", "")]
-        rows.append(Row(run.label, tuple(Cell(text=text) for text in (*_cost(run), *theirs))))
+    for (method, *own), label in sorted(costs.items(), key=lambda item: labels.index(item[1])):
+        theirs = [text or MISSING for text in paper.storage(method) or ("", "")]
+        rows.append(Row(label, tuple(Cell(text=text) for text in (*own, *theirs))))
     storage = Table(
         name="storage",
         title="Transitions stored, and rows in an update",

@@ -25,8 +25,6 @@ from recall.settings.checked import from_plain
 
 # The default arguments of `train`. A settings file may contain these besides settings.
 ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
-# Options of `recall train` that no settings file contains, because they do not change results.
-ONLY_OPTIONS = ("config", "out", "quiet", "tensorboard", "wandb", "help")
 
 
 def resolve(
@@ -137,12 +135,6 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise BadValueError(f"settings file {path} is nested too deeply") from None
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} must contain named settings")
-    for name in content:
-        if name in ONLY_OPTIONS:
-            raise BadValueError(
-                f"settings file {path}: {name} is no setting, but an option of the command line: "
-                f"--{name}"
-            )
     arguments = {
         name: _argument(name, content.pop(name))
         for name in ARGUMENTS

@@ -11,6 +11,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.fleet_layout import status
 from recall.methods import METHODS, Method, method_class, register_method
 from recall.report.figures import register_figure
 from recall.worlds.registry import register_world

@@ -119,8 +119,8 @@ def refuse_nameless(task: Task) -> None:
     name = getattr(task, "__name__", None)
     if not isinstance(task, str) and (not isinstance(name, str) or name == "<lambda>"):
         raise BadValueError(
-            f"task {task!r} has no name of its own, which its results need: define it with a name, "
-            'def my_task(): return gymnasium.make(...), or give it one, task.__name__ = "my_task"'
+            f"task {task!r} has no name of its own, which its results need: define it with "
+            "`def my_task(): ...`"
         )
 
 
@@ -129,7 +129,7 @@ def refuse_instance(task: Any) -> None:
     if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):
         raise BadValueError(
             f"task {task} is an environment; give a function that makes it, since every run and "
-            "worker process needs its own: def my_task(): return gymnasium.make(...)"
+            "worker process needs its own"
         )
 
 

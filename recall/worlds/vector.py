@@ -255,9 +255,8 @@ def make_vec(
 
     It takes the arguments of `make` and those described here. With a list of tasks, slot i plays
     `task[i % len(task)]`. The slots are divided among `workers` processes (at most one per slot);
-    with one worker, they run in the current process. A script that uses more workers must do its
-    work under `if __name__ == "__main__":`. `autoreset` is what happens at the end of an episode
-    (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
+    with one worker, they run in the current process. `autoreset` is what happens at the end of an
+    episode (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:

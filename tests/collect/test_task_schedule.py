@@ -50,14 +50,6 @@ def test_what_is_collected_is_the_sum_of_the_chunks(collects):
     ) == [*range(TASKS)]
 
 
-def test_all_tasks_keep_level():
-    task_schedule = TaskSchedule("all", TASKS, STEPS, CHUNK)
-    for total in range(0, task_schedule.total_steps + 1, CHUNK):
-        counts = [task_schedule.collected(task, total) for task in range(TASKS)]
-        assert max(counts) - min(counts) <= CHUNK
-        assert sum(counts) == total
-
-
 def changes_of(method):
     """Small rings that go round, and in `online` every chunk with the policy of now."""
     changes = {"replay_capacity": 150, "random_steps": 100, "update_after": 100}

@@ -30,11 +30,6 @@ def test_every_name_is_unique_and_leads_back_to_its_world():
         assert {world_of(task) for task in tasks_of(world)} == {world}
 
 
-def test_gymnasium_ids_and_functions_are_tasks_too():
-    assert world_of("gym:Pendulum-v1") == "gymnasium"
-    assert world_of(counter) == "gymnasium"
-
-
 def test_unknown_task_is_named_with_the_nearest_and_all_valid_ones():
     with pytest.raises(UnknownNameError) as caught:
         make_simulator("window-clos", 1, SETTINGS)
@@ -59,12 +54,6 @@ def test_bad_settings_are_refused_in_every_world(task, bad, words):
     with pytest.raises((UnknownNameError, BadValueError)) as caught:
         make(task, **bad)
     assert all(word in str(caught.value) for word in words)
-
-
-@pytest.mark.parametrize("task", [3, None])
-def test_what_is_no_task_at_all_is_refused(task):
-    with pytest.raises(BadValueError, match=repr(task)):
-        world_of(task)
 
 
 def test_no_slots_are_refused():

@@ -23,14 +23,13 @@ from recall.worlds.continual_world.starts import (
     START_SIZE,
     HandsAhead,
     ResetVectors,
-    SlotTable,
     flat,
     put,
     settle,
     settled,
     start_views,
 )
-from recall.worlds.continual_world.tasks.task import Scene, Start, Task
+from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class SawyerSimulator(Simulator):
         self._settle(slot)
         take(self.bound[slot])
         self._readings.derive(slice(slot, slot + 1))
-        table = SlotTable(self._model, data, scene.fingers[slot].copy())
+        table = Table(self._model, data, scene.fingers[slot].copy())
         start = task.place(table, vector.copy())
         self.start_values[slot] = flat(start)
         self._is_current[slot] = table.is_current

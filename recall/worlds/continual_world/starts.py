@@ -137,43 +137,6 @@ class HandsAhead:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-class SlotTable:
-    """One slot, as the `Table` that a task's `place` arranges."""
-
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
-        self.fingers = fingers
-        self.is_current = False
-        self._model, self._data = model, data
-
-    def body(self, name: str) -> Array:
-        """Return the position of a body."""
-        return self._data.body(name).xpos.copy()
-
-    def site(self, name: str) -> Array:
-        """Return the position of a site."""
-        return self._data.site(name).xpos.copy()
-
-    def geom(self, name: str) -> Array:
-        """Return the position of a geom."""
-        return self._data.geom(name).xpos.copy()
-
-    def site_offset(self, name: str) -> Array:
-        """Return the position of a site in its body's frame."""
-        return self._model.site(name).pos.copy()
-
-    def set_joints(self, first: int, values: Array | float, still: slice) -> None:
-        """Write joint positions, and zero the velocities of `still`."""
-        values = np.atleast_1d(values)
-        self._data.qpos[first : first + values.size] = values
-        self._data.qvel[still] = 0.0
-        self.is_current = False
-
-    def forward(self) -> None:
-        """Recompute positions and contacts."""
-        mujoco.mj_forward(self._model, self._data)
-        self.is_current = True
-
-
 def start_views(values: Array) -> Start:
     """Return Start's fields as views of its flat form, [slots, 3] or [slots]."""
     ends = np.cumsum(_START_SIZES)

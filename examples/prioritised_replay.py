@@ -66,10 +66,6 @@ class Prioritised(Method):
         """Return priorities of an empty replay."""
         return Priorities(jnp.zeros(self.slots), jnp.asarray(1.0))
 
-    def other_work(self) -> list[str]:
-        """Name the sampling in reports."""
-        return ["priorities of the transitions at every update"]
-
     def sample(
         self,
         agent: Agent,

@@ -40,10 +40,6 @@ class WeightDecay(Method):
         if self.decay < 0:
             raise BadValueError(f"decay {self.decay} is negative")
 
-    def added_losses(self) -> list[str]:
-        """Name the penalty in reports."""
-        return [f"weight decay (λ {self.decay:g})"] if self.decay else []
-
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward
     ) -> tuple[Array | float, Metrics]:

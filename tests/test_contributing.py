@@ -28,7 +28,6 @@ def test_the_example_of_a_method_adds_its_penalty_and_refuses_bad_values():
     loss, metrics = weight_decay(decay=0.5).actor_loss(None, (), actor, None)
     assert float(loss) == 7.0
     assert float(metrics["loss_decay"]) == 14.0
-    assert weight_decay(decay=0.5).added_losses() == ["weight decay (λ 0.5)"]
     with pytest.raises(BadValueError, match=r"decay is -1\.0; expected a number of at least 0"):
         weight_decay(decay=-1)
 

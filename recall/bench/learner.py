@@ -142,7 +142,7 @@ def bench_learner(
 
     The growth is measured at the first number of runs.
     """
-    if tasks < 1 or min(runs) < 1:
+    if tasks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
     rows = []

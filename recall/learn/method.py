@@ -154,26 +154,6 @@ class Method(Checked):
         """Return True if old tasks' critics learn stored values, not bootstrapped targets."""
         return False
 
-    def added_losses(self) -> list[str]:
-        """Return the terms that these settings add to the losses of SAC, in words for reports."""
-        return []
-
-    def other_work(self) -> list[str]:
-        """Return what the method computes besides losses, in words for reports.
-
-        Reports describe what the settings of this base class cause themselves.
-        """
-        return []
-
-    def old_transitions(self, tasks: int, replayed: int) -> int | str:
-        """Return how many transitions of old tasks a run holds in the end, for reports.
-
-        `replayed` is what replay keeps of each old task, as `memory_per_task` says, and `tasks`
-        counts the tasks of the sequence. A method that keeps transitions in its own state adds
-        them, or returns a text such as "500 states of each old task".
-        """
-        return (tasks - 1) * replayed
-
     def stores_old_data(self) -> bool:
         """Return True if transitions of old tasks are kept."""
         return self.memory_per_task is None or self.memory_per_task > 0

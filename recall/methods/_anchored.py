@@ -13,7 +13,7 @@ importance accumulates over tasks, while the anchor is replaced.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,6 @@ import jax.numpy as jnp
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import Rows, take_heads
 from recall.replay.batch import Batch
@@ -68,8 +67,6 @@ def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
 class Anchored(Method):
     """Method with the quadratic penalty; subclasses define the importance of each parameter."""
 
-    penalty_name: ClassVar[str] = "penalty on changed weights"
-
     weight: NotNegative = 1.0
     """Weight (lambda) of the penalty on the actor."""
     critic_weight: NotNegative = 0.0
@@ -78,10 +75,6 @@ class Anchored(Method):
     """Number of batches, at the end of a task, over which importance is averaged."""
     importance_batch_size: Count = 256
     """Number of states in each of these batches."""
-
-    def added_losses(self) -> list[str]:
-        """Return the penalties with their weights."""
-        return term_in_words(self.penalty_name, self.weight, self.critic_weight)
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance of the actor's shared parameters [size], a batch mean."""

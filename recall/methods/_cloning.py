@@ -17,7 +17,6 @@ from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling
 from recall.learn.state import Forward
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -59,10 +58,6 @@ class Cloning(Method):
     def trains_old_critics(self) -> bool:
         """Return True if old critics are rehearsed or cloned."""
         return self.rehearse or self.critic_weight > 0
-
-    def added_losses(self) -> list[str]:
-        """Return the cloning losses with their weights."""
-        return term_in_words("behavioural cloning", self.weight, self.critic_weight)
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
         """Return the KL divergence [batch] of policies [batch, act]."""

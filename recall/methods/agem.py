@@ -63,10 +63,6 @@ class AGem(Method):
                 "against that of the old rows in every batch"
             )
 
-    def other_work(self) -> list[str]:
-        """Return the projection."""
-        return ["projection of gradients"]
-
     def edit_gradients(
         self,
         method_state: Any,

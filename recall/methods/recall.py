@@ -40,7 +40,6 @@ from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling, Sharing
 from recall.learn.state import Forward
 from recall.methods._cloning import mean_of_old
-from recall.methods._wording import term_in_words
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
 from recall.settings.checked import NotNegative
@@ -77,15 +76,6 @@ class Recall(Method):
     def distils_critics(self) -> bool:
         """Return True if critics are distilled; they never are without the policies."""
         return self.distil and self.distil_critics and self.sampling == "balanced"
-
-    def added_losses(self) -> list[str]:
-        """Return the distillation with its weight, and that of the critics."""
-        # New rows have no stored policy, so batches of new rows alone distil nothing.
-        distils = self.distil and self.sampling != "new"
-        found = term_in_words("policy distillation", self.distillation_weight) if distils else []
-        # Their loss is SAC's with other targets, which leaves out old rows without rehearsal.
-        trained = self.distils_critics and self.rehearse
-        return found + (["old critics' values as targets"] if trained else [])
 
     def actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, forward: Forward

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 from recall.learn.agent import Agent
 from recall.learn.method import Method
 from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative, Range
@@ -58,10 +57,6 @@ class Vcl(Method):
     """Initial log standard deviation of every shared parameter's posterior."""
     first_task_kl: bool = False
     """Whether the first task has a standard normal prior; otherwise it has none."""
-
-    def added_losses(self) -> list[str]:
-        """Return the KL loss with its weight."""
-        return term_in_words("KL to the last posterior", self.weight)
 
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the log standard deviations; the network's initial parameters are the means."""

@@ -135,9 +135,8 @@ def test_lost_and_damaged_final_policies_can_be_written_again(finished, tmp_path
     path = fleet / "policies" / name / "final.npz"
     whole = path.read_bytes()
     path.write_bytes(whole[:1_000])
-    way_out = f"move {fleet / 'outcome.json'} away and run `recall resume {fleet}`"
     for what in ("damaged", "final policies"):
-        with pytest.raises(RecallError, match=f"{what}.*{way_out}"):
+        with pytest.raises(RecallError, match=f"{what}.*from a copy"):
             recall.evaluate(fleet)
         path.unlink(missing_ok=True)
     (fleet / "outcome.json").unlink()

@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
 from recall.learn.method import Method
-from recall.learn.state import Forward, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative, Range
 
@@ -79,8 +79,8 @@ class Vcl(Method):
         """Return an actor with the means."""
         return {"trunk": actor["trunk"], "heads": actor["heads"]}
 
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return the weighted L_KL."""
         if not self.weight:

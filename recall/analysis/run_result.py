@@ -10,8 +10,8 @@ import numpy as np
 
 from recall.analysis.departures import DEFAULT
 from recall.analysis.metrics import Curves
+from recall.files.fleet_layout import ArchiveNote
 from recall.methods import METHODS
-from recall.runs.archive_note import ArchiveNote
 from recall.runs.evaluations import FIELDS, MODES, RATES
 from recall.runs.training_records import Training, read_training
 

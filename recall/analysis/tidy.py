@@ -21,7 +21,7 @@ from recall.analysis.scores import ScoreBoard
 from recall.analysis.together import learnt_together
 from recall.errors import BadValueError, UnknownNameError, how_to_install
 from recall.files.atomic import replacement, temporary_of, write_text
-from recall.files.given import given_paths
+from recall.files.paths import given_paths
 from recall.runs.evaluations import FIELDS, MODES
 
 Columns = dict[str, list[Any]]

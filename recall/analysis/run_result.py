@@ -47,7 +47,6 @@ class RunResult:
     """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The same difference as settings with their values."""
-    code: str = ""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)

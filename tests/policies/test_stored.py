@@ -91,7 +91,7 @@ def test_the_runs_are_found_without_run_json(folder, tmp_path):
     [
         ({}, "it is not finished"),
         ({"outcome.json": {"schema": 1, "failed": {}}}, "restore them from a copy"),
-        ({"outcome.json": {"schema": 1, "failed": dict.fromkeys(range(4), 150)}}, "at step 150"),
+        ({"outcome.json": {"finished": False, "failed": {FIRST: 150}}}, "at step 150"),
         ({"archive.json": {"schema": 1}}, "`recall archive --policies`"),
     ],
 )

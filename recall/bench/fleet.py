@@ -215,7 +215,7 @@ def bench_fleet(
     for count in tasks:
         if not 1 <= count <= _MOST_TASKS:
             raise BadValueError(f"tasks {count}: a number from 1 to {_MOST_TASKS}")
-    if min((*runs, chunks)) < 1:
+    if chunks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
     for length in tasks:

@@ -9,7 +9,7 @@ from recall.collect.cores import cores
 from recall.collect.pool import default_workers
 from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError
+from recall.errors import RecallError, raised_at
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
 from recall.worlds.gym_world import reports_success
@@ -66,7 +66,8 @@ def _reports_success(task: Task, steps: int) -> bool:
     except RecallError:  # it names the task already
         raise
     except Exception as error:
+        where = f" in {at}" if (at := raised_at(error)) else ""
         raise TaskFailedError(
             f"task {task_label(task)} failed in an episode that is played before training: "
-            f"{type(error).__name__}: {error}. Repair its environment"
+            f"{type(error).__name__}{where}: {error}. Repair its environment"
         ) from error

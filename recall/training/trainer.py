@@ -30,7 +30,7 @@ from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
-from recall.nets.sharding import as_argument, reshard
+from recall.nets.sharding import reshard, to_int32
 from recall.runs.fleet_folder import failures
 from recall.runs.records import score_records
 from recall.runs.store import Store
@@ -81,7 +81,7 @@ class Trainer(TrainedFleet):
     def start_stage(self) -> None:
         """Reset the optimisers and build the environments."""
         stage = self.progress.stage
-        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(self.task)))
+        self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
@@ -135,7 +135,7 @@ class Trainer(TrainedFleet):
             self.state,
             self.history.replay,
             self.view(),
-            as_argument(self.progress.updates),
+            to_int32(self.progress.updates),
             fleet.groups_of(self.agent, self.task),
             updates,
         )
@@ -220,7 +220,7 @@ class Trainer(TrainedFleet):
         best = best_heads(scores)
         self.flush_all()  # as a checkpoint may just have done, so that records keep their order
         self.store.append("training", score_records(scores, best, self.total_steps, self.task))
-        copied = fleet.copy_best(self.agent, self.state, as_argument(self.task), best)
+        copied = fleet.copy_best(self.agent, self.state, to_int32(self.task), best)
         self.state = reshard(copied)
 
     def _end_task(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
+from recall.analysis.frames import analyse
 from recall.analysis.scores import ScoreBoard
 from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
@@ -60,7 +61,7 @@ def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tm
     (young / "evaluations.jsonl").write_text("")
     for folder in (going, young):
         append_training(folder, warning)
-    told = problems_of(ScoreBoard(gather(tmp_path)))
+    told = problems_of(analyse(gather(tmp_path)))
     assert any("EWC: collapsed temperature in 1 of 2 runs" in line for line in told)
     assert any(f"{young} at step 100: the temperature of push" in line for line in told)
 
@@ -88,8 +89,8 @@ def test_returns_stand_instead_of_success(silent):
     table = tables["push,hammer-returns"]
     assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
     assert "do not report success" in table.notes[-1]
-    (verdict,) = verdicts(board)
-    assert "do not report success" in verdict.sentences[0]
+    (verdict,) = verdicts(analyse(board.collection))
+    assert "table of returns" in verdict.sentences[0]
     found = {each.kind: each for each in all_figures(Scene(board.collection))}
     drawn = found["task_returns"]
     assert [panel.y_name for panel in drawn.panels] == ["return", "return"]

@@ -10,7 +10,8 @@ import recall
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse, list_of
 from recall.errors import BadValueError
-from recall.report.page.runs import runs_section
+from recall.report.figures import Gallery
+from recall.report.page import page
 from recall.training.callbacks import Callback
 from tests.factories.folders import EVERY, STEPS, write_fleet
 
@@ -113,9 +114,9 @@ def test_a_failed_run_has_lost_nothing(tmp_path):
 
 def test_the_page_says_that_evaluations_are_lost(fleet):
     drop(fleet, lambda record: record["run"] == 1 and record["step"] == 2 * STEPS)
-    page = runs_section(gather(fleet))
-    assert page.count("<td>finished</td>") == 1
-    assert page.count("<td>evaluations lost</td>") == 1
+    written = page(analyse(gather(fleet)), [], Gallery(()))
+    assert written.count("<td>finished</td>") == 1
+    assert written.count("<td>evaluations lost</td>") == 1
 
 
 def test_cut_training_records_of_a_finished_fleet_are_told(fleet):

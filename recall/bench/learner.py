@@ -24,7 +24,7 @@ from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import METHODS, method_class
-from recall.nets import half_precision
+from recall.nets.layers import HALF, product
 from recall.plugins.python_process import safe_path
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
@@ -65,12 +65,12 @@ def matmul_rate(precision: Precision) -> float:
     size = 1024 if jax.default_backend() == "cpu" else 4096
     a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
     if precision == "bfloat16":
-        a = a.astype(half_precision.HALF)
-        multiply = half_precision.product
+        a = a.astype(HALF)
+        multiply = product
     else:
         multiply = partial(jnp.matmul, precision=None if precision == "default" else precision)
-    product = jax.jit(lambda a: multiply(a, a))
-    return 2.0 * size**3 / _seconds_per_call(lambda: product(a))
+    squared = jax.jit(lambda a: multiply(a, a))
+    return 2.0 * size**3 / _seconds_per_call(lambda: squared(a))
 
 
 def _seconds_per_call(call: Callable[[], Any]) -> float:

@@ -16,9 +16,8 @@ from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn import fleet
-from recall.learn.agent import Agent
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument
+from recall.learn.agent import Agent, LearnerState
+from recall.nets.sharding import to_int32
 from recall.training.checkpoint import Progress
 from recall.worlds.registry import horizon_steps
 
@@ -143,9 +142,9 @@ class Behaviour:
         # Chunks that are ordered before a head is chosen still belong to the turns.
         ordered = (self._schedule.policy_lag + 1) * self._schedule.chunk_steps if turns.heads else 0
         if steps >= turns.steps + ordered or position not in self._task_schedule.learnt(stage):
-            return fleet.flat_policies(self._agent, state, as_argument(position), collecting=True)
+            return fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
         actor = turns.actor(steps)
-        return None if actor < 0 else fleet.flat_policies(self._agent, state, as_argument(actor))
+        return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))
 
 
 def only_random(spec: FleetSpec) -> str | None:

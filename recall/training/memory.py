@@ -14,7 +14,7 @@ from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError
 from recall.learn.agent import Agent
 from recall.learn.fleet import policy_shape
-from recall.replay.capacity import rows_held
+from recall.replay.history import rows_held
 from recall.training.agents import agent_of, collecting_workers, evaluation_workers
 
 # Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with

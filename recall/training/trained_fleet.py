@@ -23,9 +23,9 @@ from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
 from recall.learn import fleet
+from recall.learn.agent import LearnerState
 from recall.learn.plasticity import Plasticity
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument, shard
+from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
 from recall.runs.policies import write_policies
@@ -110,7 +110,7 @@ class TrainedFleet:
 
     def policies(self, position: int) -> Array:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
+        return np.asarray(fleet.flat_policies(self.agent, self.state, to_int32(position)))
 
     def write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
         """Write policies [run, size] by task; return the stamps of their files."""
@@ -122,13 +122,13 @@ class TrainedFleet:
         step = self.total_steps
         self.callback.on_evaluation_start(step)
         policies = [
-            fleet.flat_policies(self.agent, self.state, as_argument(position))
+            fleet.flat_policies(self.agent, self.state, to_int32(position))
             for position in range(self.spec.tasks)
         ]
         measured = None  # before the current task has transitions (multi-task)
         if self.task_schedule.collected(self.task, step):
             measured = fleet.plasticity(
-                self.agent, self.state, self.history.replay, self.view(), as_argument(step)
+                self.agent, self.state, self.history.replay, self.view(), to_int32(step)
             )
         for array in jax.tree.leaves((policies, measured)):
             array.copy_to_host_async()

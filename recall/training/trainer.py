@@ -30,10 +30,10 @@ from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
-from recall.nets.sharding import as_argument, reshard
+from recall.nets.sharding import reshard, to_int32
 from recall.runs.fleet_folder import failures
-from recall.runs.records import score_records
 from recall.runs.store import Store
+from recall.runs.training_records import score_records
 from recall.training.behaviour import Behaviour, best_heads
 from recall.training.callbacks import Callback
 from recall.training.trained_fleet import TrainedFleet
@@ -74,14 +74,14 @@ class Trainer(TrainedFleet):
         if not self._finish_evaluation():
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        self.write_policies(FINAL, final)
-        self.store.finish({"finished": True, "failed": self.progress.failed})
+        self.files.add_policies(self.write_policies(FINAL, final))
+        self.store.finish(self.progress.failed, self.files.policies)
         self.history.clear()
 
     def start_stage(self) -> None:
         """Reset the optimisers and build the environments."""
         stage = self.progress.stage
-        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(self.task)))
+        self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
@@ -135,7 +135,7 @@ class Trainer(TrainedFleet):
             self.state,
             self.history.replay,
             self.view(),
-            as_argument(self.progress.updates),
+            to_int32(self.progress.updates),
             fleet.groups_of(self.agent, self.task),
             updates,
         )
@@ -220,7 +220,7 @@ class Trainer(TrainedFleet):
         best = best_heads(scores)
         self.flush_all()  # as a checkpoint may just have done, so that records keep their order
         self.store.append("training", score_records(scores, best, self.total_steps, self.task))
-        copied = fleet.copy_best(self.agent, self.state, as_argument(self.task), best)
+        copied = fleet.copy_best(self.agent, self.state, to_int32(self.task), best)
         self.state = reshard(copied)
 
     def _end_task(self) -> None:
@@ -262,7 +262,7 @@ class Trainer(TrainedFleet):
             return
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
-        self.store.finish({"finished": False, "failed": self.progress.failed})
+        self.store.finish(self.progress.failed, self.files.policies, finished=False)
         tasks = ", ".join(self.recorder.broken_tasks)
         cause = f"{tasks} returned a number that is not finite: repair the environment, then train"
         if not tasks:

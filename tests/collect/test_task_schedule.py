@@ -13,7 +13,7 @@ from recall.collect.noise import draw
 from recall.collect.policy import NumpyPolicy
 from recall.collect.task_schedule import TaskSchedule
 from recall.learn import fleet
-from recall.learn.losses import moments_by_head
+from recall.nets.popart import moments_by_head
 from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
 from recall.runs.store import read

@@ -15,7 +15,7 @@ from recall.analysis.labels import method_label
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
 from recall.analysis.run_result import RunResult, is_multi_task
-from recall.replay.capacity import rows_held
+from recall.replay.history import rows_held
 from recall.report import paper
 from recall.report.tables.pivot import main_labels_of
 from recall.report.tables.table import MISSING, Cell, Row, Table

@@ -358,7 +358,7 @@ def frame(folders: Iterable[str | Path] | str | Path, table: str = "evaluations"
     """Return every evaluation, stage or run below some folders; see `recall.frame`."""
     from recall.analysis.collection import gather
     from recall.errors import BadValueError, UnknownNameError
-    from recall.files.given import given_paths
+    from recall.files.paths import given_paths
 
     if table not in FRAMES:
         raise UnknownNameError("table", table, tuple(FRAMES))

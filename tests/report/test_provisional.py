@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.frames import analyse
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse, list_of
 from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import verdicts
@@ -82,16 +81,16 @@ def silent(tmp_path):
 
 
 def test_returns_stand_instead_of_success(silent):
-    board = ScoreBoard(gather(silent))
-    tables = {table.name: table for table in all_tables(board)}
+    analysis = analyse(gather(silent))
+    tables = {table.name: table for table in all_tables(analysis)}
     assert "push,hammer" not in tables
     assert "push,hammer-tasks" not in tables
     table = tables["push,hammer-returns"]
     assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
     assert "do not report success" in table.notes[-1]
-    (verdict,) = verdicts(analyse(board.collection))
+    (verdict,) = verdicts(analysis)
     assert "table of returns" in verdict.sentences[0]
-    found = {each.kind: each for each in all_figures(Scene(board.collection))}
+    found = {each.kind: each for each in all_figures(Scene(analysis.collection))}
     drawn = found["task_returns"]
     assert [panel.y_name for panel in drawn.panels] == ["return", "return"]
     assert np.allclose(drawn.panels[1].series[0].y, 10.0)
@@ -102,10 +101,9 @@ def test_returns_stand_instead_of_success(silent):
 def test_tasks_that_were_solved_report_success_whatever_was_seen_before_training(tmp_path):
     write_silent(tmp_path / "a", success=forgets_half, seeds=(0,))
     never = write_silent(tmp_path / "b", seeds=(1,))  # a success of 0, not an unknown one
-    board = ScoreBoard(gather(tmp_path))
-    (scores,) = board.scores.values()
-    assert [run.seed for run in scores.runs] == [0, 1]
-    assert not any(run.without_success for run in board.collection.runs)
+    analysis = analyse(gather(tmp_path))
+    assert list_of(analysis.scores, "seed") == [0, 1]
+    assert not any(run.without_success for run in analysis.collection.runs)
     assert "push,hammer-returns" not in tables_of(tmp_path)
     assert "push,hammer" not in tables_of(never)
 

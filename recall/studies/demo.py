@@ -6,6 +6,7 @@ method protects old tasks. `ROBOTS` has two robot tasks. Fleets are kept, so the
 what was stopped and shows again what is finished.
 """
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -126,7 +127,8 @@ def row_of(folder: Path, single: Path | None = None) -> Row:
 
 def make_film(folder: Path, plan: Plan) -> Film:
     """Film every task as the last method plays it, when it was just learnt and at the end."""
-    return film(folder / plan.methods[-1], out=folder / "demo.mp4")
+    name = "demo.mp4" if shutil.which("ffmpeg") else "demo.gif"
+    return film(folder / plan.methods[-1], out=folder / name)
 
 
 def print_table(rows: list[Row], plan: Plan) -> None:

@@ -8,7 +8,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo robots methods test test-slow soak check format format-check lint types layers docs clients clean
+.PHONY: help install demo robots methods test coverage test-slow soak check format format-check lint types layers docs clients lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -35,6 +35,9 @@ PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal --ignore=t
 
 test: $(INSTALLED)  ## run the tests, except the slow ones
 	$(PYTEST) -m "not slow"
+
+coverage: $(INSTALLED)  ## run the quick tests and show which lines of the package they do not reach
+	$(PYTEST) -m "not slow" --cov=recall --cov-report=term-missing:skip-covered
 
 test-slow: $(INSTALLED)  ## run the others: learning from start to end, processes and clusters that are started and killed
 	$(PYTEST) -m slow
@@ -71,6 +74,10 @@ docs: $(INSTALLED)  ## build the documentation site in .cache/site
 clients: $(INSTALLED)  ## run the examples, and try environments and policies with other people's packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[clients,notebook]'
 	$(BIN)/python -m pytest tests/clients tests/policies tests/examples
+
+lock: $(INSTALLED)  ## write the versions that fit pyproject.toml to constraints.txt; LOCK=--upgrade takes the newest
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile pyproject.toml --universal --all-extras --python-version 3.11 --no-annotate --custom-compile-command "make lock" --quiet $(LOCK) -o constraints.txt
 
 clean:  ## remove the environment and the caches
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

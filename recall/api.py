@@ -40,13 +40,13 @@ from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method
 from recall.training.behaviour import Behaviour, only_random
 from recall.training.callbacks import Callback
+from recall.training.callbacks.callback import reported_compiling
 from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
-from recall.training.compilation_cache import kept_programs
-from recall.training.compiling import reported_compiling
 from recall.training.evaluation import counts_of
 from recall.training.evaluation import evaluate as play_evaluation
 from recall.training.memory import check_memory, check_processes, measure, told_if_full
+from recall.training.programs import kept_programs
 from recall.training.provenance import surroundings
 from recall.training.signals import stopping
 from recall.training.success_check import tasks_without_success, warning
@@ -227,7 +227,7 @@ def _run(
     try:
         with (
             stopping(tell, callback.close) as stop,
-            kept_programs(folder, spec, callback.on_message),
+            kept_programs(folder, callback.on_message),
             reported_compiling(callback),
             told_if_full(lambda: f"Then continue with `{resuming(folder)}`"),
         ):

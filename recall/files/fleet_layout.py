@@ -9,7 +9,6 @@
     checkpoints/N/       the state of training, numbered 1, 2, 3, ...
     policies/RUN/        task-K.npz after task K, final.npz at the end of the sequence
     replay/              transitions
-    programs/            compiled programs
     tensorboard/RUN/     events, if asked for
     films/               films without a given path
 
@@ -28,7 +27,6 @@ LOCK = "lock"
 CHECKPOINTS = "checkpoints"
 POLICIES = "policies"
 REPLAY = "replay"
-PROGRAMS = "programs"
 TENSORBOARD = "tensorboard"
 FILMS = "films"
 

@@ -34,7 +34,7 @@ from recall.training.agents import agent_of
 from recall.training.background import BackgroundEvaluation
 from recall.training.callbacks import Callback
 from recall.training.checkpoint import Checkpoints
-from recall.training.own_programs import sign_programs
+from recall.training.programs import keep_programs
 from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 from recall.training.saved_files import SavedFiles
@@ -183,7 +183,7 @@ class TrainedFleet:
             "evaluation": pending,
             **self.files.sync(self.progress.stage),
         }
-        sign_programs(self.folder)
+        keep_programs(self.folder)
         self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
         self.saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.

@@ -32,7 +32,6 @@ from recall.runs.records import score_records
 from recall.runs.store import Store
 from recall.training.behaviour import Behaviour
 from recall.training.callbacks import Callback
-from recall.training.own_programs import sign_programs
 from recall.training.recorder import Noted
 from recall.training.start import best_heads
 from recall.training.trained_fleet import TrainedFleet
@@ -270,7 +269,6 @@ class Trainer(TrainedFleet):
         due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
         stop = self.should_stop()
-        sign_programs(self.folder)
         if self.progress.steps and (due or stop):
             self.save()
         if stop:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-import recall.results
+import recall.analysis
 from recall.analysis import tidy
 from recall.analysis.collection import gather
 from recall.analysis.scores import ScoreBoard

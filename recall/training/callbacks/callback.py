@@ -1,6 +1,8 @@
 """The callback interface, and a callback that forwards every call to several others."""
 
-from collections.abc import Sequence
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,10 @@ from recall.config.spec import FleetSpec
 from recall.runs.evaluations import EvaluationRecord
 
 Record = dict[str, Any]
+
+# What JAX calls the step before compiling, which it reports when that step is over.
+_LOWERED = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+_COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 class Callback:
@@ -113,3 +119,32 @@ class CallbackList(Callback):
     def close(self) -> None:  # noqa: D102
         for callback in self.callbacks:
             callback.close()
+
+
+_listening: list[Callback] = []
+
+
+@contextlib.contextmanager
+def reported_compiling(callback: Callback) -> Iterator[None]:
+    """Report to `callback` what JAX compiles within this context."""
+    _listen()
+    _listening.append(callback)
+    try:
+        yield
+    finally:
+        _listening.remove(callback)
+
+
+@functools.cache
+def _listen() -> None:
+    """Listen to JAX, once for the whole process, because JAX has no public way to stop it."""
+    import jax
+
+    def heard(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        for callback in _listening:
+            if event == _LOWERED:
+                callback.on_activity("compiling")
+            elif event == _COMPILED:
+                callback.on_compiled(duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)

@@ -1,0 +1,369 @@
+"""Tidy pandas frames of what was measured: scores, evaluations, stages and runs.
+
+The frame of scores is what metrics, intervals and tables are computed from. It has a row for each
+complete run of a sequence and each of its tasks:
+
+| column | meaning |
+|---|---|
+| label, method, variant, sequence, family | whose row it is |
+| seed, position, task, tasks | the run's seed, the place of the task, and the number of tasks |
+| steps_per_task, evaluations, window | a stage, its evaluations, and how many count at its end |
+| run | the `RunResult` |
+| trained, final, forgotten | p_i at the end of its own stage and of the sequence, and the loss |
+| area | AUC_i of the task in its own stage |
+| alone, reference | AUC_i of the single-task runs compared with, and their mean |
+| transfer | FT_i; NaN if nothing is to gain, or if any task of the sequence lacks a reference |
+| seeds | all seeds of the label, on any sequence, from which the bootstrap draws |
+
+For methods that train all tasks at once, what concerns a task's own stage is NaN.
+"""
+
+import importlib.util
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from recall.analysis import metrics
+from recall.analysis.collection import Collection
+from recall.analysis.families import family_of
+from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
+from recall.analysis.references import EVALUATE_EVERY, References
+from recall.analysis.run_result import RunResult
+from recall.analysis.together import learnt_together as is_multi_task
+from recall.files.atomic import replacement, temporary_of, write_text
+from recall.runs.evaluations import FIELDS, MODES, RATES
+
+Array = np.ndarray
+_WHO = ("label", "method", "preset", "sequence", "seed")
+SCORES = (
+    "label", "method", "variant", "sequence", "family", "seed", "position", "task", "tasks",
+    "steps_per_task", "evaluations", "window", "run", "trained", "final", "forgotten", "area",
+    "alone", "reference", "transfer", "seeds",
+)  # fmt: skip
+MEASURED = {PERFORMANCE: "final", FORGETTING: "forgotten", TRANSFER: "transfer"}
+"""The column of which each metric is a mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Runs, and their scores by one measure of success."""
+
+    collection: Collection
+    measure: Measure
+    scores: pd.DataFrame
+    problems: tuple[str, ...] = ()
+    """Sentences about runs that are left out because they lack a measured value."""
+    references: Mapping[tuple[str, str, str], References] | None = None
+    """The single-task runs compared with, by label, sequence and task."""
+
+
+def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
+    """Return the scores of all complete runs of more than one task.
+
+    Sequences none of whose tasks report success are scored by return alone, and tasks that do not
+    report it have no rows.
+    """
+    measure = measure or Measure()
+    measured = collection if measure.field == RETURN else collection.with_success
+    measured = measured.sequential
+    positions = {
+        sequence: _scored_positions(part.runs, measure)
+        for sequence, part in measured.by_sequence().items()
+    }
+    scorer = _Scorer(collection, measure)
+    rows = []
+    for label, runs in measured.by_label().items():
+        part = Collection(tuple(runs)).by_sequence()
+        for sequence, each in part.items():
+            rows += scorer.rows(label, sequence, each.runs, positions[sequence])
+    frame = pd.DataFrame(rows, columns=list(SCORES[:-1]))
+    seeds = {
+        label: tuple(sorted(set(part))) for label, part in frame.groupby("label", sort=False).seed
+    }
+    frame["seeds"] = [seeds[label] for label in frame.label]
+    return Analysis(collection, measure, frame, tuple(scorer.problems), scorer.compared)
+
+
+def _scored_positions(runs: Sequence[RunResult], measure: Measure) -> list[int]:
+    """Return the positions of the tasks whose measured value all these runs know."""
+    silent = {task for run in runs for task in run.without_success}
+    return [
+        position
+        for position, task in enumerate(runs[0].tasks)
+        if measure.field not in RATES or task not in silent
+    ]
+
+
+class _Scorer:
+    """Computes rows of the frame of scores; each run's areas are computed once."""
+
+    def __init__(self, collection: Collection, measure: Measure) -> None:
+        self.collection, self.measure = collection, measure
+        self.problems: list[str] = []
+        self.compared: dict[tuple[str, str, str], References] = {}
+        self._areas: dict[RunResult, Array] = {}
+
+    def rows(
+        self, label: str, sequence: str, runs: Sequence[RunResult], positions: Sequence[int]
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows of one label on one sequence, without those of `seeds`."""
+        kept = [
+            (run, values) for run in runs if (values := self._measured(run, positions)) is not None
+        ]
+        if not kept:
+            return []
+        first = kept[0][0]
+        evaluations = min(metrics.evaluations_of_stage(self._curve(run)) for run, _ in kept)
+        window = metrics.window_of(evaluations, self.measure.window)
+        alone = self._alone(label, first)
+        reference = np.array(
+            [np.mean(alone[task]) if alone[task] else np.nan for task in first.tasks]
+        )
+        if np.isnan(reference[list(positions)]).any():
+            reference_of_transfer = np.full_like(reference, np.nan)
+        else:
+            reference_of_transfer = reference
+        rows = []
+        for run, (final, trained, area) in kept:
+            transfer = metrics.transfer(area, reference_of_transfer)
+            rows += [
+                (
+                    label, run.method, run.variant, sequence, family_of(sequence), run.seed, place,
+                    run.tasks[place], len(run.tasks), run.steps_per_task, evaluations, window, run,
+                    trained[place], final[place], trained[place] - final[place], area[place],
+                    alone[run.tasks[place]], reference[place], transfer[place],
+                )
+                for place in positions
+            ]  # fmt: skip
+        return rows
+
+    def _measured(
+        self, run: RunResult, positions: Sequence[int]
+    ) -> tuple[Array, Array, Array] | None:
+        """Return p_i(N D), p_i(i D) and AUC_i of a run; None if it is not complete."""
+        if not run.complete:
+            return None
+        curve, window = self._curve(run), self.measure.window
+        final = metrics.final_successes(curve, window)
+        trained, area = metrics.trained_successes(curve, window), self._areas_of(run)
+        needed = [final, trained, area]
+        if is_multi_task(run.method):
+            trained = area = np.full_like(final, np.nan)
+            needed = [final]
+        if np.isfinite(np.stack(needed)[:, list(positions)]).all():
+            return final, trained, area
+        self.problems.append(
+            f"{run.name} in {run.folder} has no {self.measure.mode} {self.measure.field} of some "
+            "task, in the task's own stage or at the end: it is left out of the tables."
+        )
+        return None
+
+    def _alone(self, label: str, run: RunResult) -> dict[str, tuple[float, ...]]:
+        """Return the areas of the single-task runs of each task that `run` compares with."""
+        found: dict[str, tuple[float, ...]] = {}
+        for position, task in enumerate(run.tasks):
+            if task in found:
+                continue
+            references = self.collection.references(run, task)
+            self.compared[label, run.sequence, task] = references
+            areas = [self._area_alone(run, position, other) for other in references.runs]
+            found[task] = tuple(area for area in areas if np.isfinite(area))
+        return found
+
+    def _area_alone(self, run: RunResult, position: int, reference: RunResult) -> float:
+        """Return AUC of a single-task run, at the run's own evaluations if it has others."""
+        steps = metrics.steps_of_stage(self._curve(run), position)
+        if _evaluated_alike(run, reference, steps):
+            return float(self._areas_of(reference)[0])
+        return metrics.area_at(self._curve(reference), steps)
+
+    def _areas_of(self, run: RunResult) -> Array:
+        if run not in self._areas:
+            self._areas[run] = metrics.areas(self._curve(run))
+        return self._areas[run]
+
+    def _curve(self, run: RunResult) -> metrics.Curves:
+        return run.curve(self.measure.mode, self.measure.field)
+
+
+def _evaluated_alike(run: RunResult, reference: RunResult, steps: Array) -> bool:
+    """Return True if both stages have the same evaluations; `steps` are those of the run's."""
+    if run.steps_per_task != reference.steps_per_task:
+        return False
+    intervals = [each.settings.get(EVALUATE_EVERY) for each in (run, reference)]
+    if None not in intervals:
+        return bool(intervals[0] == intervals[1])
+    return np.array_equal(steps, reference.steps[reference.steps > 0])
+
+
+def select(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
+    """Return the rows whose columns have the given values; a list stands for any of its values."""
+    chosen = np.ones(len(frame), bool)
+    for column, value in where.items():
+        there = frame[column]
+        chosen &= (there.isin(value) if isinstance(value, list) else there == value).to_numpy(bool)
+    return frame[chosen]
+
+
+def list_of(frame: pd.DataFrame, column: str) -> list[Any]:
+    """Return the values of a column, each once, in the order of their first appearance."""
+    return list(dict.fromkeys(frame[column]))
+
+
+def runs_of(rows: pd.DataFrame) -> list[RunResult]:
+    """Return the runs of some rows, each once."""
+    return list_of(rows, "run")
+
+
+def matrix(rows: pd.DataFrame, column: str) -> Array:
+    """Return a column of one label on one sequence as an array, [run, task]."""
+    parts = [part[column].to_numpy(float) for _, part in rows.groupby("position")]
+    return np.stack(parts, axis=1)
+
+
+def evaluations_frame(collection: Collection) -> pd.DataFrame:
+    """Return a frame with a row for each run, step, task and mode."""
+    parts = [_evaluations(run, mode) for run in collection.runs for mode in MODES]
+    if not parts:
+        names = [*_WHO, "run", "folder", "step", "position", "task", "mode", *FIELDS]
+        return pd.DataFrame(columns=names)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _evaluations(run: RunResult, mode: str) -> pd.DataFrame:
+    count, tasks = len(run.steps), len(run.tasks)
+    missing = np.full((count, tasks), np.nan)
+    values = {
+        field: (run.curve(mode, field).success if (mode, field) in run.curves else missing).ravel()
+        for field in FIELDS
+    }
+    frame = pd.DataFrame(
+        {
+            **_who(run),
+            "step": np.repeat(run.steps, tasks),
+            "position": np.tile(np.arange(tasks), count),
+            "task": np.tile(np.array(run.tasks, object), count),
+            "mode": mode,
+            **values,
+        }
+    )
+    return frame.dropna(subset=list(FIELDS), how="all")
+
+
+def _who(run: RunResult) -> dict[str, Any]:
+    return {
+        **{name: getattr(run, name) for name in _WHO},
+        "run": run.name,
+        "folder": str(run.folder),
+    }
+
+
+def stages_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return a frame with a row for each run, finished stage and task.
+
+    Rows of tasks not yet trained show what transfers to them without training, and rows of old
+    tasks what later ones gave them or took from them. Runs that train all tasks at once have none.
+    """
+    measure = analysis.measure
+    rows = []
+    for run in analysis.collection.sequential.runs:
+        if is_multi_task(run.method):
+            continue
+        curve = run.curve(measure.mode, measure.field)
+        for stage, trained in enumerate(run.tasks):
+            end = (stage + 1) * run.steps_per_task
+            values = metrics.successes_at(curve, end, measure.window)
+            rows += [
+                (*_who(run).values(), stage, trained, position, run.tasks[position], value)
+                for position, value in enumerate(values.tolist())
+                if np.isfinite(value)
+            ]
+    names = ("run", "folder", "stage", "trained", "position", "task", measure.field)
+    return pd.DataFrame(rows, columns=[*_WHO, *names])
+
+
+def runs_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return a frame with a row for each run, with its metrics and settings."""
+    runs = analysis.collection.runs
+    columns = [MEASURED[metric] for metric in METRICS]
+    means = analysis.scores.groupby("run", sort=False)[columns].mean()
+    settings = sorted({name for run in runs for name in run.settings})
+    return pd.DataFrame(
+        {
+            **_who(run),
+            "source": run.source,
+            "tasks": ",".join(run.tasks),
+            "steps_per_task": run.steps_per_task,
+            "steps": int(run.steps[-1]) if len(run.steps) else 0,
+            "finished": run.finished,
+            "failed_at": run.failed_at,
+            **{
+                metric: means.at[run, MEASURED[metric]] if run in means.index else np.nan
+                for metric in METRICS
+            },
+            **{name: _plain(run.settings.get(name)) for name in settings},
+        }
+        for run in runs
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as a number, a text, True, False or None; lists become texts."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+FRAMES = {
+    "evaluations": lambda analysis: evaluations_frame(analysis.collection),
+    "stages": stages_frame,
+    "runs": runs_frame,
+}
+
+
+def write_data(analysis: Analysis, folder: Path) -> list[Path]:
+    """Write all frames but the scores as CSV and, if pyarrow is installed, as Parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, make in FRAMES.items():
+        frame = make(analysis)
+        written.append(folder / f"{name}.csv")
+        write_text(written[-1], frame.to_csv(index=False, lineterminator="\n"))
+        if importlib.util.find_spec("pyarrow") is not None:
+            written.append(folder / f"{name}.parquet")
+            with replacement(written[-1], temporary_of(written[-1])) as temporary:
+                _of_one_type(frame).to_parquet(temporary, index=False)
+    return written
+
+
+def _of_one_type(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame for Parquet: a setting may be a number in some runs and a text in others."""
+    mixed = [
+        name
+        for name in frame
+        if pd.api.types.infer_dtype(frame[name], skipna=True).startswith("mixed")
+    ]
+    return frame.assign(
+        **{str(name): frame[name].map(_text_or_none).astype(object) for name in mixed}
+    )
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None or value != value else str(value)
+
+
+def frame(folders: Iterable[str | Path] | str | Path, table: str = "evaluations") -> pd.DataFrame:
+    """Return every evaluation, stage or run below some folders; see `recall.frame`."""
+    from recall.analysis.collection import gather
+    from recall.errors import BadValueError, UnknownNameError
+    from recall.files.given import given_paths
+
+    if table not in FRAMES:
+        raise UnknownNameError("table", table, tuple(FRAMES))
+    given = given_paths(folders, "folders")
+    for folder in given:
+        if not folder.exists():
+            raise BadValueError(f"there is no folder {folder}")
+    return FRAMES[table](analyse(gather(given)))

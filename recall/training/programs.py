@@ -1,0 +1,159 @@
+"""Compiled programs, which JAX stores in this user's cache folder.
+
+    ~/.cache/recall/      or $XDG_CACHE_HOME/recall; used only if nobody else can write to it
+        cpu-<processor>/      everything compiled for the processor of this machine
+        fleet-<digest>/       what an unfinished fleet runs on an accelerator
+        shared/               what earlier fleets ran there, with which new ones begin
+
+Compiling for a GPU times several kernels and picks the fastest, so compiling the same code twice
+may round differently. A resumed fleet must run the programs it began with, so they are kept by
+fleet. Compiling for a processor always gives the same program.
+"""
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from recall.files.fleet_layout import has_checkpoint
+from recall.runs.fleet_folder import is_finished
+
+_MOST_BYTES = 2 * 2**30
+_EVERYTHING = {
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
+# The permission of an accelerator's program on which no checkpoint depends yet.
+_NEW = stat.S_IWUSR
+
+
+@contextlib.contextmanager
+def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Load and store the compiled programs of the fleet in `folder` within this context.
+
+    Where the user chose a cache by JAX's own means, that is used instead.
+    """
+    import jax
+
+    chosen = getattr(jax.config, "jax_compilation_cache_dir")  # noqa: B009  (not typed)
+    on_cpu = jax.default_backend() == "cpu"
+    root = None if chosen else cache_root()
+    if on_cpu:
+        programs = root and root / f"cpu-{_digest(_processor())}"
+    else:
+        programs = root and own_programs(root, folder)
+        if programs and not programs.exists() and has_checkpoint(folder):
+            tell("this machine has no compiled programs of this fleet: the last bits may differ")
+        jax.clear_caches()  # what this process compiled for another fleet would not be stored
+    if programs is not None:
+        with contextlib.suppress(OSError):  # without space or permission, everything is compiled
+            _prepare(programs, on_cpu)
+    with _configured(programs, everything=not (chosen and on_cpu)):
+        yield
+    if programs is not None:
+        with contextlib.suppress(OSError):
+            if not on_cpu:
+                _link(programs, programs.parent / "shared")
+            if not on_cpu and is_finished(folder):
+                shutil.rmtree(programs)
+            _bound(programs.parent)
+
+
+def keep_programs(folder: Path) -> None:
+    """Mark the programs that the fleet in `folder` has run, before a checkpoint depends on them.
+
+    Those without the mark are compiled again: a killed process may have written half of one.
+    """
+    root = cache_root()
+    for path in own_programs(root, folder).glob("*-cache") if root else ():
+        if path.stat().st_mode & _NEW:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+            path.chmod(stat.S_IRUSR)
+
+
+def cache_root() -> Path | None:
+    """Return this user's folder for compiled programs, or None if it cannot be trusted or made.
+
+    A compiled program is machine code: loading one that somebody else wrote would run their code.
+    """
+    try:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "recall"
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = root.lstat()
+    except (OSError, RuntimeError):  # no home folder, or one that is not writable
+        return None
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return root if is_own and not status.st_mode & 0o022 else None
+
+
+def own_programs(root: Path, folder: Path) -> Path:
+    """Return where the programs of the fleet in `folder` are, if it trains on an accelerator."""
+    return root / f"fleet-{_digest(str(folder.resolve()))}"
+
+
+def _prepare(programs: Path, on_cpu: bool) -> None:
+    if not on_cpu and not programs.exists():
+        _link(programs.parent / "shared", programs)
+    programs.mkdir(exist_ok=True)
+    for path in () if on_cpu else programs.glob("*-cache"):
+        if path.stat().st_mode & _NEW:
+            path.unlink()
+
+
+def _link(source: Path, target: Path) -> None:
+    """Add the marked programs of one folder to another, without copying them."""
+    target.mkdir(exist_ok=True)
+    for path in source.glob("*-cache"):
+        if not (path.stat().st_mode & _NEW or (target / path.name).exists()):
+            os.link(path, target / path.name)
+
+
+def _bound(root: Path) -> None:
+    """Remove the programs that were used least recently if all together are too large."""
+    found = [(path.stat(), path) for path in root.glob("*/*-cache")]
+    total = 0.0
+    for status, path in sorted(found, key=lambda each: -max(each[0].st_atime, each[0].st_mtime)):
+        total += status.st_size / status.st_nlink
+        if total > _MOST_BYTES:
+            path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _configured(programs: Path | None, everything: bool) -> Iterator[None]:
+    """Have JAX store programs in this folder, if any, and all that it compiles if `everything`."""
+    import jax
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    wanted: dict[str, Any] = _EVERYTHING if everything else {}
+    if programs is not None:
+        wanted = {**wanted, "jax_compilation_cache_dir": str(programs)}
+    before = {name: getattr(jax.config, name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            jax.config.update(name, value)
+        reset_cache()
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        reset_cache()
+
+
+def _processor() -> str:
+    """Return what programs for this processor depend on; a home folder may be shared."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return "\n".join(
+            sorted({line for line in lines if line[:5] in ("model", "flags", "Featu")})
+        )
+    return platform.processor()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

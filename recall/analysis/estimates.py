@@ -48,9 +48,7 @@ def _known(rows: pd.DataFrame, value: str) -> pd.DataFrame:
 
 def _sampled(rows: pd.DataFrame, column: str) -> Sampled:
     """Return the mean of one label on one sequence."""
-    first = rows.iloc[0]
-    own = rows.drop_duplicates("run").seed.tolist()
-    weights = bootstrap.weights_by_seed(own, first.seeds, _name(rows))
+    weights = weights_of(rows)
     if column != "transfer":
         return bootstrap.weighted_mean(
             rows.groupby("run", sort=False)[column].mean().to_numpy(), weights
@@ -59,6 +57,15 @@ def _sampled(rows: pd.DataFrame, column: str) -> Sampled:
     alone = {task: np.array(areas) for task, areas in zip(of_run.task, of_run.alone, strict=True)}
     tasks = [task for _, task in sorted(zip(of_run.position, of_run.task, strict=True))]
     return bootstrap.forward_transfer(matrix(rows, "area"), tasks, alone, weights)[0]
+
+
+def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
+    """Return how much each run of one label on one sequence counts in each draw, [draw, run].
+
+    None for a single seed.
+    """
+    seeds = rows.drop_duplicates("run").seed.tolist()
+    return bootstrap.weights_by_seed(seeds, rows.iloc[0].seeds, _name(rows))
 
 
 def _name(rows: pd.DataFrame) -> str:

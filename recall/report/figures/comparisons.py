@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from recall.analysis.bootstrap import CONFIDENCE, Estimate
-from recall.analysis.estimates import bootstrap_weights, by_run, estimate, shared_sequences
+from recall.analysis.estimates import by_run, estimate, shared_sequences, weights_of
 from recall.analysis.frames import list_of, matrix, select
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, TITLES
 from recall.files.names import slug
@@ -17,7 +17,7 @@ from recall.report.figures.curves import draw_bands
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import Family, shown_families, shown_labels, silence
 from recall.report.figures.style import COLUMN, TEXT, LineStyle
-from recall.report.tables.by_length import (
+from recall.report.figures.temporary import (
     LEAST,
     lengths_apart,
     milliseconds_of_step,
@@ -137,7 +137,7 @@ def profile(rows: pd.DataFrame) -> Band:
     for _, part in rows.groupby("sequence", sort=False):
         final = matrix(part, "final")
         above.append(np.sum(final[:, :, None] >= THRESHOLDS - 1e-9, axis=1, dtype=float))
-        weights.append(bootstrap_weights(part))
+        weights.append(weights_of(part))
         tasks += final.shape[1]
     mean = sum(counts.mean(axis=0) for counts in above) / tasks
     if any(drawn is None for drawn in weights):

@@ -93,8 +93,8 @@ def curve_figure(
             layout.set_title(ax, panel.title, panel.detail)
     figure.supxlabel("steps")
     figure.supylabel(name)
-    labels = dict.fromkeys(label for panel in panels for label in panel.bands)
-    legend = [layout.handle(names[label], styles[label]) for label in styles if label in labels]
+    labels = {label for panel in panels for label in panel.bands}
+    legend = [layout.handle(names[label], styles[label]) for label in names if label in labels]
     return layout.finish(figure, axes, height, legend)
 
 

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
+from matplotlib.ticker import MaxNLocator
 
 from recall.files.atomic import replacement, temporary_of
 from recall.report.figures.style import GREY, LIGHT, LOOK, TEXT, TINY, LineStyle, Look, rc
@@ -48,30 +48,33 @@ def panel_width(columns: int, width: float = TEXT) -> float:
 
 
 def finish(
-    figure: Canvas, axes: Sequence[Axes], height: float | None, legend: Sequence[Artist] = ()
+    figure: Canvas,
+    axes: Sequence[Axes],
+    height: float | None,
+    legend: Sequence[Artist] = (),
+    where: str = "outside upper left",
 ) -> Canvas:
-    """Add a legend above, and make all panels `height` inches high, or square if it is None."""
+    """Add a legend, and make all panels `height` inches high, or square if it is None."""
     if legend:
-        _add_legend(figure, legend)
-    gridspec = axes[0].get_gridspec()
-    rows = gridspec.nrows if gridspec is not None else 1
-    for _ in range(2):  # margins depend on the numbers at the axes, and these on the height
-        figure.draw_without_rendering()
-        box = axes[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        wanted = box.width if height is None else height
-        figure.set_figheight(figure.get_figheight() + rows * (wanted - box.height))
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # done
+        _add_legend(figure, legend, where)
+    engine, gridspec = figure.get_layout_engine(), axes[0].get_gridspec()
+    assert engine is not None and gridspec is not None
+    engine.execute(figure)
+    box = axes[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    wanted = box.width if height is None else height
+    figure.set_figheight(figure.get_figheight() + gridspec.nrows * (wanted - box.height))
+    engine.execute(figure)
+    figure.set_layout_engine("none")  # later drawing keeps these places
     for ax in axes:
         _fit_title(ax)
     return figure
 
 
-def _add_legend(figure: Canvas, handles: Sequence[Artist]) -> None:
+def _add_legend(figure: Canvas, handles: Sequence[Artist], where: str) -> None:
     """Add a legend with as many entries beside each other as fit, in rows."""
     for columns in range(len(handles), 0, -1):
         by_row = [handle for column in range(columns) for handle in handles[column::columns]]
-        legend = figure.legend(handles=by_row, loc="outside upper left", ncols=columns)
+        legend = figure.legend(handles=by_row, loc=where, ncols=columns)
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
             return
         legend.remove()
@@ -168,12 +171,14 @@ def _fit_scale(axes: Axes, values: Array) -> None:
     if values.min() > 0:
         axes.set_yscale("log")
         return
-    least = float(np.floor(np.log10(np.quantile(sizes, 0.1))))
-    threshold = max(1e-3, 10.0**least)
+    threshold = max(1e-3, 10.0 ** np.floor(np.log10(np.quantile(sizes, 0.1))))
     axes.set_yscale("symlog", linthresh=threshold)
-    ticks = SymmetricalLogLocator(base=10, linthresh=threshold)
-    ticks.set_params(numticks=7)
-    axes.yaxis.set_major_locator(ticks)
+    axes.autoscale_view(scalex=False)
+    low, high = axes.get_ylim()
+    below, above = (max(0.0, 1.0 + np.log10(abs(end) / threshold)) for end in (low, high))
+    far = np.arange(0.0, max(below, above), np.ceil((below + above) / 6.0))[1:]  # decades from zero
+    ticks = threshold * 10.0 ** (far - 1.0)
+    axes.set_yticks([tick for tick in (*-ticks, 0.0, *ticks) if low <= tick <= high])
 
 
 def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:

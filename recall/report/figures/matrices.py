@@ -63,17 +63,17 @@ def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
     figure, axes = layout.grid(3, 3)
     numbers = [str(number) for number in tasks]
     for ax, matrix, title, mean in zip(axes, values, titles, means, strict=True):
-        heat_map(ax, matrix, matrix is values[2], short=True)
+        heat_map(ax, matrix, title.endswith("forgetting"), short=True)
         ax.set_xticks(range(len(tasks)), numbers)
         ax.set_yticks(range(len(tasks)), numbers)
+        ax.set_xlabel("second task")
         layout.set_title(ax, title, f"mean {mean}".replace("-", "\N{MINUS SIGN}"))
-    figure.supxlabel("second task")
     axes[0].set_ylabel("first task")
     key = [
         Patch(facecolor="none", edgecolor="none", label=f"$\\bf{{{number}}}$ {TASKS[number]}")
         for number in tasks
     ]
-    layout.finish(figure, axes, None, key)
+    layout.finish(figure, axes, None, key, "outside lower left")
     return Figure(
         "pair_matrices",
         f"pair_matrices-{slug(label)}",

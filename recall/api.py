@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from recall.collect.cores import cores
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool, TaskFailedError
+from recall.collect.pool import Pool
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -53,6 +53,7 @@ from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
 from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task
+from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

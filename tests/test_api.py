@@ -14,10 +14,10 @@ import pytest
 
 import recall
 from recall.api import Stopped
-from recall.collect.pool import TaskFailedError
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.runs.fleet_folder import FolderInUseError
 from recall.training.callbacks import Callback
+from recall.worlds.simulator import TaskFailedError
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
 from tests.factories.folders import write_fleet
 from tests.factories.own_tasks import Point

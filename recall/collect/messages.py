@@ -23,20 +23,19 @@ class RunTasks(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker, which describes the fleet and the shared memory.
+    """Description of the fleet, from which a worker is made.
 
     Environments are numbered through the fleet: those of run r follow those of run r - 1.
     """
 
     runs: tuple[RunTasks, ...]  # of the whole fleet
-    environments: int  # of each run
     world: WorldSettings
     policy: PolicyShape
-    chunk_steps: int  # of each environment
-    noise_colour: float  # of the noise with which runs explore
-    random_tails: float  # share of the episodes that end in random motion
-    offsets: dict[str, tuple[int, tuple[int, ...], str]]  # shared arrays: offset, shape, dtype
     registrations: Registrations  # what the worker has to know to make the tasks
+    environments: int = 1  # of each run
+    chunk_steps: int = 0  # of each environment
+    noise_colour: float = 0.0  # of the noise with which runs explore
+    random_tails: float = 0.0  # share of the episodes that end in random motion
 
     def run_of(self, environment: int) -> RunTasks:
         """Return the run that an environment belongs to."""
@@ -50,7 +49,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Begin:
-    """Order to build `environments` of the tasks at `positions`, and close all others.
+    """Order to build the worker's environments of the tasks at `positions`, and close all others.
 
     The tasks in `fresh` start a new episode; the others continue from the shared states. The index
     of a task in `positions` is its index in the shared states, and `slot` the slot of the chunk
@@ -59,7 +58,6 @@ class Begin:
 
     positions: tuple[int, ...]
     fresh: tuple[int, ...]
-    environments: tuple[int, ...]
     slot: int
 
 

@@ -3,7 +3,6 @@
 A policy is sent as one flat float32 vector, layer after layer in the order of `layer_shapes`.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,15 +63,19 @@ class PolicyShape:
 
 
 class NumpyPolicy:
-    """Policy that acts with the parameters of a flat vector; `load` switches to another vector."""
+    """Policy that acts with the parameters of a flat vector; `load` switches to another vector.
+
+    This is the actor of the workers, of evaluations, of films and of policies loaded from files.
+    """
 
     def __init__(self, shape: PolicyShape, vector: Array):
         self._shape = shape
-        # Scalars as arrays and sizes as float32: NumPy converts other numbers at every call.
+        # Scalars as float32 arrays, because NumPy converts other numbers at every call.
         slope = shape.negative_slope
         self._negative_slope = np.array(slope, np.float32) if slope else None
         self._zero = np.zeros((), np.float32)
-        self._first_size = np.float32(shape.hidden[0])
+        self._epsilon = np.array(NORM_EPSILON, np.float32)
+        self._averaging = np.full((shape.hidden[0], 1), 1.0 / shape.hidden[0], np.float32)
         self._log_std_bounds = [np.array(x, np.float32) for x in LOG_STD_RANGE]
         self.load(vector)
 
@@ -90,15 +93,16 @@ class NumpyPolicy:
         self._out = layers["out_bias"], layers["out_kernel"]
 
     def outputs(self, observation: Array) -> tuple[Array, Array]:
-        """Return mean and log std before tanh, each [act], for one observation [obs]."""
+        """Return mean and log std before tanh, each [..., act], for observations [..., obs]."""
         (first_bias, first_kernel), *others = self._hidden
         norm_bias, norm_scale = self._norm
         out_bias, out_kernel = self._out
-        # In place and with few calls: for one row, the calls cost as much as the products.
+        # In place and with few calls: for one row, the calls cost as much as the products. A
+        # product with a column of 1 / size is the fastest mean, of one row as of a batch.
         x = np.dot(observation.astype(np.float32, copy=False), first_kernel)
         x += first_bias
-        x -= np.add.reduce(x) / self._first_size
-        x *= np.float32(1.0 / math.sqrt(np.dot(x, x) / x.size + NORM_EPSILON))
+        x -= np.dot(x, self._averaging)
+        x /= np.sqrt(np.dot(x * x, self._averaging) + self._epsilon)
         x *= norm_scale
         x += norm_bias
         np.tanh(x, out=x)
@@ -110,14 +114,14 @@ class NumpyPolicy:
         out = np.dot(x, out_kernel)
         out += out_bias
         act = self._shape.action_size
-        log_std = out[act:]
+        log_std = out[..., act:]
         low, high = self._log_std_bounds
         np.maximum(log_std, low, out=log_std)
         np.minimum(log_std, high, out=log_std)
-        return out[:act], log_std
+        return out[..., :act], log_std
 
     def act(self, observation: Array, noise: Array | None) -> Array:
-        """Return an action in (-1, 1); without noise, it is the tanh of the mean."""
+        """Return actions in (-1, 1); without noise, they are the tanh of the mean."""
         mean, log_std = self.outputs(observation)
         if noise is None:
             return np.tanh(mean)

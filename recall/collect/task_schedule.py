@@ -48,7 +48,7 @@ class TaskSchedule:
         return self.tasks if self.collects == "seen" else 1
 
     @property
-    def most_played(self) -> int:
+    def max_live_tasks(self) -> int:
         """Maximum number of tasks whose environments exist at the same time."""
         return 1 if self.collects == "current" else self.tasks
 

@@ -1,7 +1,12 @@
 """Layout of a transition as one row of float32 numbers, written by workers and read by replay."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from recall.settings import WorldSettings
+from recall.worlds.registry import Task
+from recall.worlds.slots import sizes_of
 
 
 @dataclass(frozen=True)
@@ -38,3 +43,9 @@ class Columns:
             rows[..., obs + act + 2],
             rows[..., obs + act + 3 : self.width],
         )
+
+
+def task_sizes(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Columns, int]:
+    """Return the columns of the tasks' transitions, and the largest simulator state's size."""
+    spaces, state_size = sizes_of(tasks, settings)
+    return Columns(spaces.observation.shape[0], spaces.action.shape[0]), state_size

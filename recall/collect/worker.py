@@ -1,18 +1,11 @@
-"""Worker process, which owns some environments and rolls out whole chunks by itself.
+"""Worker that owns some environments, rolls out whole chunks and plays episodes by itself.
 
-recall.collect.worker_process starts it with two inherited file descriptors: a socket to the pool
-and the shared memory. It exits when the socket closes, so it never outlives the pool, however the
-pool died.
+It runs in a process of its own (recall.worlds.workers).
 """
 
-import mmap
-import os
-import traceback
-from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import cloudpickle
 import numpy as np
 
 from recall.collect import noise
@@ -29,20 +22,19 @@ from recall.collect.messages import (
 from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import Actor, finite, roll
 from recall.collect.transition import Columns
-from recall.errors import RecallError
 from recall.worlds.episodes import Episodes, Outcome
 from recall.worlds.registry import horizon_steps, make_simulator, task_label
 from recall.worlds.simulator import Array
 
-_STEPS_BETWEEN_LOOKS = 25  # steps of episodes between two checks that the pool still exists
+_DOING = {Begin: "making", Chunk: "collecting transitions of", Play: "playing episodes of"}
 
 
-def map_arrays(memory: Any, offsets: dict[str, tuple[int, tuple[int, ...], str]]) -> Any:
-    """Return the shared arrays by name."""
-    return {
-        name: np.frombuffer(memory, dtype, count=int(np.prod(shape)), offset=offset).reshape(shape)
-        for name, (offset, shape, dtype) in offsets.items()
-    }
+def doing(setup: Setup, order: Any, place: int) -> str:
+    """Return what a worker does whose pulse says that it is at `place`, 0 at its start."""
+    if not place:
+        return "starting"
+    run, position = divmod(place - 1, len(setup.runs[0].tasks))
+    return f"{_DOING[type(order)]} task {task_label(setup.runs[run].tasks[position])} of run {run}"
 
 
 def by_task(setup: Setup, position: int, chosen: Sequence[int]) -> dict[Any, list[int]]:
@@ -55,14 +47,15 @@ def by_task(setup: Setup, position: int, chosen: Sequence[int]) -> dict[Any, lis
 
 
 class Worker:
-    """Worker that carries out the pool's orders."""
+    """Worker that carries out the orders of a pool."""
 
-    def __init__(self, setup: Setup, memory: Any, abandoned: Callable[[], bool]):
-        """Map the shared arrays. `abandoned` returns True once nobody waits for an answer."""
-        self.setup = setup
+    def __init__(
+        self, setup: Setup, environments: Sequence[int], shared: Mapping[str, Array], pulse: Array
+    ):
+        """Take the `environments` that this worker owns, and the shared arrays by name."""
+        self.setup, self.environments, self.shared = setup, environments, shared
+        self._pulse = pulse  # steps so far; what is played
         setup.registrations.register()
-        self._abandoned = abandoned
-        self.shared = map_arrays(memory, setup.offsets)
         self.policies = [
             [[NumpyPolicy(setup.policy, row) for row in rows] for rows in slot]
             for slot in self.shared.get("policy", ())  # workers that only play episodes have none
@@ -82,25 +75,42 @@ class Worker:
         }
         return actions[type(order)](order)
 
+    def _turn_to(self, run: int, position: int) -> None:
+        """Note what is made or played now, for messages."""
+        self.task = task_label(self.setup.runs[run].tasks[position])
+        self._pulse[1] = 1 + run * len(self.setup.runs[0].tasks) + position
+
     def _episodes(self, task: Any, streams: list[tuple[int, ...]]) -> Episodes:
-        self.task = task_label(task)
         simulator = make_simulator(task, len(streams), self.setup.world)
         return Episodes(simulator, horizon_steps(task, self.setup.world), streams)
 
     def begin(self, order: Begin) -> None:
         """Build the environments of a stage."""
-        for _, groups in self.played.values():
-            for _, episodes in groups:
-                episodes.simulator.close()
+        self._close_played()
         self.played = {
             position: (place, self._groups(position, place, order))
             for place, position in enumerate(order.positions)
         }
 
+    def _close_played(self) -> None:
+        played, self.played = self.played, {}
+        for _, groups in played.values():
+            for _, episodes in groups:
+                self.task = episodes.simulator.task
+                episodes.simulator.close()
+
+    def close(self) -> None:
+        """Close all simulators."""
+        self._close_played()
+        for arena in self._arenas.values():
+            self.task = arena.task
+            arena.close()
+
     def _groups(self, position: int, place: int, order: Begin) -> list[tuple[list[int], Episodes]]:
         states = self.shared["state"][order.slot]
         found = []
-        for task, chosen in by_task(self.setup, position, order.environments).items():
+        for task, chosen in by_task(self.setup, position, self.environments).items():
+            self._turn_to(chosen[0] // self.setup.environments, position)
             streams = [self.setup.stream(each, TRAINING, position) for each in chosen]
             episodes = self._episodes(task, streams)
             for slot, environment in enumerate(chosen):
@@ -135,7 +145,7 @@ class Worker:
                 for index, environment in enumerate(chosen):
                     states[environment, place][: episodes.state_size] = episodes.get_state(index)
 
-    def expect_next(self) -> None:
+    def rest(self) -> None:
         """Let the simulators prepare the next episodes."""
         for _, groups in self.played.values():
             for _, episodes in groups:
@@ -145,13 +155,13 @@ class Worker:
         self, number: int, part: Part, slot: int, chosen: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in environments that share a simulator."""
-        self.task = episodes.simulator.task
+        self._turn_to(chosen[0] // self.setup.environments, part.position)
         # [environment, chunk, act]
         draws = np.stack([self._draws(each, part, episodes.horizon_steps) for each in chosen])
         policies = None if part.uniform else [self.policies[slot][each][number] for each in chosen]
         rows = np.empty((len(chosen), self.setup.chunk_steps, self.columns.width), np.float32)
         tails = np.stack([self._tails(each, part, episodes.horizon_steps) for each in chosen])
-        actor = Actor(policies, draws, tails, episodes.simulator.motion)
+        actor = Actor(policies, draws, tails, episodes.simulator.motion, self._pulse)
         outcomes = roll(episodes, actor, rows, self.columns)
         for index, environment in enumerate(chosen):
             self.shared["rows"][slot, environment, number] = rows[index]
@@ -184,7 +194,7 @@ class Worker:
         return results  # type: ignore[return-value]
 
     def _play_group(self, task: Any, chosen: list[Episode]) -> list[EpisodeResult]:
-        self.task = task_label(task)
+        self._turn_to(chosen[0].run, chosen[0].position)
         arena = self._arenas.get(task)
         if arena is None or arena.slots != len(chosen):
             if arena is not None:
@@ -205,8 +215,7 @@ class Worker:
         actions = np.empty((len(chosen), act), np.float32)
         results: dict[int, EpisodeResult] = {}
         for step in range(horizon):
-            if step % _STEPS_BETWEEN_LOOKS == 0 and self._abandoned():
-                raise EOFError
+            self._pulse[0] += 1
             for i, episode in enumerate(chosen):
                 numbers = None if episode.deterministic else drawn[i][step]
                 actions[i] = acting[i].act(observation[i], numbers)
@@ -225,34 +234,3 @@ class Worker:
             if len(results) == len(chosen):
                 break
         return [results[slot] for slot in range(len(chosen))]
-
-
-def _failure(error: Exception, task: str) -> str:
-    """Return the message about an exception; print where it was raised unless a user need not."""
-    if isinstance(error, RecallError):
-        return str(error)
-    traceback.print_exc()
-    return f"{type(error).__name__} in task {task}: {error}"
-
-
-def main(socket: int, memory: int, niceness: int) -> None:
-    """Serve orders until the pool closes the socket."""
-    os.nice(niceness)
-    connection = Connection(socket)
-    try:
-        setup = cloudpickle.loads(connection.recv_bytes())
-        # The pool sends nothing while episodes are played, so readable data mean it has hung up.
-        worker = Worker(setup, mmap.mmap(memory, 0), lambda: connection.poll(0))
-        while True:
-            order = cloudpickle.loads(connection.recv_bytes())
-            try:
-                answer: Any = worker.handle(order)
-            except (EOFError, KeyboardInterrupt):
-                raise
-            except Exception as error:
-                connection.send(("error", _failure(error, worker.task)))
-                return
-            connection.send(("done", answer))
-            worker.expect_next()  # nobody waits for this
-    except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        return

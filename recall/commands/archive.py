@@ -56,7 +56,7 @@ def archive(
 def _example(source: Path, archive: Path) -> str:
     """Return a pattern, quoted for a shell, of runs that have policies, or nothing without any."""
     from recall.files.fleet_layout import ARCHIVE_NOTE
-    from recall.runs.policies import has_policies
+    from recall.policies.stored import has_policies
     from recall.runs.store import read_description
 
     for note in sorted(archive.glob(f"**/{ARCHIVE_NOTE}")):

@@ -31,20 +31,14 @@ def export(
     ] = None,
 ) -> None:
     """Export a trained policy to ONNX or PyTorch."""
+    from recall.policies.export import write_onnx, write_torch
     from recall.policies.policy import load_policy
 
     if onnx is None and torch is None:
         raise BadValueError("nothing to export to: name a file with --onnx or --torch")
     policy = load_policy(folder, task, run, at)
-    for path in filter(None, (onnx, torch)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    if onnx is not None:
-        from recall.policies.onnx_file import write_onnx
-
-        write_onnx(policy, onnx)
-        print(onnx)
-    if torch is not None:
-        from recall.policies.torch_file import write_torch
-
-        write_torch(policy, torch)
-        print(torch)
+    for path, write in ((onnx, write_onnx), (torch, write_torch)):
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(policy, path)
+            print(path)

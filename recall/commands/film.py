@@ -47,8 +47,6 @@ def film(
 ) -> None:
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
-    from recall.filming.nothing_to_film import one_sided
-    from recall.filming.shots import left_out_lines
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(
@@ -69,18 +67,16 @@ def film(
         sheet=sheet,
     )
     _tell(made, out)
-    times = {take.when for take in made.takes} if when == "both" else ("before", "after")
-    for line in (*left_out_lines(made.left_out), one_sided(folder, made.run, times)):
-        if line is not None:
-            print(line, file=sys.stderr)
 
 
 def _tell(made: "Film", asked: Path | None) -> None:
+    """Print how many episodes succeeded, and what the film does not show."""
     if asked is not None and asked != made.path:
-        print(
-            f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead",
-            file=sys.stderr,
-        )
+        _warn(f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead")
+    for task, why in made.left_out.items():
+        _warn(f"the film leaves out {task}: {why}")
+    if made.lacking:
+        _warn(f"the film shows one time only: {made.lacking}")
     print_rows(
         [
             {
@@ -92,3 +88,7 @@ def _tell(made: "Film", asked: Path | None) -> None:
         ]
     )
     print(made.path)
+
+
+def _warn(message: str) -> None:
+    print(message, file=sys.stderr)

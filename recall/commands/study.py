@@ -12,7 +12,7 @@ from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, RecallError
 
 if TYPE_CHECKING:
-    from recall.studies.launch.resources import Where
+    from recall.studies.launch.place import Where
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
@@ -54,9 +54,7 @@ class StudyOptions:
     launcher: Literal["local", "ray"] = "local"
     """Train on this machine, or on a cluster with Ray."""
     address: str | None = None
-    """With Ray: address of the cluster. None: the one found, or a new local one."""
-    storage: str | None = None
-    """With Ray, if nodes share no disk: URL of the storage that keeps the fleets."""
+    """With Ray: address of the cluster. None: that of RAY_ADDRESS, or a new one on this machine."""
     cpus_per_fleet: int | None = None
     """With Ray: CPUs of a fleet. None: its share of a node."""
     gpus_per_fleet: int | None = None
@@ -101,7 +99,7 @@ class StudyOptions:
 
     def where(self) -> "Where":
         """Return where the fleets train."""
-        from recall.studies.launch.resources import Where
+        from recall.studies.launch.place import Where
 
         return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
 
@@ -109,9 +107,9 @@ class StudyOptions:
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
     from recall.studies import study_named
-    from recall.studies.estimates import read_speeds
-    from recall.studies.launch.accelerators import use_cpu_only
-    from recall.studies.launch.resources import place_of
+    from recall.studies.dry_run import DryRun, read_speeds
+    from recall.studies.launch.devices import use_cpu_only
+    from recall.studies.launch.place import place_of
     from recall.studies.runner import check_retries
     from recall.studies.selection import groups_of
     from recall.studies.study_folder import LOGS
@@ -125,7 +123,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
-            _tell_plan(chosen, choices, folder, place, speeds, options.as_json)
+            _tell_plan(DryRun(chosen, choices, folder, place, speeds), options.as_json)
         else:
             _run(chosen, choices, place, options)
     finally:
@@ -133,18 +131,14 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
 
 
 def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
-    from recall.studies.launch.display import on_screen
+    from recall.studies.launch.display import Display
     from recall.studies.runner import run_study
 
+    def display(jobs: Any, finished: int) -> Display:
+        return Display(jobs, finished, options.quiet)
+
     launch = run_study(
-        study,
-        choices,
-        options.folder,
-        place.room,
-        place.launcher,
-        lambda jobs, finished: on_screen(jobs, finished, options.quiet),
-        options.retries,
-        options.storage,
+        study, choices, options.folder, place.room, place.launcher, display, options.retries
     )
     _tell_end(study, launch, choices, options.as_json)
 
@@ -209,15 +203,10 @@ def _tell_report(study: Any, folder: Path, scale: float) -> None:
     )
 
 
-def _tell_plan(
-    study: Any, choices: Any, folder: Path, place: Any, speeds: Any, as_json: bool
-) -> None:
-    from recall.studies.dry_run import DryRun
-
-    preview = DryRun.of(study, choices, folder, place, speeds)
+def _tell_plan(preview: Any, as_json: bool) -> None:
     if as_json:
         print_json(preview.plain())
         return
-    print_rows(preview.rows())
+    print_rows(preview.rows(), header=True)
     for line in preview.summary():
         print(line, file=sys.stderr)

@@ -1,6 +1,5 @@
 """Write images as an MP4, a GIF or a contact sheet."""
 
-import contextlib
 import shutil
 import subprocess
 from collections import deque
@@ -15,14 +14,8 @@ from recall.files.atomic import NotWritableError, replacement, writing_to
 from recall.filming.compose import FAILURE, SUCCESS
 
 FILMS = (".mp4", ".gif")
-
-
 SHEET = ".png"
-
-
 _FASTEST_GIF = 50  # browsers slow down a GIF with more images per second
-
-
 _SEEN_FOR_COLOURS = 40  # first images, from which a GIF's colours are chosen
 
 
@@ -33,19 +26,19 @@ def writable(path: Path) -> Path:
         raise BadValueError(
             f"{path}: a film ends in {' or '.join(FILMS)}, and a contact sheet in {SHEET}"
         )
+    if path.is_dir():
+        raise NotWritableError(f"{path} is a folder: give the name of a file")
     return path.with_suffix(".gif") if suffix == ".mp4" and not shutil.which("ffmpeg") else path
 
 
 def write(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
     """Write all images as a film, or the last one as a contact sheet, depending on the suffix."""
-    if path.is_dir():
-        raise NotWritableError(f"{path} is a folder: give the name of a file")
     temporary = path.with_name(f".{path.stem}-unfinished{path.suffix}")
     writers = {".mp4": _write_mp4, ".gif": _write_gif, SHEET: _write_sheet}
-    with writing_to(path), contextlib.ExitStack() as finishing:
+    with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        finishing.enter_context(replacement(path, temporary))
-        writers[path.suffix.lower()](pictures, temporary, fps)
+        with replacement(path, temporary):
+            writers[path.suffix.lower()](pictures, temporary, fps)
 
 
 def _write_sheet(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:

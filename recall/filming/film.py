@@ -1,37 +1,57 @@
 """Film trained policies: each when its task was just learnt, and at the end of the sequence."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
+from typing import Literal, NamedTuple, get_args
 
+import numpy as np
 from PIL import Image
+from rich.console import Console
+from rich.progress import track
 
 from recall.collect.messages import EVALUATION
+from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec, spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import check_inside
-from recall.files.fleet_layout import FILMS
+from recall.files.fleet_layout import FILMS, FINAL, learnt, policy_path
 from recall.files.given import given_path
 from recall.files.names import file_name
+from recall.files.screen import is_terminal
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
-from recall.filming.episode import Frame, filmed_episode
-from recall.filming.shots import Shot, shots_of
-from recall.filming.takes import Take, When, chosen_run, takes_of
-from recall.runs.evaluations import Mode
+from recall.filming.episode import Frame, filmed_episode, picture
+from recall.policies.file_format import read_policy_file
+from recall.policies.stored import chosen_run, missing
 from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
 from recall.training.unedited import check_unedited
-from recall.worlds.registry import Task, horizon_steps
+from recall.worlds.registry import Task, horizon_steps, make_simulator
+from recall.worlds.simulator import DrawingError, Simulator
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered
 
+When = Literal["before", "after", "both"]
 SIZE = (320, 240)
 _FRAMES = 100  # per episode, by default
 _SMALLEST, _LARGEST = 32, 4096
 _SUBTITLES = {"before": "just learnt", "after": "at the end"}
+_KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
+_OTHER = {"before": "after", "after": "before"}
+
+
+@dataclass
+class Take:
+    """One policy on its task, and the results of its episodes."""
+
+    task: str
+    when: str
+    position: int
+    policy: NumpyPolicy
+    observation_size: int
+    successes: list[bool] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -43,12 +63,14 @@ class Film:
     takes: tuple[Take, ...]
     left_out: dict[str, str] = field(default_factory=dict)
     """The tasks that cannot be drawn, and why."""
+    lacking: str = ""
+    """Why only one of two times is shown, if so."""
 
 
-@dataclass(frozen=True)
-class _Manner:
-    """The settings of a film's images."""
+class FrameSettings(NamedTuple):
+    """How the episodes of a film are played and drawn."""
 
+    episodes: int
     deterministic: bool
     size: tuple[int, int]
     every: int
@@ -80,10 +102,9 @@ def film(
 
     `out` ends in .mp4, .gif or .png. An .mp4 becomes a .gif if ffmpeg is not installed; a .png is a
     contact sheet of how the episodes end; None writes into the fleet's folder, a film or, with
-    `sheet`, a contact sheet. The name there says what is shown. `run` or `seed`
-    selects a run, by default the first one. A frame is taken every `every` steps; None takes about
-    a hundred per episode. `functions` provides the functions that the fleet was started with, if
-    any.
+    `sheet`, a contact sheet. The name there says what is shown. `run` or `seed` selects a run, by
+    default the first one. A frame is taken every `every` steps; None takes about a hundred per
+    episode. `functions` provides the functions that the fleet was started with, if any.
     """
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every, size = from_plain(Count | None, every, "every"), _checked_size(size)
@@ -91,30 +112,49 @@ def film(
     if when not in get_args(When):
         raise UnknownNameError("time", when, get_args(When))
     folder = given_path(folder, "folder")
-    description = read_description(folder)
-    check_unedited(folder, description)
-    spec = spec_from(description, functions)
-    chosen = chosen_run(folder, spec, run, seed, named)
-    takes = takes_of(folder, spec, chosen, named, when)
-    asked = None if out is None else given_path(out, "out", "file")
-    if out is None:
-        name = _name(chosen, named, when, deterministic)
-        out = folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}"
-        check_inside(folder / FILMS, folder)
-    path = writable(Path(out))
-    if asked is not None and path != asked and path.exists():
-        raise BadValueError(
-            f"{asked} needs ffmpeg, which is not installed, and {path} exists: to replace it, give "
-            "its name"
-        )
+    spec, chosen = _chosen(folder, run, seed, named, functions)
+    takes = _takes(folder, chosen, named, when)
+    path = _path(folder, out, _name(chosen, named, when, deterministic), sheet)
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
-    manner = _Manner(deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2))
-    with ExitStack() as simulators:
-        shots, left_out = shots_of(chosen, takes, spec.settings.world, size, simulators)
-        write(_pictures(spec, chosen, shots, episodes, manner), path, fps)
-    return Film(path, chosen.name, tuple(shot.take for shot in shots), left_out)
+    frames = FrameSettings(
+        episodes, deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2)
+    )
+    with ExitStack() as open_simulators:
+        simulators, left_out = _simulators(spec, chosen, takes, size, open_simulators)
+        shown = [take for take in takes if take.task not in left_out]
+        pictures = _pictures(spec, chosen, list(zip(shown, simulators, strict=True)), frames)
+        most = episodes * (1 + -(-longest // frames.every) + frames.hold)
+        write(_with_progress(pictures, most), path, fps)
+    return Film(path, chosen.name, tuple(shown), left_out, _lacking(folder, chosen, takes, when))
+
+
+def _chosen(
+    folder: Path,
+    run: str | None,
+    seed: int | None,
+    tasks: Sequence[TaskName] | None,
+    functions: Mapping[str, Task] | None,
+) -> tuple[FleetSpec, RunSpec]:
+    """Return the spec of a fleet and of the run that is filmed."""
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
+    name = chosen_run(folder, run, seed, tasks or ())
+    return spec, next(each for each in spec.runs if each.name == name)
+
+
+def _path(folder: Path, out: str | Path | None, name: str, sheet: bool) -> Path:
+    """Return the path of a film; a GIF in place of an .mp4 must not replace another film."""
+    if out is None:
+        check_inside(folder / FILMS, folder)
+        return writable(folder / FILMS / f"{name}{SHEET if sheet else '.mp4'}")
+    asked = given_path(out, "out", "file")
+    path = writable(asked)
+    if path != asked and path.exists():
+        raise BadValueError(f"{asked} needs ffmpeg, which is not installed, and {path} exists")
+    return path
 
 
 def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
@@ -126,44 +166,132 @@ def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
     return width, height
 
 
+def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, when: When) -> list[Take]:
+    """Return every chosen task at every chosen time for which there is a policy."""
+    titles = numbered(run.task_names)
+    takes = []
+    for position in chosen_positions(tasks, run.task_names):
+        for time in _KINDS if when == "both" else (when,):
+            label = learnt(position) if time == "before" else FINAL
+            path = policy_path(folder, run.name, label)
+            if path.exists():
+                info, vectors = read_policy_file(path, (position,))
+                policy = NumpyPolicy(info.shape, vectors[position])
+                size = info.shape.observation_size
+                takes.append(Take(titles[position], time, position, policy, size))
+    if takes:
+        return takes
+    if when == "both":
+        raise BadValueError(missing(folder, f"policies of these tasks of {run.name}"))
+    raise BadValueError(
+        f"{missing(folder, f'{_KINDS[when]} of {run.name}')}. --when {_OTHER[when]} films the "
+        f"{_KINDS[_OTHER[when]]}"
+    )
+
+
+def _lacking(folder: Path, run: RunSpec, takes: Sequence[Take], when: When) -> str:
+    """Return why a film of both times shows only one of them, or an empty text."""
+    times = {take.when for take in takes}
+    lacking = [kind for time, kind in _KINDS.items() if when == "both" and time not in times]
+    return missing(folder, f"{lacking[0]} of {run.name}") if lacking else ""
+
+
 def _name(run: RunSpec, tasks: Sequence[TaskName] | None, when: When, deterministic: bool) -> str:
     """Return a file name for what a film shows, so that another film does not overwrite it."""
     titles = [numbered(run.task_names)[each] for each in chosen_positions(tasks, run.task_names)]
-    shown = "all" if tasks is None else "+".join(titles)
-    parts = [run.name, shown]
+    parts = [run.name, "all" if tasks is None else "+".join(titles)]
     parts += [when] if when != "both" else []
     parts += ["deterministic"] if deterministic else []
     return file_name("-".join(parts))
 
 
+def _simulators(
+    spec: FleetSpec,
+    run: RunSpec,
+    takes: Sequence[Take],
+    size: tuple[int, int],
+    open_simulators: ExitStack,
+) -> tuple[list[Simulator], dict[str, str]]:
+    """Return a simulator for each take that can be drawn, and why others are left out, by task.
+
+    Every simulator draws its first picture here, so that nothing is filmed in vain.
+    """
+    simulators: list[Simulator] = []
+    left_out: dict[str, str] = {}
+    for take in takes:
+        if take.task in left_out:
+            continue
+        simulator = make_simulator(run.tasks[take.position], 1, spec.settings.world)
+        open_simulators.enter_context(closing(simulator))
+        (observed,) = simulator.observation_space.shape
+        if observed != take.observation_size:
+            raise BadValueError(
+                f"the policy of {run.name} on {take.task} takes {take.observation_size} numbers "
+                f"and the task gives {observed}: film it with the version that trained it"
+            )
+        simulator.reset(0, np.random.default_rng(0))
+        try:
+            picture(simulator, size)
+            simulators.append(simulator)
+        except DrawingError as error:
+            left_out[take.task] = str(error)
+    if not simulators:
+        raise DrawingError("; ".join(dict.fromkeys(left_out.values())))
+    return simulators, left_out
+
+
 def _pictures(
     spec: FleetSpec,
     run: RunSpec,
-    shots: Sequence[Shot],
-    episodes: int,
-    manner: _Manner,
+    shots: Sequence[tuple[Take, Simulator]],
+    settings: FrameSettings,
 ) -> Iterator[Image.Image]:
     """Yield the images of one episode after another, with all takes side by side."""
-    mode: Mode = "deterministic" if manner.deterministic else "stochastic"
-    for episode in range(episodes):
+    mode: Literal["deterministic", "stochastic"] = (
+        "deterministic" if settings.deterministic else "stochastic"
+    )
+    for episode in range(settings.episodes):
         tiles: dict[int, list[Tile]] = {}
-        for take, simulator, horizon in shots:
+        for take, simulator in shots:
             stream = streams(
-                run.own_seed, EVALUATION, take.position, spec.total_steps, mode, episodes
+                run.own_seed, EVALUATION, take.position, spec.total_steps, mode, settings.episodes
             )[episode]
             frames = filmed_episode(
-                simulator, horizon, take.policy, stream, manner.deterministic, manner.size,
-                manner.every,
-            )  # fmt: skip
+                simulator,
+                horizon_steps(run.tasks[take.position], spec.settings.world),
+                take.policy,
+                stream,
+                settings.deterministic,
+                settings.size,
+                settings.every,
+            )
             tile = Tile(take.task, _SUBTITLES[take.when], _counted(frames, take))
             tiles.setdefault(take.position, []).append(tile)
-        yield from animate(in_rows(list(tiles.values())), manner.size, manner.hold)
+        yield from animate(in_rows(list(tiles.values())), settings.size, settings.hold)
 
 
 def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:
     """Yield the frames of an episode, and count its success from the last one."""
-    frame = None
+    success = False
     for frame in frames:
+        success = frame.success
         yield frame
-    if frame is not None:
-        take.successes.append(frame.success)
+    take.successes.append(success)
+
+
+def _with_progress(pictures: Iterator[Image.Image], total: int) -> Iterator[Image.Image]:
+    """Yield the images, with a progress bar if standard error is a terminal.
+
+    `total` is how many there are if no episode ends early.
+    """
+    console = Console(stderr=True)
+    return iter(
+        track(
+            pictures,
+            "Filming",
+            total,
+            console=console,
+            transient=True,
+            disable=not is_terminal(console),
+        )
+    )

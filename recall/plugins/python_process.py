@@ -1,4 +1,4 @@
-"""Commands that start Python processes which find the same modules as this one.
+"""New Python processes that find the same modules as this one, and none in the current folder.
 
 By itself, a new process looks for modules in the current folder first, where any file may lie: a
 script of the user's called `pickle.py`, or a stranger's in a folder of results.
@@ -7,7 +7,7 @@ script of the user's called `pickle.py`, or a stranger's in a folder of results.
 import sys
 from pathlib import Path
 
-_OURS = str(Path(__file__).parents[2])  # the folder in which this process found the package
+_PACKAGE_FOLDER = str(Path(__file__).parents[2])  # in which this process found the package
 
 
 def python_command(imports: str, program: str, *arguments: object) -> list[str]:
@@ -19,11 +19,11 @@ def python_command(imports: str, program: str, *arguments: object) -> list[str]:
     `imports` are done without it.
     """
     path = [folder for folder in sys.path if isinstance(folder, str)]  # others are ignored
-    ours = [] if _OURS in path else [_OURS]
+    package = [] if _PACKAGE_FOLDER in path else [_PACKAGE_FOLDER]
     # A long path is written only once: Linux takes no argument of 128 KiB.
     steps = (
         f"import sys; path = {path!r}",
-        f"sys.path[:] = {ours!r} + list(filter(None, path)); {imports}",
+        f"sys.path[:] = {package!r} + list(filter(None, path)); {imports}",
         f"sys.path[:] = path; {program}",
     )
     return [sys.executable, "-P", "-c", "; ".join(steps), *map(str, arguments)]

@@ -1,6 +1,5 @@
 """A trained policy outside of training: `recall.load_policy` and acting, with NumPy alone."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -8,18 +7,10 @@ import numpy as np
 
 from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.fleet_layout import (
-    FINAL,
-    POLICY_SUFFIX,
-    is_archive,
-    learnt,
-    policy_path,
-    policy_paths,
-)
+from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learnt, policy_path, policy_paths
 from recall.files.given import given_path
-from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
-from recall.policies.chosen_run import chosen_run, is_finished, missing
 from recall.policies.file_format import PolicyInfo, read_policy_file
+from recall.policies.stored import chosen_run, missing
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
@@ -48,7 +39,7 @@ class Policy:
             "horizon": info.horizon_steps,
         }
         self.layers = info.shape.layers(vector)
-        self._one_row = NumpyPolicy(info.shape, vector)
+        self._actor = NumpyPolicy(info.shape, vector)
         self._random = np.random.default_rng()
 
     def __repr__(self) -> str:
@@ -74,17 +65,11 @@ class Policy:
         if not deterministic:
             drawn = self._random if rng is None else np.random.default_rng(rng)
             noise = drawn.standard_normal((*rows.shape[:-1], self.action_size))
-        if rows.ndim == 1:
-            return self._one_row.act(rows, noise).astype(np.float32)
-        mean, log_std = self._outputs(rows)
-        if noise is not None:
-            mean = mean + np.exp(log_std) * noise
-        return np.tanh(mean).astype(np.float32)
+        return self._actor.act(rows, noise).astype(np.float32)
 
     def distribution(self, observation: Any) -> tuple[Array, Array]:
         """Return mean and log standard deviation of the Gaussian before the tanh."""
-        rows = self._checked(observation)
-        return self._one_row.outputs(rows) if rows.ndim == 1 else self._outputs(rows)
+        return self._actor.outputs(self._checked(observation))
 
     def facts(self) -> dict[str, str]:
         """Return what the policy is, as texts, for the metadata of exported files."""
@@ -100,20 +85,6 @@ class Policy:
                 f"({self.observation_size},) or (batch, {self.observation_size})"
             )
         return rows
-
-    def _outputs(self, rows: Array) -> tuple[Array, Array]:
-        layers = self.layers
-        x = rows.astype(np.float32) @ layers["kernel_0"] + layers["bias_0"]
-        x -= x.mean(axis=1, keepdims=True)
-        x /= np.sqrt(np.square(x).mean(axis=1, keepdims=True) + np.float32(NORM_EPSILON))
-        x = np.tanh(x * layers["norm_scale"] + layers["norm_bias"])
-        slope = np.float32(self.info.shape.negative_slope)
-        for layer in range(1, len(self.info.shape.hidden)):
-            x = x @ layers[f"kernel_{layer}"] + layers[f"bias_{layer}"]
-            x = np.maximum(x, slope * x)
-        out = x @ layers["out_kernel"] + layers["out_bias"]
-        mean, log_std = out[:, : self.action_size], out[:, self.action_size :]
-        return mean, np.clip(log_std, *LOG_STD_RANGE)
 
 
 def load_policy(
@@ -136,36 +107,27 @@ def load_policy(
         raise UnknownNameError("time", at, get_args(At))
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task, run, at)
-    run = chosen_run(folder, task, run)
-    if at != "learnt":
-        path = policy_path(folder, run, FINAL)
-        if not path.exists():
-            raise BadValueError(
-                f"{_without_final(folder)}. at='learnt' reads those of finished tasks"
-            )
-        return _from_file(path, task)
-    found = policy_paths(folder, run, learnt("*"))
-    if not found:
-        if is_archive(folder):
-            raise BadValueError(f"{folder} was archived without policies of tasks just learnt")
-        if is_finished(folder):
-            raise BadValueError(missing(folder, "policies of tasks just learnt"))
-        raise BadValueError(f"{folder} has no policies yet: no task is finished")
-    position = _position(read_policy_file(found[0], ())[0], task)
+    run = chosen_run(folder, run, tasks=() if task is None else (task,))
+    if at == "learnt":
+        return _learnt(folder, run, task)
+    path = policy_path(folder, run, FINAL)
+    if not path.exists():  # chosen_run has found others
+        raise BadValueError(
+            f"{missing(folder, f'final policies of {run}')}. at='learnt' reads those of tasks just "
+            "learnt"
+        )
+    return _from_file(path, task)
+
+
+def _learnt(folder: Path, run: str, task: TaskName | None) -> Policy:
+    paths = policy_paths(folder, run, learnt("*"))
+    if not paths:
+        raise BadValueError(missing(folder, f"policies of tasks just learnt of {run}"))
+    position = _position(read_policy_file(paths[0], ())[0], task)
     path = policy_path(folder, run, learnt(position))
     if not path.exists():
-        if is_finished(folder) and not is_archive(folder):
-            raise BadValueError(missing(folder, f"policies of task {task!r}"))
-        raise BadValueError(f"{folder} has no policy of task {task!r} yet: it is not finished")
+        raise BadValueError(missing(folder, f"policies of task {task!r} of {run}, just learnt,"))
     return _from_file(path, position)
-
-
-def _without_final(folder: Path) -> str:
-    if is_archive(folder):
-        return f"{folder} has no final policies: they were not archived"
-    if is_finished(folder):
-        return missing(folder, "final policies")
-    return f"{folder} has no final policies: it is not finished"
 
 
 def _from_file(
@@ -175,11 +137,10 @@ def _from_file(
         raise BadValueError(f"there is no file {path}: give a policy file or a fleet's folder")
     info, vectors = read_policy_file(path)
     if run not in (None, info.run):
-        raise BadValueError(
-            f"{path} holds policies of run {info.run} alone, not of {run!r}: leave the run out, or "
-            "give the fleet's folder"
-        )
-    if at not in (None, _time(path, vectors)):
+        raise BadValueError(f"{path} holds policies of run {info.run}, not of {run!r}")
+    # Only the name of a file tells its time.
+    time = {FINAL: "final"} | {learnt(each): "learnt" for each in vectors}
+    if at not in (None, time.get(path.stem)):
         raise BadValueError(
             f"{path} holds policies of one time, which by its name is not {at!r}: leave the time "
             "out, or give the fleet's folder"
@@ -192,27 +153,13 @@ def _from_file(
     return Policy(info, position, vectors[position])
 
 
-def _time(path: Path, positions: Iterable[int]) -> At | None:
-    """Return the time of a file's policies, which only its name tells; None if it was renamed."""
-    if path.stem == FINAL:
-        return "final"
-    return "learnt" if [path.stem] == [learnt(each) for each in positions] else None
-
-
 def _position(info: PolicyInfo, task: TaskName | None) -> int:
     """Return the position of the task that is meant."""
-    tasks = info.tasks
-    if task is None:
-        if len(tasks) == 1:
-            return 0
-        shown = ", ".join(numbered(tasks))
-        raise BadValueError(f"task: choose one of {shown}, or a position from 0 on")
-    found = positions_of(task, tasks)
-    if not found and not isinstance(task, str):
-        raise BadValueError(f"task at position {task}: there are {len(tasks)}, from 0 on")
+    shown = numbered(info.tasks)
+    found = range(len(shown)) if task is None else positions_of(task, info.tasks)
     if not found:
-        raise UnknownNameError(f"task of run {info.run}", task, numbered(tasks))
+        raise UnknownNameError(f"task of run {info.run}", task, shown)
     if len(found) > 1:
-        names = ", ".join(repr(numbered(tasks)[position]) for position in found)
-        raise BadValueError(f"task {task!r} comes more than once: choose one of {names}")
+        names = ", ".join(shown[position] for position in found)
+        raise BadValueError(f"task: choose one of {names}, or a position from 0 on")
     return found[0]

@@ -14,14 +14,10 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
-from recall.files.fleet_layout import FINAL, is_archive, learnt, policy_path, policy_paths
+from recall.files.fleet_layout import FINAL, is_archive, learnt, policy_path
 from recall.files.stamps import DamagedFileError, Stamp
-from recall.policies.file_format import (
-    DamagedPolicyError,
-    PolicyInfo,
-    pack,
-    read_policy_file,
-)
+from recall.policies.file_format import DamagedPolicyError, PolicyInfo, pack, read_policy_file
+from recall.policies.stored import has_policies, missing
 from recall.runs.fleet_folder import all_failed, is_finished
 from recall.runs.way_out import ending_again
 from recall.worlds.registry import task_label
@@ -67,21 +63,8 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
         return list(range(len(names)))
     kept = [index for index, name in enumerate(names) if has_policies(folder, name)]
     if not kept:
-        raise BadValueError(without_policies(folder))
+        raise BadValueError(missing(folder, "policies"))
     return kept
-
-
-def has_policies(folder: Path, name: str) -> bool:
-    """Return True if a folder has a policy of the run `name`."""
-    return bool(policy_paths(folder, name))
-
-
-def without_policies(folder: Path, run: str = "") -> str:
-    """Return a text that says that an archive has no policies, or none of a run."""
-    return (
-        f"{folder} was archived without policies{f' of {run}' if run else ''}: `recall archive "
-        "--policies` keeps those of chosen runs"
-    )
 
 
 def read_policies(
@@ -91,45 +74,27 @@ def read_policies(
 
     A policy with another number of parameters than `size` is refused.
     """
-    if all(policy_path(folder, name, FINAL).exists() for name in names):
+
+    def complete(label: str) -> bool:
+        return all(policy_path(folder, name, label).exists() for name in names)
+
+    if complete(FINAL):
         files = dict.fromkeys(range(tasks), FINAL)
-    elif is_finished(folder) and not all_failed(folder):
-        # What was just learnt is no substitute: nothing would seem forgotten.
-        raise BadValueError(_without_final(folder, names, tasks))
     else:
-        files = {
-            task: learnt(task)
-            for task in range(tasks)
-            if all(policy_path(folder, name, learnt(task)).exists() for name in names)
-        }
-    if not files:
-        failed = all_failed(folder)
-        why = f": {failed}" if failed else " yet: no task is finished"
-        raise BadValueError(f"{folder} has no policies{why}")
+        files = {task: learnt(task) for task in range(tasks) if complete(learnt(task))}
+        if not files:
+            raise BadValueError(missing(folder, "policies"))
+        if is_finished(folder) and not all_failed(folder):
+            # What was just learnt is no substitute: nothing would seem forgotten. Resuming needs
+            # the policies of all tasks.
+            again = ending_again(folder) if len(files) == tasks else None
+            raise BadValueError(
+                missing(folder, "final policies") + (f", or {again}" if again else "")
+            )
     return {
         task: np.stack([_one(policy_path(folder, name, label), task, size) for name in names])
         for task, label in files.items()
     }
-
-
-def _without_final(folder: Path, names: Sequence[str], tasks: int) -> str:
-    """Return why a finished fleet lacks policies from the end of the sequence, and a way out.
-
-    Checkpoints need the policies of finished tasks, so resuming helps only if those are there.
-    """
-    if is_archive(folder):
-        return (
-            f"{folder} was archived without the policies at the end of the sequence: `recall "
-            "archive --policies-at both` keeps them"
-        )
-    files = [policy_path(folder, name, learnt(task)) for name in names for task in range(tasks)]
-    if not all(file.exists() for file in files):
-        return f"{folder} is finished, but its policies are missing: restore them from a copy"
-    again = ending_again(folder)
-    return (
-        f"{folder} is finished, but its final policies are missing: restore them from a copy"
-        f"{f', or {again}' if again else ''}"
-    )
 
 
 def read_policy(

@@ -17,7 +17,7 @@ from recall.files.names import file_name
 from recall.runs.description import differences, identity, read_description
 from recall.runs.fleet_folder import is_finished
 from recall.runs.way_out import resuming
-from recall.studies.launch.resources import Room
+from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
 from recall.training.sizes import check_fits, gibibytes, run_bytes

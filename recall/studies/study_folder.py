@@ -11,7 +11,6 @@ of the same study writes it again; only the times and attempts of earlier launch
 
 import dataclasses
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from recall.studies.study import Study
 
 LOCK = "study.lock"
 LOGS = "logs"
-WAY_OUT = (
+_WAY_OUT = (
     "restore it from a copy, or remove it and repeat the command that launched the study, which "
     "writes it again; only training times of earlier launches are lost"
 )
@@ -40,10 +39,34 @@ _MOST_NAMED = 3
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     """Raise an error if a folder holds anything but this study with these settings."""
-    if (folder / STUDY).exists():
-        check_same_study(folder, read_study(folder), study, choices)
-    else:
+    if not (folder / STUDY).exists():
         _check_unmarked(folder, study, choices)
+        return
+    held = read_study(folder)
+    there = {"study": held["study"], **_settings(held["choices"])}
+    wanted = {"study": study.name, **_settings(dataclasses.asdict(choices))}
+    wanted = json.loads(json.dumps(wanted))
+    for name, value in there.items():
+        if value != wanted.get(name):
+            raise FolderInUseError(
+                f"{folder} holds {_unlike(held['study'], name, value, wanted.get(name))}: choose "
+                "another --out"
+            )
+
+
+def _settings(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the choices that must be the same in every launch."""
+    return {name: value for name, value in choices.items() if name not in _NARROWING}
+
+
+def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
+    """Return a short text that says what is there and what was expected."""
+    if name == "study":
+        return f"the study {held} and not {wanted}"
+    if name == "changes":
+        name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
+        held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
+    return f"the study {study} with {name} {held} and not {wanted}"
 
 
 def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
@@ -62,49 +85,19 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
         )
     if others := fleets_of_others(groups_of(study, choices), folder):
         raise FolderInUseError(
-            f"{folder} has no study.json, and {few(others, _MOST_NAMED)} in it "
-            f"{'has' if len(others) == 1 else 'have'} runs that are not in the study {study.name} "
-            "with these choices and settings: repeat those that the fleets were begun with, or "
-            f"choose another --out. `{shlex.join(['recall', 'report', str(folder)])}` reads them "
-            "as they are"
+            f"{folder} has no study.json, and runs of {few(others, _MOST_NAMED)} are not in the "
+            f"study {study.name} with these choices and settings: repeat those that the fleets "
+            "were begun with, or choose another --out"
         )
 
 
-def check_same_study(
-    where: Path | str, held: dict[str, Any], study: Study, choices: Choices
-) -> None:
-    """Raise an error if `held`, the study.json at `where`, differs in study or settings."""
-    option = "--out" if isinstance(where, Path) else "--storage"
-    wanted = _identity(study, choices)
-    for name, value in _identity_of(held).items():
-        if value != wanted[name]:
-            raise FolderInUseError(
-                f"{where} holds {_unlike(held['study'], name, value, wanted[name])}: choose "
-                f"another {option}"
-            )
-
-
-def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
-    """Return a short text that says what is there and what was expected."""
-    if name == "study":
-        return f"the study {held} and not {wanted}"
-    if name == "changes":
-        name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
-        held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
-    return f"the study {study} with {name} {held} and not {wanted}"
-
-
 def read_study(folder: Path) -> dict[str, Any]:
-    """Read study.json of a folder."""
+    """Read and check study.json of a folder."""
     path = folder / STUDY
-    return checked_study(read_json(path, WAY_OUT), path)
-
-
-def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
-    """Return the content of the study.json at `where`, or raise an error if it is none."""
+    content = read_json(path, _WAY_OUT)
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema != STUDY_SCHEMA:
-        raise BadValueError(f"{where} has schema {schema!r}; this version reads {STUDY_SCHEMA}")
+        raise BadValueError(f"{path} has schema {schema!r}; this version reads {STUDY_SCHEMA}")
     fleets = content.get("fleets")
     whole = (
         isinstance(content.get("study"), str)
@@ -114,8 +107,8 @@ def checked_study(content: Any, where: Path | str) -> dict[str, Any]:
     )
     if not whole:
         raise BadValueError(
-            f"{where} cannot be read: it lacks the study, its choices or its fleets, so it was "
-            f"damaged or edited. To go on, {WAY_OUT}"
+            f"{path} lacks the study, its choices or its fleets, so it was damaged or edited: "
+            f"{_WAY_OUT}"
         )
     return content
 
@@ -130,18 +123,6 @@ def _is_fleet(fleet: dict[str, Any]) -> bool:
 def seconds_of(folder: Path) -> dict[str, float]:
     """Return the seconds that each fleet has trained so far, by name."""
     return {name: fleet["seconds"] for name, fleet in known_fleets(folder).items()}
-
-
-def _identity(study: Study, choices: Choices) -> dict[str, Any]:
-    kept = {
-        name: value for name, value in dataclasses.asdict(choices).items() if name not in _NARROWING
-    }
-    return json.loads(json.dumps({"study": study.name, **kept}))
-
-
-def _identity_of(held: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in held["choices"].items() if name not in _NARROWING}
-    return {"study": held["study"], **kept}
 
 
 def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:
@@ -179,19 +160,14 @@ def write_study(
             "figures": study.figures,
             "needs": ["reference"] if study.transfer else [],
             "choices": dataclasses.asdict(choices),
-            "variants": [{"name": title, **_plain(variant)} for title, variant in variants.items()],
+            "variants": [
+                {**dataclasses.asdict(variant), "name": title}
+                for title, variant in variants.items()
+            ],
             # Fleets that were not selected this time are kept.
             "fleets": list({**before, **now}.values()),
         },
     )
-
-
-def _plain(variant: Any) -> dict[str, Any]:
-    return {
-        "method": variant.method,
-        "changes": dict(variant.changes),
-        "shares": dict(variant.shares),
-    }
 
 
 def _about(

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from recall.collect.task_sizes import task_sizes
+from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.crew import Abandoned, never
 from recall.collect.messages import RunTasks
-from recall.collect.players import Players
 from recall.collect.policy import PolicyShape
+from recall.collect.pool import EvaluationPool
 from recall.config.spec import FleetSpec
 from recall.runs.evaluations import EvaluationRecord
 from recall.training.evaluation import counts_of, planned, recorded
 from recall.training.worker_counts import evaluation_workers
+from recall.worlds.workers import Abandoned, never
 
 Array = np.ndarray
 
@@ -43,7 +43,7 @@ class BackgroundEvaluation:
         self._spec, self._shape, self._report = spec, shape, report
         self._positions = range(spec.tasks)
         self._counts = counts_of(spec.settings.schedule)
-        self._players: Players | None = None
+        self._pool: EvaluationPool | None = None
         self.pending: Pending | None = None
 
     def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
@@ -52,7 +52,7 @@ class BackgroundEvaluation:
         Waits for policies that are still being computed.
         """
         assert self.pending is None, "the evaluation before is not finished"
-        snapshot = self._ready_players().snapshot
+        snapshot = self._ready_pool().snapshot
         for position in self._positions:
             snapshot[position] = policies[position]
         self._play(Pending(step, list(runs)))
@@ -60,12 +60,12 @@ class BackgroundEvaluation:
     def _play(self, pending: Pending) -> None:
         step, runs = pending
         episodes = planned(self._spec.runs, runs, self._positions, step, self._counts)
-        self._ready_players().start(episodes)
+        self._ready_pool().start(episodes)
         self.pending = pending
 
     def report_finished(self) -> None:
         """Report the pending evaluation if all of its episodes are played. Does not wait."""
-        if self.pending is not None and self._ready_players().ready():
+        if self.pending is not None and self._ready_pool().ready():
             self.finish()
 
     def finish(self, should_stop: Callable[[], bool] = never) -> bool:
@@ -73,7 +73,7 @@ class BackgroundEvaluation:
         if self.pending is None:
             return True
         try:
-            results = self._ready_players().results(should_stop)
+            results = self._ready_pool().results(should_stop)
         except Abandoned:
             return False
         (step, runs), self.pending = self.pending, None
@@ -85,7 +85,7 @@ class BackgroundEvaluation:
         """Return the state for a checkpoint: arrays, and plain data."""
         if self.pending is None:
             return {}, None
-        return {"policies": self._ready_players().snapshot.copy()}, list(self.pending)
+        return {"policies": self._ready_pool().snapshot.copy()}, list(self.pending)
 
     def arrays_like(self, saved: Any) -> dict[str, Array]:
         """Return arrays of the shapes that `saved` returned together with this plain data."""
@@ -95,32 +95,32 @@ class BackgroundEvaluation:
     def restore(self, arrays: dict[str, Array], saved: Any) -> None:
         """Continue from the state that `saved` returned: play a pending evaluation again."""
         if saved is not None:
-            self._ready_players().snapshot[:] = arrays["policies"]
+            self._ready_pool().snapshot[:] = arrays["policies"]
             self._play(Pending(*saved))
 
     def process_ids(self) -> list[int]:
         """Return the process ids of the workers."""
-        return self._players.process_ids() if self._players is not None else []
+        return self._pool.process_ids() if self._pool is not None else []
 
     @property
     def restarts(self) -> int:
         """Number of workers that died and were restarted."""
-        return self._players.restarts if self._players is not None else 0
+        return self._pool.restarts if self._pool is not None else 0
 
-    def _ready_players(self) -> Players:
+    def _ready_pool(self) -> EvaluationPool:
         """Return the workers; start them at the first evaluation."""
-        if self._players is None:
+        if self._pool is None:
             spec = self._spec
-            self._players = Players(
+            self._pool = EvaluationPool(
                 [RunTasks(run.own_seed, run.tasks) for run in spec.runs],
                 spec.settings.world,
                 self._shape,
                 spec.tasks,
                 evaluation_workers(spec),
             )
-        return self._players
+        return self._pool
 
     def close(self) -> None:
         """End the workers; a pending evaluation is abandoned."""
-        if self._players is not None:
-            self._players.close()
+        if self._pool is not None:
+            self._pool.close()

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from recall.collect.pool import TaskFailedError
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.worlds.gym_world import reports_success
 from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
+from recall.worlds.simulator import TaskFailedError
 
 
 def tasks_without_success(spec: FleetSpec) -> list[str]:

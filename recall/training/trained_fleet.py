@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Chunks
-from recall.collect.crew import never
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
@@ -39,6 +38,7 @@ from recall.training.progress import Progress
 from recall.training.recorder import Recorder
 from recall.training.saved_files import SavedFiles
 from recall.training.worker_counts import collecting_workers
+from recall.worlds.workers import never
 
 Array = np.ndarray
 
@@ -90,11 +90,12 @@ class TrainedFleet:
             state_size,
             collecting_workers(spec),
             most_at_once=self.task_schedule.most_at_once,
-            most_played=self.task_schedule.most_played,
+            max_live_tasks=self.task_schedule.max_live_tasks,
             noise_colour=self.schedule.noise_colour,
             random_tails=self.schedule.random_tails,
             most_ordered=1 + self.schedule.policy_lag,
             environments=self.schedule.environments,
+            should_stop=should_stop,
         )
         self.chunks = Chunks(self.pool, max(1, self.schedule.policy_lag))
         self.evaluation = BackgroundEvaluation(

@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Ended
-from recall.collect.crew import never
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
@@ -35,6 +34,7 @@ from recall.training.callbacks import Callback
 from recall.training.recorder import Noted
 from recall.training.start import best_heads
 from recall.training.trained_fleet import TrainedFleet
+from recall.worlds.workers import never
 
 Array = np.ndarray
 

@@ -5,15 +5,15 @@ far from its cause, in the arithmetic of a worker process.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from recall.errors import BadValueError
+from recall.errors import BadValueError, RecallError
 from recall.worlds.registry import task_label
-from recall.worlds.simulator import Array
+from recall.worlds.simulator import Array, TaskFailedError
 
 _Env = gymnasium.Env[Any, Any]
 _RESET = ("observation", "info")
@@ -34,12 +34,24 @@ def made(function: Any) -> _Env:
         ) from error
     except ValueError:  # some functions of C have no signature
         pass
-    env = function()
+    env = raising(name, "its constructor", function)
     if not isinstance(env, gymnasium.Env):
         raise BadValueError(
             f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
         )
     return env
+
+
+def raising(task: str, where: str, call: Callable[[], Any]) -> Any:
+    """Call code of the user's; raise TaskFailedError, which names the task, if it fails."""
+    try:
+        return call()
+    except RecallError:
+        raise
+    except Exception as error:
+        raise TaskFailedError(
+            f"task {task}: {where} raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def refuse_shared(envs: Sequence[_Env], task: str) -> None:

@@ -49,11 +49,11 @@ def _module_and_id(task: str) -> tuple[str | None, str]:
 def _import(module: str, task: str) -> None:
     try:
         import_module(module)
-    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+    except Exception as error:
         raise BadValueError(
-            f"Gymnasium task {task!r}: its module {module!r} cannot be imported ({error}). Python "
-            "must find it, installed or on PYTHONPATH; a file is loaded with --plugin (in Python, "
-            f"recall.load_plugin), and the task is then {GYMNASIUM_PREFIX}<id>"
+            f"Gymnasium task {task!r}: its module {module!r} cannot be imported "
+            f"({type(error).__name__}: {error}). Python must find it, installed or on PYTHONPATH; "
+            f"a file is loaded with --plugin, and the task is then {GYMNASIUM_PREFIX}<id>"
         ) from error
 
 

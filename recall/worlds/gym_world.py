@@ -133,7 +133,7 @@ class GymnasiumSimulator(Simulator):
     def close(self) -> None:
         """Close every environment."""
         for env in self._envs:
-            env.close()
+            gym_answers.raising(self.task, "close()", env.close)
 
     def check_makes_anew(self) -> None:
         """Refuse a task that gives the first slot's environment again.
@@ -144,13 +144,18 @@ class GymnasiumSimulator(Simulator):
         again.close()
         gym_answers.refuse_shared((self._envs[0], again), self.task)
 
-    def _make(self, render_mode: str | None = None) -> _Env:
+    def _make(self, render_mode: str | None = None) -> Any:
         if not isinstance(self._source, str):
             return gym_answers.made(self._source)
         name = known_spec(self._source).id
-        options: dict[str, Any] = {} if render_mode is None else {"render_mode": render_mode}
-        env: _Env = gymnasium.make(name, max_episode_steps=self._horizon_steps, **options)
-        return env
+        steps = self._horizon_steps
+        if render_mode is not None:
+            return gymnasium.make(name, max_episode_steps=steps, render_mode=render_mode)
+        return gym_answers.raising(
+            self._source,
+            "its constructor",
+            lambda: gymnasium.make(name, max_episode_steps=steps),
+        )
 
     def _begin(self, slot: int, seed: int) -> Array:
         options = self._options[slot]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.plugins import HOW_TO_IMPORT, note
@@ -13,7 +13,6 @@ from recall.settings import WorldSettings
 
 if TYPE_CHECKING:  # importing them would make listing names slow
     import gymnasium
-    from gymnasium.spaces import Box
 
     from recall.worlds.simulator import Simulator
 
@@ -215,18 +214,7 @@ def horizon_steps(task: Task, settings: WorldSettings) -> int:
     return settings.horizon_steps or default_horizon_steps(task)
 
 
-class HasSpaces(Protocol):
-    """A simulator, or a worker process's report on one."""
-
-    @property
-    def task(self) -> str: ...  # noqa: D102
-    @property
-    def observation_space(self) -> "Box": ...  # noqa: D102
-    @property
-    def action_space(self) -> "Box": ...  # noqa: D102
-
-
-def check_same_shapes(simulators: Sequence[HasSpaces]) -> None:
+def check_same_shapes(simulators: "Sequence[Simulator]") -> None:
     """Raise BadValueError if the shapes of observations or actions differ between tasks.
 
     The message names two such tasks and their shapes.

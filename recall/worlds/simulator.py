@@ -12,6 +12,10 @@ from recall.errors import BadValueError
 Array = np.ndarray
 
 
+class TaskFailedError(BadValueError):
+    """The code of a task raised an exception, which would be raised again."""
+
+
 class DrawingError(BadValueError):
     """A task whose images were asked for draws none."""
 

@@ -13,7 +13,7 @@ from gymnasium.spaces import Box
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import Task, check_same_shapes, horizon_steps, make_simulator
-from recall.worlds.simulator import Array
+from recall.worlds.simulator import Array, Simulator
 
 Stream = tuple[int, ...]
 
@@ -48,56 +48,59 @@ class Board(NamedTuple):
         return Board(**views, criteria=criteria)
 
 
-def _layout(slots: int, spaces: Spaces) -> dict[str, tuple[type, tuple[int, ...]]]:
-    """Return dtype and shape of a board's arrays; wide dtypes come first, for alignment."""
-    observation = (np.float64, (slots, *spaces.observation.shape))
-    flag = (np.bool_, (slots,))
+def board_shapes(slots: int, spaces: Spaces) -> dict[str, tuple[tuple[int, ...], type]]:
+    """Return shape and dtype of a board's arrays, by name."""
+    observation = ((slots, *spaces.observation.shape), np.float64)
+    flags = ("terminated", "truncated", "success", "episode_success", "diverged", *spaces.criteria)
     return {
-        "action": (np.float64, (slots, *spaces.action.shape)),
+        "action": ((slots, *spaces.action.shape), np.float64),
         "observation": observation,
         "final_observation": observation,
-        "reward": (np.float64, (slots,)),
-        "terminated": flag,
-        "truncated": flag,
-        "success": flag,
-        "episode_success": flag,
-        "diverged": flag,
-        **dict.fromkeys(spaces.criteria, flag),
+        "reward": ((slots,), np.float64),
+        **dict.fromkeys(flags, ((slots,), np.bool_)),
     }
 
 
-def board_bytes(slots: int, spaces: Spaces) -> int:
-    """Return the number of bytes that a board needs."""
-    layout = _layout(slots, spaces).values()
-    return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for dtype, shape in layout)
+def board_of(arrays: Mapping[str, Array], spaces: Spaces) -> Board:
+    """Return the board that consists of these arrays; there may be others among them."""
+    own = {name: arrays[name] for name in Board._fields if name != "criteria"}
+    return Board(**own, criteria={name: arrays[name] for name in spaces.criteria})
 
 
-def lay_board(memory: Any, slots: int, spaces: Spaces) -> Board:
-    """Return a board in `memory`, a writable buffer of at least `board_bytes`."""
-    arrays, offset = {}, 0
-    for name, (dtype, shape) in _layout(slots, spaces).items():
-        arrays[name] = np.ndarray(shape, dtype, memory, offset)
-        offset += arrays[name].nbytes
-    criteria = {name: arrays.pop(name) for name in spaces.criteria}
-    return Board(**arrays, criteria=criteria)
+def sizes_of(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Spaces, int]:
+    """Return the spaces of these tasks and the size of their largest state.
 
-
-def joint_spaces(spaces: Sequence[Spaces]) -> Spaces:
-    """Return spaces that contain those of every task; all must have equal shapes.
-
-    Criteria of success are those that every task has.
+    A simulator of every task is made and closed again. Raises BadValueError if shapes differ.
     """
-    boxes = [each.observation for each in spaces]
+    simulators = []
+    try:
+        for task in dict.fromkeys(tasks):
+            simulators.append(make_simulator(task, 1, settings))
+        largest = max(Episodes(each, 1, [(0,)]).state_size for each in simulators)
+        return joint_spaces(simulators), largest
+    finally:
+        for simulator in simulators:
+            simulator.close()
+
+
+def joint_spaces(simulators: Sequence[Simulator]) -> Spaces:
+    """Return spaces that contain those of every simulator; raise BadValueError if shapes differ.
+
+    Criteria of success are those that every simulator has.
+    """
+    check_same_shapes(simulators)
+    first = simulators[0]
     shared = tuple(
-        name for name in spaces[0].criteria if all(name in each.criteria for each in spaces)
+        name for name in first.criteria if all(name in each.criteria for each in simulators)
     )
-    if all(box == boxes[0] for box in boxes):
-        return spaces[0]._replace(criteria=shared)
-    dtype = np.result_type(*(box.dtype for box in boxes))
-    low = np.min([box.low for box in boxes], axis=0)
-    high = np.max([box.high for box in boxes], axis=0)
-    box = Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
-    return Spaces(box, spaces[0].action, shared)
+    boxes = [each.observation_space for each in simulators]
+    box = boxes[0]
+    if any(each != box for each in boxes):
+        dtype = np.result_type(*(each.dtype for each in boxes))
+        low = np.min([each.low for each in boxes], axis=0)
+        high = np.max([each.high for each in boxes], axis=0)
+        box = Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
+    return Spaces(box, first.action_space, shared)
 
 
 class _Group(NamedTuple):
@@ -120,20 +123,16 @@ class Slots:
             unseeded: list[Stream] = [()] * len(slots)  # `reset` sets the streams
             episodes = Episodes(simulator, horizon_steps(task, settings), unseeded)
             self._groups.append(_Group(np.asarray(slots), episodes))
-        simulators = [group.episodes.simulator for group in self._groups]
-        check_same_shapes(simulators)
-        self.spaces = joint_spaces(
-            [Spaces(s.observation_space, s.action_space, s.criteria) for s in simulators]
-        )
+        self.spaces = joint_spaces([group.episodes.simulator for group in self._groups])
         self._board: Board | None = None
 
     def make_board(self) -> Board:
         """Create a board, attach it and return it."""
         slots = sum(len(group.slots) for group in self._groups)
-        memory = bytearray(board_bytes(slots, self.spaces))
-        self.attach(lay_board(memory, slots, self.spaces))
-        assert self._board is not None
-        return self._board
+        shapes = board_shapes(slots, self.spaces)
+        board = board_of({name: np.zeros(*each) for name, each in shapes.items()}, self.spaces)
+        self.attach(board)
+        return board
 
     def attach(self, board: Board) -> None:
         """Use `board`, which has one row per slot, from now on."""

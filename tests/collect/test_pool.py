@@ -7,26 +7,32 @@ import time
 import numpy as np
 import pytest
 
-from recall.collect import crew as crew_module
 from recall.collect import pool as pool_module
 from recall.collect.chunks import Chunks
-from recall.collect.crew import make_memory
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
 from recall.collect.pool import (
     ChunkRequest,
     Pool,
-    TaskFailedError,
-    WorkerDiedError,
     default_workers,
     environments_of_workers,
 )
 from recall.learn import fleet
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
+from recall.worlds import workers as workers_module
+from recall.worlds.simulator import TaskFailedError
+from recall.worlds.workers import Abandoned, WorkerDiedError
 from tests.factories.fleets import small_spec
-from tests.factories.own_tasks import Dying, Fleeting, Raising
-from tests.factories.processes import is_alive
+from tests.factories.own_tasks import (
+    Dying,
+    Fleeting,
+    Hanging,
+    Point,
+    Raising,
+    Unclosable,
+    Unmakeable,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,21 +55,11 @@ def test_every_environment_has_a_worker_up_to_three_per_core(
     assert default_workers(environments) == expected
 
 
-def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
-    monkeypatch.delattr(os, "memfd_create")
-    descriptor = make_memory(4096)
-    try:
-        status = os.fstat(descriptor)
-        assert (status.st_size, status.st_nlink) == (4096, 0)
-    finally:
-        os.close(descriptor)
-
-
-def small_pool(task, **keywords) -> tuple[Pool, np.ndarray]:
-    spec = small_spec("fine_tuning", [[task]], horizon_steps=20)
+def small_pool(task, sized_like=None, **keywords) -> tuple[Pool, np.ndarray]:
+    spec = small_spec("fine_tuning", [[sized_like or task]], horizon_steps=20)
     agent, state_size = agent_of(spec)
     shape = fleet.policy_shape(agent)
-    runs = [RunTasks(run.seed, run.tasks) for run in spec.runs]
+    runs = [RunTasks(run.seed, (task,)) for run in spec.runs]
     pool = Pool(runs, WorldSettings(horizon_steps=20), shape, 10, state_size, 2, **keywords)
     return pool, np.zeros((len(runs), shape.size), np.float32)
 
@@ -105,53 +101,60 @@ def test_several_chunks_may_be_ordered_at_a_time(killed, ahead):
         assert (one[2] == other[2]).all()
 
 
-def test_closing_a_pool_ends_its_workers():
-    pool, _ = small_pool("point-rich")
-    workers = pool.process_ids()
-    assert all(map(is_alive, workers))
-    pool.close()
-    assert not any(map(is_alive, workers))
-
-
-def test_an_exception_in_a_task_is_told():
-    pool, policies = small_pool(Raising)
+def collect(task, **keywords):
+    """Collect one chunk of a task in a pool, and close it."""
+    pool, policies = small_pool(task, Point, **keywords)
     try:
         pool.begin((0,), fresh=(0,))
         pool.order_chunk([ChunkRequest(0, 0, policies)])
-        with pytest.raises(
-            TaskFailedError, match="RuntimeError in task Raising: the gripper fell off"
-        ):
-            pool.wait_chunk()
+        return pool.wait_chunk()
     finally:
         pool.close()
 
 
-def test_a_worker_that_dies_every_time_is_not_started_forever():
-    pool, policies = small_pool(Dying)
-    try:
-        pool.begin((0,), fresh=(0,))
-        pool.order_chunk([ChunkRequest(0, 0, policies)])
-        with pytest.raises(WorkerDiedError, match=r"while collecting .* code 7\. What") as caught:
-            pool.wait_chunk()
-        assert "memory" not in str(caught.value), "it ended by itself"
-    finally:
-        pool.close()
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (Raising, "RuntimeError in task Raising: the gripper fell off"),
+        (Unmakeable, "task Unmakeable: its constructor raised OSError: no licence left"),
+    ],
+)
+def test_an_exception_in_a_task_is_told(task, told):
+    with pytest.raises(TaskFailedError, match=told):
+        collect(task)
 
 
-def test_a_worker_that_is_killed_every_time_says_what_helps(monkeypatch):
-    monkeypatch.setattr(crew_module, "_RESTARTS_PER_ORDER", 0)
+def test_an_exception_when_a_task_is_closed_is_told(capfd):
+    collect(Unclosable)
+    assert "task Unclosable: close() raised OSError: the port is gone" in capfd.readouterr().err
+
+
+def test_a_worker_that_dies_every_time_is_not_started_forever(capfd):
+    with pytest.raises(WorkerDiedError, match=r"with code 7 while collecting .*Dying") as caught:
+        collect(Dying)
+    assert "memory" not in str(caught.value), "it ended by itself"
+    assert capfd.readouterr().err.count("restarted, which") == 1
+
+
+def test_a_worker_that_is_killed_every_time_says_what_helps():
     pool, _ = small_pool("point-rich")
+    pool.restarts_per_order = 0
     try:
         for worker in pool.process_ids():
             os.kill(worker, signal.SIGKILL)
-        with pytest.raises(WorkerDiedError) as caught:
+        with pytest.raises(WorkerDiedError, match=r"SIGKILL, .*memory.*`--workers`"):
             pool.begin((0,), fresh=(0,))
-        told = str(caught.value)
-        assert "starting tasks, the last time by SIGKILL, which the system sends when" in told
-        assert "`--workers` of `recall train` and `recall evaluate`, or `workers` in the" in told
-        assert told.endswith("`recall resume FOLDER`")
     finally:
         pool.close()
+
+
+def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch, capfd):
+    monkeypatch.setattr(workers_module, "_SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(pool_module, "_STOP_SECONDS", 0.3)
+    asked_from = time.monotonic() + 2.0
+    with pytest.raises(Abandoned, match="collecting transitions of task Hanging of run"):
+        collect(Hanging, should_stop=lambda: time.monotonic() > asked_from)
+    assert "while collecting transitions of task Hanging of run" in capfd.readouterr().err
 
 
 def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():

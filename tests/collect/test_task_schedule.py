@@ -35,7 +35,7 @@ def test_what_is_collected_is_the_sum_of_the_chunks(collects):
             tasks = task_schedule.chunk(stage, total)
             assert set(tasks) <= set(task_schedule.played(stage))
             assert len(tasks) <= task_schedule.most_at_once
-            assert len(task_schedule.played(stage)) <= task_schedule.most_played
+            assert len(task_schedule.played(stage)) <= task_schedule.max_live_tasks
             assert task_schedule.current(stage) in task_schedule.played(stage)
             counted.update(dict.fromkeys(tasks, CHUNK))
             total += CHUNK

@@ -1,6 +1,7 @@
 """Tasks of one's own. Worker processes import this module, so it imports little."""
 
 import os
+import re
 
 import gymnasium
 import numpy as np
@@ -35,6 +36,23 @@ class Raising(Point):
 class Dying(Point):
     def reward(self):
         os._exit(7)
+
+
+class Hanging(Point):
+    """Its first step never returns to Python: matching this takes longer than anybody waits."""
+
+    def reward(self):
+        return float(bool(re.match("(a+)+$", 64 * "a" + "b")))
+
+
+class Unmakeable(Point):
+    def __init__(self):
+        raise OSError("no licence left")
+
+
+class Unclosable(Point):
+    def close(self):
+        raise OSError("the port is gone")
 
 
 class Spent(Point):

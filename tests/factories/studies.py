@@ -5,10 +5,9 @@ from typing import Any
 
 from recall.api import run_fleet
 from recall.studies import STUDIES
-from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Launcher
 from recall.studies.launch.local import LocalLauncher
-from recall.studies.launch.resources import Room
+from recall.studies.launch.place import Room
 from recall.studies.runner import Launch, plan_study, run_study
 from recall.studies.selection import Choices
 from recall.training.callbacks import Callback
@@ -46,7 +45,7 @@ def left_when_nothing_happens(choices: Choices, folder: Path) -> dict[str, bytes
 def launch(
     folder: Path, place: Launcher | None = None, choices: Choices = CHOICES, **keywords: Any
 ) -> Launch:
-    given = {"display": Display, "retries": 1} | keywords
+    given = {"retries": 1} | keywords
     return run_study(
         STUDY, choices, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
     )

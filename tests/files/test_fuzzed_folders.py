@@ -17,7 +17,7 @@ from recall.report.tables import all_tables
 from recall.runs.description import digest_of
 from recall.runs.fleet_folder import hold
 from recall.runs.store import read
-from recall.studies.study_folder import read_study, seconds_of
+from recall.studies.study_folder import known_fleets, read_study
 from recall.training.callbacks import Callback
 from recall.training.provenance import surroundings
 from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
@@ -80,7 +80,7 @@ def report(folder):
 
 def study(folder):
     read_study(folder.parent)
-    seconds_of(folder.parent)
+    known_fleets(folder.parent)
 
 
 def archive(folder):

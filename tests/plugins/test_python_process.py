@@ -10,7 +10,7 @@ import pytest
 from recall.cli import main
 from recall.plugins.python_process import python_command
 from recall.runs.fleet_folder import is_finished
-from recall.studies.launch.accelerators import probe
+from recall.studies.launch.place import probe
 from recall.worlds.continual_world.offscreen import _why_not
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 

@@ -15,40 +15,33 @@ from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "words"),
     [
-        (["cw33"], "unknown study 'cw33'; did you mean 'cw3'?"),
-        (["cw3", "--scale", "1e-6"], "leaves 1 of 1,000,000 steps per task, less than one chunk"),
-        (["cw3", "--methods", "recal"], "unknown method of study cw3 'recal'"),
-        (["cw3", "--storage", "s3://bucket"], "--storage needs --launcher ray"),
-        (["cw3", "--fleets-at-once", "0"], "fleets_at_once 0 must be more than 0"),
-        (
-            ["cw3", "--launcher", "ray", "--gpus-per-fleet", "-1"],
-            "gpus_per_fleet -1 must be 0 or more",
-        ),
-        (["cw3", "--bench", "nowhere.json"], "the file nowhere.json does not exist"),
-        (["cw3", "--sequences", "cw99"], "unknown sequence 'cw99'"),
-        (["cw3", "--preset", "fast"], "unknown preset 'fast'"),
-        (["cw3", "--retries", "-1"], "retries -1 must be 0 or more"),
-        (["cw3", "--retries", "-1", "--dry-run"], "retries -1 must be 0 or more"),
-        (["cw3", "--out", "/dev/null/study"], "/dev/null/study is not writable (Not a"),
-        (
-            ["cw3", "--launcher", "ray", "--address", "127.0.0.1:1"],
-            "no Ray cluster answers at 127.0.0.1:1: [Errno",
-        ),
-        (["cw20", "--memory", "0.5"], "one run of perfect_memory on 20 tasks needs 3."),
+        ("cw33", "'cw33'; did you mean 'cw3'?"),
+        ("cw3 --scale 1e-6", "less than one chunk"),
+        ("cw3 --methods recal", "'recal'; did you mean"),
+        ("cw3 --address 10.0.0.1:6379", "--address needs --launcher ray"),
+        ("cw3 --fleets-at-once 0", "fleets_at_once 0"),
+        ("cw3 --launcher ray --gpus-per-fleet -1", "gpus_per_fleet -1"),
+        ("cw3 --launcher ray --address 127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"),
+        ("cw3 --bench nowhere.json", "nowhere.json does not exist"),
+        ("cw3 --sequences cw99", "'cw99'"),
+        ("cw3 --preset fast", "'fast'"),
+        ("cw3 --retries -1 --dry-run", "retries -1"),
+        ("cw3 --out /dev/null/study", "/dev/null/study is not writable"),
+        ("cw20 --memory 0.5", "one run of perfect_memory on 20 tasks needs 3."),
     ],
 )
 def test_what_cannot_be_run_is_one_line_and_code_2_and_leaves_nothing(
-    arguments, told, tmp_path, monkeypatch, capsys
+    arguments, words, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:
-        main(["study", *arguments])
+        main(["study", *arguments.split()])
     error = capsys.readouterr().err
     assert left.value.code == 2
     assert error.startswith("recall: ")
-    assert told in error
+    assert words in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
@@ -67,8 +60,9 @@ def test_what_a_study_declares_is_not_taken_from_a_file(given, option, tmp_path,
     with pytest.raises(SystemExit):
         main(["study", "cw3", "--config", str(config), "--out", str(tmp_path / "study")])
     name = given.partition(" ")[0]
-    told = f"recall: {name} in {config}: a study has its own; {option} chooses among them\n"
-    assert capsys.readouterr().err == told
+    error = capsys.readouterr().err
+    assert error.startswith(f"recall: {name} in {config}: ")
+    assert option in error
 
 
 @pytest.mark.parametrize(("preset", "hidden"), [(None, 128), ("paper", 256)])
@@ -113,9 +107,10 @@ def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsy
     assert not (tmp_path / "study").exists()
     main(arguments)
     lines = capsys.readouterr()
-    assert lines.out.startswith("fine_tuning\t2\t2\t200\t800\t")
+    header, row = (line.split("\t") for line in lines.out.splitlines())
+    shown = dict(zip(header, row, strict=True))
+    assert (shown["runs"], shown["transitions"], shown["time"]) == ("2", "800", "0:01:20")
     assert "2 runs in 1 fleet, 800 transitions" in lines.err
-    assert "about 0:01:20 in all" in lines.err
 
 
 def test_the_studies_are_listed_with_their_questions(capsys):

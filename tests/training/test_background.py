@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from recall.collect.messages import Episode
-from recall.collect.players import deal
+from recall.collect.pool import deal
 from recall.config.spec import spec_from
 from recall.runs.store import read
 from recall.training.callbacks import Callback

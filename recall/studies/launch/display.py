@@ -1,197 +1,138 @@
 """Progress of all fleets in one view: live on a terminal, plain lines elsewhere."""
 
 import datetime
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from collections.abc import Sequence
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from recall.files.screen import is_terminal
+from recall.runs.wording import counted
 from recall.studies.launch.jobs import Event, Job
-from recall.training.callbacks.rate import Rate
 
 _WINDOW_SECONDS = 120.0
 _SECONDS_BETWEEN_LINES = 30.0
-_ROWS_SHOWN = 16
-_BAR_WIDTH = 24
-# In order of interest, for when there is no room for all fleets.
-_STATES = ("running", "failed", "starting", "waiting", "finished")
-
-
-@dataclass
-class Row:
-    """The progress of one fleet, in plain numbers."""
-
-    name: str
-    runs: int
-    total_steps: int  # of each run
-    steps: int = 0
-    state: str = "waiting"
-    activity: str = ""
-    success: float | None = None
 
 
 class Display:
-    """Base class of all displays. It updates the rows and shows nothing, as `--quiet` needs."""
+    """A bar for each fleet that trains and one line about all of them; `quiet` shows nothing.
 
-    def __init__(self, jobs: Sequence[Job], finished: int = 0):
-        """Start the rows of the jobs; `finished` is the number of fleets that finished before."""
+    On a terminal, the bars are redrawn in place, with messages above them. Elsewhere, the starts
+    and ends of fleets are printed, and the line about all of them twice a minute.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        finished: int = 0,
+        quiet: bool = False,
+        console: Console | None = None,
+    ):
+        """Show the jobs; `finished` is the number of fleets that finished before."""
+        self._console = console or Console(stderr=True)
+        self._quiet, self._live = quiet, not quiet and is_terminal(self._console)
+        self._finished_before = finished
         specs = {job.name: job.spec for job in jobs}
-        self.rows = {
-            name: Row(name, len(spec.runs), spec.total_steps) for name, spec in specs.items()
-        }
-        self.finished_before = finished
-        self._rate = Rate(_WINDOW_SECONDS)
-        self._gained = 0  # transitions since this view began
+        self._runs = {name: len(spec.runs) for name, spec in specs.items()}
+        self._states = dict.fromkeys(specs, "waiting")
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(24),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
+            TextColumn("{task.fields[doing]} {task.fields[success]}"),
+            console=self._console,
+            speed_estimate_period=_WINDOW_SECONDS,
+            disable=not self._live,
+        )
+        total = sum(self._runs[name] * spec.total_steps for name, spec in specs.items())
+        self._all = self._bars.add_task("", total=total, doing="transitions", success="")
+        self._tasks = {name: self._bar(name, spec.total_steps) for name, spec in specs.items()}
+        self._told_at = time.monotonic()
+        self._bars.start()
+
+    def _bar(self, name: str, steps: int) -> TaskID:
+        title = f"{name}, {counted(self._runs[name], 'run')}"
+        return self._bars.add_task(title, total=steps, visible=False, doing="", success="")
 
     def take(self, event: Event) -> None:
-        """Update the row of a fleet after an event."""
-        row = self.rows[event.job]
+        """Update the view after an event."""
+        name, task = event.job, self._tasks[event.job]
         if event.kind in ("started", "steps"):
-            if event.kind == "steps":
-                self._gain((event.steps - row.steps) * row.runs)
-            row.steps, row.state, row.activity = event.steps, "running", ""
+            self._states[name] = "running"
+            self._bars.update(task, completed=event.steps, visible=True, doing="")
+            if event.kind == "started":
+                runs, total = counted(self._runs[name], "run"), self._bars.tasks[task].total
+                where = f", from step {event.steps:,}" if event.steps else ""
+                self._line(f"{name}: {runs} of {total:,.0f} steps{where}")
         elif event.kind == "activity":
-            row.activity = event.text
+            self._bars.update(task, doing=event.text)
         elif event.kind == "evaluated":
-            row.success = event.value
+            self._bars.update(task, success=f"success {event.value:.0%}")
         elif event.kind == "message":
-            self.message(event.job, event.text)
+            self.message(name, event.text)
         elif event.kind == "finished":
-            row.steps, row.state = row.total_steps, "finished"
+            self._states[name] = "finished"
+            self._bars.update(task, completed=self._bars.tasks[task].total, visible=False)
+            self._line(f"{name}: finished")
         else:
-            row.state = "waiting"
-
-    def _gain(self, transitions: int) -> None:
-        self._gained += max(0, transitions)
-        self._rate.add(self._gained)
+            self._states[name] = "waiting"
+            self._bars.update(task, visible=False)
+        self._sum_up(trained=event.kind in ("steps", "finished"))
 
     def give_up(self, name: str, reason: str) -> None:
-        """Mark a fleet that has failed too often as failed."""
-        self.rows[name].state = "failed"
+        """Show that a fleet has failed too often."""
+        self._states[name] = "failed"
         self.message(name, f"given up: {reason}")
+        self._sum_up(trained=False)
 
-    def message(self, name: str, text: str) -> None:
-        """Show a message about a fleet to the user."""
-
-    def refresh(self) -> None:
-        """Update the display; called about twice a second."""
-
-    def close(self) -> None:
-        """Close the display; no more events follow."""
-
-    # Numbers that all views show.
-
-    def transitions(self) -> tuple[int, int]:
-        """Return the collected and the total transitions of all fleets that have not failed."""
-        rows = [row for row in self.rows.values() if row.state != "failed"]
-        done = sum(row.steps * row.runs for row in rows)
-        return done, sum(row.total_steps * row.runs for row in rows)
-
-    def transitions_per_second(self) -> float:
-        """Return the speed of all fleets together over the last two minutes."""
-        return self._rate.per_second
+    def _sum_up(self, trained: bool) -> None:
+        """Update the transitions of all fleets that have not failed."""
+        done, total = 0.0, 0.0
+        for name, number in self._tasks.items():
+            if self._states[name] != "failed":
+                done += self._runs[name] * self._bars.tasks[number].completed
+                total += self._runs[name] * (self._bars.tasks[number].total or 0.0)
+        if not trained:  # steps of earlier launches do not count for the speed
+            self._bars.tasks[self._all].completed = done
+        self._bars.update(self._all, completed=done, total=total, description=self.summary())
 
     def summary(self) -> str:
         """Return one line about all fleets."""
-        states = [row.state for row in self.rows.values()]
-        finished = self.finished_before + states.count("finished")
-        done, total = self.transitions()
-        parts = [
-            f"{finished} of {self.finished_before + len(states)} fleets",
-            f"{states.count('running')} running",
-            f"{done:,} of {total:,} transitions",
-        ]
+        states = list(self._states.values())
+        fleets = self._finished_before + len(states)
+        parts = [f"{self._finished_before + states.count('finished')} of {fleets} fleets"]
         if failed := states.count("failed"):
-            parts.insert(1, f"{failed} failed")
-        if rate := self.transitions_per_second():
-            left = datetime.timedelta(seconds=round((total - done) / rate))
-            parts += [f"{rate:,.0f}/s", f"{left} left"]
-        return " | ".join(parts)
-
-
-class Lines(Display):
-    """Prints lines to standard error: the events of each fleet, and regular summaries of all."""
-
-    def __init__(self, jobs: Sequence[Job], finished: int = 0, file: TextIO | None = None):
-        super().__init__(jobs, finished)
-        self._file = file or sys.stderr
-        self._told_at = time.monotonic()
-
-    def _tell(self, line: str) -> None:
-        print(line, file=self._file, flush=True)
-
-    def take(self, event: Event) -> None:
-        """Print starts and ends of fleets."""
-        super().take(event)
-        row = self.rows[event.job]
-        if event.kind == "started":
-            where = f", from step {event.steps:,}" if event.steps else ""
-            self._tell(f"{row.name}: {row.runs} x {row.total_steps:,} steps{where}")
-        elif event.kind in ("finished", "stopped"):
-            self._tell(f"{row.name}: {event.kind}")
+            parts.append(f"{failed} failed")
+        parts.append(f"{states.count('running')} running")
+        task = self._bars.tasks[self._all]
+        if task.speed and task.time_remaining is not None:
+            left = datetime.timedelta(seconds=round(task.time_remaining))
+            parts += [f"{task.speed:,.0f}/s", f"{left} left"]
+        return ", ".join(parts)
 
     def message(self, name: str, text: str) -> None:
-        """Print the message."""
-        self._tell(f"{name}: {text}" if name else text)
+        """Show a message about a fleet, or about all of them if `name` is empty."""
+        self._print(f"{name}: {text}" if name else text)
+
+    def _line(self, text: str) -> None:
+        """Print what a live view shows by itself."""
+        if not self._live:
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        if not self._quiet:
+            style = "yellow" if self._live else None
+            self._console.print(Text(text), style=style, soft_wrap=True)
 
     def refresh(self) -> None:
-        """Print the summary line about twice a minute."""
+        """Print the line about all fleets about twice a minute; called about twice a second."""
         if time.monotonic() - self._told_at > _SECONDS_BETWEEN_LINES:
             self._told_at = time.monotonic()
-            self._tell(self.summary())
-
-
-class LiveDisplay(Display):
-    """A live table that is redrawn in place, with messages printed above it."""
-
-    def __init__(self, jobs: Sequence[Job], finished: int = 0, console: Console | None = None):
-        super().__init__(jobs, finished)
-        self._console = console or Console(stderr=True)
-        self._live = Live(console=self._console, get_renderable=self.view, refresh_per_second=4)
-        self._live.start()
-
-    def message(self, name: str, text: str) -> None:
-        """Print the message."""
-        self._console.print(Text(f"{name}: {text}" if name else text, style="yellow"))
+            task = self._bars.tasks[self._all]
+            self._line(f"{self.summary()}, {task.completed:,.0f} of {task.total:,.0f} transitions")
 
     def close(self) -> None:
         """Stop updating; the last view stays on the screen."""
-        self._live.stop()
-
-    def view(self) -> Group:
-        """Return the view to draw."""
-        table = Table.grid(padding=(0, 2))
-        rows = sorted(self.rows.values(), key=lambda row: _STATES.index(row.state))
-        for row in rows[:_ROWS_SHOWN]:
-            table.add_row(*_cells(row))
-        rest = len(rows) - _ROWS_SHOWN
-        more = [Text(f"and {rest} more", style="dim")] if rest > 0 else []
-        return Group(Text(self.summary(), style="bold"), table, *more)
-
-
-def _cells(row: Row) -> Iterator[Text | ProgressBar | str]:
-    styles = {"failed": "red", "finished": "green", "running": "bold"}
-    yield Text(row.name, style=styles.get(row.state, "dim"))
-    yield f"{row.runs} run{'s' if row.runs > 1 else ''}"
-    yield ProgressBar(row.total_steps, row.steps, width=_BAR_WIDTH)
-    yield f"{row.steps:,} of {row.total_steps:,}"
-    yield row.activity or row.state
-    yield "" if row.success is None else f"success {row.success:.0%}"
-
-
-def on_screen(jobs: Sequence[Job], finished: int = 0, quiet: bool = False) -> Display:
-    """Return a live table on a terminal, plain lines elsewhere, or no output if `quiet`."""
-    if quiet:
-        return Display(jobs, finished)
-    console = Console(stderr=True)
-    if is_terminal(console):
-        return LiveDisplay(jobs, finished, console)
-    return Lines(jobs, finished)
+        self._bars.stop()

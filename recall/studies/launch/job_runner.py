@@ -1,7 +1,17 @@
-"""Running of one job in this process: its fleet is trained or resumed, and events are sent."""
+"""Running of one job in this process: its fleet is trained or resumed, and events are sent.
 
-import tempfile
+`LocalLauncher` starts `main` in a process of its own. The job is the first line on standard input;
+events are written to standard output as lines of JSON. Standard input stays open as long as the
+parent lives. When it closes, the fleet saves and exits, so no fleet outlives a killed launcher.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,20 +20,50 @@ import numpy as np
 from recall import api
 from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
-from recall.errors import NoRunLeftError
+from recall.errors import NoRunLeftError, RecallError
 from recall.plugins import load_portable
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
 from recall.runs.silent_tasks import silent_tasks_in
 from recall.studies.launch.jobs import Event, Job, Tell
-from recall.studies.launch.remote_folder import RemoteFolder, RemoteFolderCallback
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.tensorboard_callback import TensorBoard
 from recall.training.callbacks.text import failure_text, health_text
 
 _SECONDS_BETWEEN_STEPS = 0.5
 # Time for the process of an earlier attempt to end, or for a file server to notice its end.
-PATIENCE_SECONDS = 120.0
+_PATIENCE_SECONDS = 120.0
+
+
+def main() -> None:
+    """Run the job on standard input and exit with a status that says how it ended."""
+    job = Job(**json.loads(sys.stdin.readline()))
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # other output goes to the log
+
+    def tell(event: Event) -> None:
+        channel.write(json.dumps(vars(event)) + "\n")
+
+    end, status = Event(job.name, "finished"), 0
+    try:
+        work(job, tell)
+    except api.Stopped as stopped:
+        end, status = Event(job.name, "stopped", text=str(stopped)), stopped.exit_status
+    except RecallError as error:
+        print(f"recall: {error}", file=sys.stderr)
+        end, status = Event(job.name, "failed", text=str(error)), 2
+    except Exception as error:
+        traceback.print_exc()
+        end, status = Event(job.name, "failed", text=f"{type(error).__name__}: {error}"), 1
+    tell(end)
+    sys.exit(status)
+
+
+def _leave_with_parent() -> None:
+    while sys.stdin.readline():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
@@ -31,23 +71,10 @@ def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
     use_cores(cpus)
     load_portable(job.plugins)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
-    if job.storage is None:
-        _train(job, Path(job.folder), callback)
-        return
-    remote_folder = RemoteFolder(job.storage, job.attempt)
-    remote_folder.claim()
-    with tempfile.TemporaryDirectory(prefix="recall-fleet-") as temporary:
-        folder = Path(temporary)
-        remote_folder.pull(folder)
-        _train(job, folder, CallbackList([callback, RemoteFolderCallback(remote_folder)]))
-        remote_folder.push(folder)
-
-
-def _train(job: Job, folder: Path, callback: Callback) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
-            api.run_fleet(job.spec, folder, callback, job.command)
+            api.run_fleet(job.spec, Path(job.folder), callback, job.command)
             return
         except NoRunLeftError:
             return  # its failures have been reported, and another attempt would meet them again
@@ -94,12 +121,11 @@ class Reporter(Callback):
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Send a message about the failed run."""
-        text = failure_text(name, step, reason, self._runs)
-        self._tell(Event(self._name, "message", text=text))
+        self.on_message(failure_text(name, step, reason, self._runs))
 
     def on_health(self, name: str, step: int, warning: str) -> None:
         """Send the warning as a message."""
-        self._tell(Event(self._name, "message", text=health_text(name, step, warning)))
+        self.on_message(health_text(name, step, warning))
 
     def on_message(self, message: str) -> None:
         """Send the message."""

@@ -1,7 +1,5 @@
-"""Jobs, the events that report on them, the launcher interface and the outcome of jobs."""
+"""Jobs, the events that report on them, the interface of launchers and the outcome of jobs."""
 
-import dataclasses
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -31,14 +29,10 @@ class Job:
     folder: str
     description: dict[str, Any]
     """The result of `FleetSpec.describe()`."""
-    storage: str | None = None
-    """URL under which the folder is stored, while the fleet trains in a local folder anywhere."""
     plugins: Sequence[Mapping[str, str]] = ()
     """The result of `recall.plugins.portable()`, loaded before anything else."""
     command: Sequence[str] = ()
     """The command that the user called, for the records."""
-    attempt: int = 1
-    """Number of the launch of this job. A later attempt overrides an earlier one."""
 
     @property
     def spec(self) -> FleetSpec:
@@ -56,15 +50,6 @@ class Event:
     value: float = 0.0
     text: str = ""
 
-    def to_line(self) -> str:
-        """Return the event as one line of JSON."""
-        return json.dumps(dataclasses.asdict(self))
-
-    @classmethod
-    def from_line(cls, line: str) -> "Event":
-        """Return the event of a line that `to_line` wrote."""
-        return cls(**json.loads(line))
-
 
 Tell = Callable[[Event], None]
 
@@ -76,10 +61,7 @@ class Launcher(Protocol):
     """Number of jobs that it accepts at once; other jobs wait in the scheduler."""
 
     def start(self, job: Job) -> None:
-        """Start or resume a job; each further `start` of a job is its next attempt.
-
-        A job that starts after `stop` is asked to save and exit at once.
-        """
+        """Start or resume a job. After `stop`, it is asked to save and exit at once."""
 
     def events(self, seconds: float) -> Iterable[Event]:
         """Return the events since the last call; wait up to `seconds` for the first one."""

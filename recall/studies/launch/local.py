@@ -15,10 +15,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recall.collect.exit_status import how_it_ended
 from recall.plugins.python_process import python_command
-from recall.studies.launch.accelerators import memory_share
+from recall.studies.launch.devices import memory_share
 from recall.studies.launch.jobs import ENDS, Event, Job, Kind
+from recall.worlds.workers import how_it_ended
 
 _PATIENCE_SECONDS = 5.0
 
@@ -38,7 +38,7 @@ class LocalLauncher:
         self._logs.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
-                python_command("from recall.studies.launch.fleet_process import main", "main()"),
+                python_command("from recall.studies.launch.job_runner import main", "main()"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -61,8 +61,8 @@ class LocalLauncher:
         assert process.stdout is not None
         for line in process.stdout:
             try:
-                event = Event.from_line(line)
-            except ValueError:  # cut short when the process was killed
+                event = Event(**json.loads(line))
+            except (ValueError, TypeError):  # cut short, or printed by other code
                 continue
             if event.kind in ENDS:
                 end = event

@@ -11,9 +11,14 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
+from recall.collect.cores import cores, use_cores
+from recall.collect.pool import default_workers
+from recall.config.resolve import resolve
 from recall.files.atomic import write_json
-from recall.studies.launch.display import Lines
+from recall.studies.launch.display import Display
+from recall.studies.launch.job_runner import work
 from recall.studies.launch.jobs import Job, Outcome
 from recall.studies.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
@@ -40,17 +45,23 @@ def about(folder):
     return json.loads((folder / "study.json").read_text())
 
 
-class KillOnce(Lines):
+def printing(file):
+    return lambda jobs, finished: Display(jobs, finished, console=Console(file=file, width=200))
+
+
+class KillOnce(Display):
     """Kills a fleet's process when it has evaluated for the first time."""
 
-    def __init__(self, jobs, finished, launcher, told, folder):
-        super().__init__(jobs, finished, told)
+    def __init__(self, jobs, finished, launcher, file, folder):
+        super().__init__(jobs, finished, console=Console(file=file, width=200))
         self._launcher, self._killed, self._folder = launcher, False, folder
         self.states = []  # of the fleets in study.json, as they changed
 
     def refresh(self):
         super().refresh()
-        state = [(fleet["finished"], fleet["failure"]) for fleet in about(self._folder)["fleets"]]
+        state = [
+            (fleet["finished"], bool(fleet["failure"])) for fleet in about(self._folder)["fleets"]
+        ]
         if state not in self.states:
             self.states.append(state)
 
@@ -71,11 +82,11 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     (folder / bad).mkdir()
     write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
     (folder / bad / "replay").write_text("no folder")
-    told, launcher = io.StringIO(), LocalLauncher(folder / "logs")
+    file, launcher = io.StringIO(), LocalLauncher(folder / "logs")
     shown = []
 
     def display(jobs, before):
-        shown.append(KillOnce(jobs, before, launcher, told, folder))
+        shown.append(KillOnce(jobs, before, launcher, file, folder))
         return shown[0]
 
     result = launch(folder, launcher, display=display)
@@ -85,18 +96,17 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     assert "FileExistsError" in result.outcome.failed[bad]
     assert "FileExistsError" in about(folder)["fleets"][0]["failure"]
     # It was written when it was known, not only at the end.
-    assert [(bool(one[1]), two[0]) for one, two in shown[0].states] == [
+    assert [(one[1], two[0]) for one, two in shown[0].states] == [
         (False, False),
         (True, False),
         (True, True),
     ]
     assert "Traceback" in (folder / "logs" / f"{bad}.log").read_text()
-    lines = told.getvalue()
+    lines = file.getvalue()
     assert f"{bad}: given up: FileExistsError" in lines
-    assert f"{good}: its process ended by SIGKILL" in lines
-    assert "retrying from its last checkpoint (1 of 1)" in lines
+    assert "SIGKILL" in lines
     # From its last checkpoint, not from the start.
-    assert re.search(rf"{good}: 1 x 400 steps, from step \d+", lines)
+    assert re.search(rf"{good}: 1 run of 400 steps, from step \d+", lines)
     # Once the cause is gone, the same command ends what is left.
     shutil.rmtree(folder / bad)
     again = launch(folder)
@@ -106,30 +116,27 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     seeds = [[run["seed"] for run in results.runs] for results in again.results()]
     assert sorted(seeds) == [[0], [1]]
     assert again.failed_runs() == {}
-    told = about(folder)
-    assert (told["study"], told["question"]) == (STUDY.name, STUDY.question)
-    assert told["needs"] == ["reference"]
-    assert [fleet["name"] for fleet in told["fleets"]] == [bad, good]
-    assert [fleet["attempts"] for fleet in told["fleets"]] == [3, 2]
-    assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in told["fleets"])
+    study = about(folder)
+    assert (study["study"], study["question"]) == (STUDY.name, STUDY.question)
+    assert study["needs"] == ["reference"]
+    assert [fleet["name"] for fleet in study["fleets"]] == [bad, good]
+    assert [fleet["attempts"] for fleet in study["fleets"]] == [3, 2]
+    assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in study["fleets"])
     # And then there is nothing left to do.
     last = launch(folder)
     assert (last.exit_status, last.outcome.attempts) == (0, {})
-    assert left_by(folder) == uninterrupted
 
 
 def test_a_fleet_whose_runs_all_fail_is_not_retried(tmp_path):
     # The temperature is infinite.
     diverging = dataclasses.replace(CHOICES, seeds=1, changes=SMALL | {"initial_log_alpha": 1e3})
-    told, fleet = io.StringIO(), FLEETS[0]
-    result = launch(
-        tmp_path, choices=diverging, display=lambda jobs, before: Lines(jobs, before, told)
-    )
+    file, fleet = io.StringIO(), FLEETS[0]
+    result = launch(tmp_path, choices=diverging, display=printing(file))
     assert (result.exit_status, result.outcome.attempts) == (1, {fleet: 1})
     assert [each.name for each in result.without_runs] == [fleet]
     (failed,) = result.failed_runs()
     assert failed.startswith(f"{fleet}/")
-    assert "retrying" not in told.getvalue()
+    assert "retrying" not in file.getvalue()
     again = launch(tmp_path, choices=diverging)
     assert (again.exit_status, again.outcome.attempts) == (1, {})
 
@@ -181,8 +188,7 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     os.kill(fleet, signal.SIGCONT)
     _, error = third.communicate(timeout=30)
     assert third.returncode == 143, error
-    left = "recall: 1 of 1 fleets are not finished; run the same command again to continue"
-    assert error.splitlines()[-1] == left
+    assert error.splitlines()[-1].startswith("recall: 1 of 1 fleets are not finished")
     assert "Traceback" not in error
 
     one = dataclasses.replace(CHOICES, seeds=1)
@@ -205,3 +211,27 @@ def test_the_end_of_a_process_is_told_whatever_it_leaves(tmp_path):
     (event,) = launcher.events(1.0)
     assert (event.job, event.kind) == ("a", "failed")
     assert "SIGKILL" in event.text
+
+
+@pytest.fixture
+def all_cores():
+    yield
+    use_cores(None)
+
+
+@pytest.mark.usefixtures("all_cores")
+def test_a_fleet_counts_on_its_cores_and_records_what_the_user_called(tmp_path):
+    lengths = {"steps_per_task": 50, "update_after": 50, "random_steps": 50}
+    few = {"evaluation_episodes": 1, "deterministic_episodes": 0, "updates_per_burst": 1}
+    small = {"hidden": (8,), "head_layers": 0}
+    spec = resolve("fine_tuning", "point-rich", (0,), changes=lengths | few | small)
+    command, events = ["recall", "study", "cw3"], []
+    description = json.loads(json.dumps(spec.describe()))
+    work(Job("one", str(tmp_path), description, command=command), events.append, cpus=3)
+    assert events[-1].kind == "evaluated"
+    assert cores() == 3
+    assert [default_workers(runs) for runs in (1, 5, 20)] == [3, 5, 9]
+    # Another machine, on which it may be resumed, has another number.
+    described = json.loads((tmp_path / "run.json").read_text())
+    assert described["settings"]["schedule"]["workers"] is None
+    assert described["command"] == command

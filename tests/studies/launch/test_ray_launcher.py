@@ -3,25 +3,20 @@
 import dataclasses
 import io
 import json
-import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from ray.cluster_utils import Cluster
+from rich.console import Console
 
 import recall
 from recall.errors import BadValueError
-from recall.runs.fleet_folder import FolderInUseError
-from recall.studies.launch import ray_launcher as launcher
-from recall.studies.launch.display import Lines
-from recall.studies.launch.lease import HOLDER
-from recall.studies.launch.resources import Where, place_of
+from recall.studies.launch import ray_cluster
+from recall.studies.launch.display import Display
+from recall.studies.launch.place import Where, place_of
 from recall.studies.runner import run_study
 from tests.factories.processes import wait_for
 from tests.factories.studies import (
@@ -48,10 +43,14 @@ def cluster():
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
     made.add_node(num_cpus=1)
     made.add_node(num_cpus=1)
-    launcher.connect(made.address)
+    ray_cluster.connect(made.address)
     yield made
-    launcher.disconnect()
+    ray_cluster.disconnect()
     made.shutdown()
+
+
+def printing(file):
+    return lambda jobs, finished: Display(jobs, finished, console=Console(file=file, width=200))
 
 
 def process_of(fleet_folder: Path) -> int:
@@ -62,11 +61,11 @@ def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-class LoseANode(Lines):
+class LoseANode(Display):
     """Takes the node away on which a fleet has just evaluated for the first time."""
 
     def __init__(self, jobs, finished, cluster, folder, told):
-        super().__init__(jobs, finished, told)
+        super().__init__(jobs, finished, console=Console(file=told, width=200))
         self._cluster, self._folder = cluster, folder
         self.lost = None
 
@@ -101,73 +100,14 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
     (lost,) = (name for name in FLEETS if name == displays[0].lost)
     assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
     assert f"{lost}: its node is lost" in told.getvalue()
-    assert re.search(rf"{lost}: 1 x 4,000 steps, from step \d+", told.getvalue())
+    assert re.search(rf"{lost}: 1 run of 4,000 steps, from step \d+", told.getvalue())
     assert left_by(folder) == left_when_nothing_happens(choices, tmp_path / "uninterrupted")
-
-
-class KillOnce(Lines):
-    """Kills a fleet's process when it has evaluated for the first time."""
-
-    killed = 0
-    held = False
-
-    def __init__(self, jobs, finished, told, holder):
-        super().__init__(jobs, finished, told)
-        self._holder = holder
-
-    def take(self, event):
-        super().take(event)
-        if event.kind == "evaluated" and not self.killed:
-            KillOnce.held = json.loads(self._holder.read_text())["pid"] == os.getpid()
-            locks = Path(tempfile.gettempdir()).glob("recall-fleet-*/lock")
-            newest = max(locks, key=lambda path: path.stat().st_mtime)
-            self.killed = process_of(newest.parent)
-            os.kill(self.killed, signal.SIGKILL)
-            shutil.rmtree(newest.parent)  # as if it had been another machine's disk
-
-
-@pytest.mark.slow
-def test_without_a_shared_disk_a_fleet_goes_on_from_what_the_url_keeps(
-    tmp_path, cluster, uninterrupted
-):
-    folder, told, holder = tmp_path / "study", io.StringIO(), tmp_path / "store" / HOLDER
-    place = place_of(Where("ray", runs_per_fleet=1), folder / "logs")
-    assert 0 < place.room.bytes_per_device < 2**50
-
-    def launch(folder, **changes):
-        return run_study(
-            STUDY,
-            dataclasses.replace(CHOICES, seeds=1, **changes),
-            folder,
-            place.room,
-            place.launcher,
-            lambda jobs, before: KillOnce(jobs, before, told, holder),
-            retries=1,
-            storage=f"file://{tmp_path}/store",
-        )
-
-    result = launch(folder)
-    assert result.exit_status == 0, told.getvalue()
-    assert result.outcome.attempts == {FLEETS[0]: 2}
-    assert re.search(rf"{FLEETS[0]}: 1 x 400 steps, from step \d+", told.getvalue())
-    # While it was launched from here, nobody else could launch it.
-    assert KillOnce.held
-    assert not holder.exists()
-    whole = {path: data for path, data in uninterrupted.items() if "-2/" not in path}
-    assert left_by(folder) == whole
-    # Another machine, which has nothing yet, finds all of it there; for another study it is no use.
-    second = launch(tmp_path / "second")
-    assert (second.exit_status, second.outcome.attempts) == (0, {})
-    assert left_by(tmp_path / "second") == whole
-    with pytest.raises(FolderInUseError, match=r"store holds the study cw3 .* another --storage"):
-        launch(tmp_path / "third", scale=0.5)
 
 
 DRIVER = """
 import sys
 from pathlib import Path
-from recall.studies.launch import ray_launcher
-from recall.studies.launch.resources import Where, place_of
+from recall.studies.launch.place import Where, place_of
 from recall.studies.runner import run_study
 from tests.factories.studies import CHOICES, STUDY
 
@@ -192,12 +132,12 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
     result = run_study(
         STUDY, CHOICES, folder, place.room, place.launcher,
-        lambda jobs, before: Lines(jobs, before, told), retries=0,
+        printing(told), retries=0,
     )  # fmt: skip
     assert result.exit_status == 0, told.getvalue()
     # A fleet that was saved goes on from there, unless it had finished meanwhile.
     for name in begun & result.outcome.attempts.keys():
-        assert re.search(rf"{name}: 1 x 400 steps, from step \d+", told.getvalue())
+        assert re.search(rf"{name}: 1 run of 400 steps, from step \d+", told.getvalue())
     assert left_by(folder) == uninterrupted
 
 
@@ -222,11 +162,11 @@ def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, clust
     assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()
 
 
-class WithoutFiles(Lines):
+class WithoutFiles(Display):
     """Removes the files of plug-ins before any fleet is started."""
 
     def __init__(self, jobs, finished, told, folder):
-        super().__init__(jobs, finished, told)
+        super().__init__(jobs, finished, console=Console(file=told, width=200))
         for path in folder.glob("*.py"):
             path.unlink()
 
@@ -234,4 +174,4 @@ class WithoutFiles(Lines):
 @pytest.mark.slow
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
     with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
-        launcher.needs_of(64, None)
+        ray_cluster.needs_of(64, None)

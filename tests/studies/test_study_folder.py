@@ -1,18 +1,18 @@
-"""A study whose study.json is lost or damaged goes on with the fleets that are in its folder."""
+"""A folder holds one study, which outlives the loss of study.json."""
 
 import dataclasses
 import json
-import re
 
 import pytest
 
 from recall.errors import BadValueError
 from recall.runs.fleet_folder import FolderInUseError
 from recall.runs.store import Store
+from recall.studies import STUDIES
 from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import LOCK, read_study, write_study
-from tests.factories.studies import CHOICES, FLEETS, ROOM, STUDY, launch
+from tests.factories.studies import CHOICES, FLEETS, ROOM, SMALL, STUDY, launch
 
 ONE_SEED = dataclasses.replace(CHOICES, seeds=1)
 
@@ -46,7 +46,7 @@ def test_a_damaged_study_file_says_how_to_go_on_and_that_works(folder):
 
 def test_fleets_that_are_not_of_the_study_are_not_taken_over(folder):
     (folder / "study.json").unlink()
-    reason = rf"no study.json, and {FLEETS[1]} in it has runs .*{re.escape(str(folder))}. reads"
+    reason = rf"no study.json, and runs of {FLEETS[1]} are not .* another --out"
     with pytest.raises(FolderInUseError, match=reason):
         plan_study(STUDY, ONE_SEED, folder, ROOM)
     longer = dataclasses.replace(CHOICES, scale=2.0)
@@ -61,3 +61,21 @@ def test_logs_alone_are_not_a_study(tmp_path):
     (tmp_path / "logs").mkdir()
     with pytest.raises(FolderInUseError, match="is not empty and holds no study, but logs"):
         plan_study(STUDY, CHOICES, tmp_path, ROOM)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"scale": 0.5}, "scale 1.0 and not 0.5"),
+        ({"changes": SMALL | {"batch_size": 32}}, "batch_size 16 and not 32"),
+        (
+            {"changes": {name: SMALL[name] for name in SMALL if name != "batch_size"}},
+            "batch_size 16 and not as in the preset",
+        ),
+    ],
+)
+def test_a_folder_holds_one_study_with_one_scale(folder, changed, words):
+    with pytest.raises(FolderInUseError, match=f"study cw3 with {words}: choose another --out"):
+        plan_study(STUDY, dataclasses.replace(CHOICES, **changed), folder, ROOM)
+    with pytest.raises(FolderInUseError, match="the study cw3 and not cw6"):
+        plan_study(STUDIES["cw6"], CHOICES, folder, ROOM)

@@ -1,15 +1,8 @@
-"""The accelerators of a machine and their memory, measured in a short-lived process.
+"""The devices that one fleet has to itself, and their memory."""
 
-A process that asks JAX for a GPU reserves most of its memory, so the launcher must not ask itself.
-"""
-
-import json
 import os
-import subprocess
 from dataclasses import dataclass
 
-from recall.errors import RecallError
-from recall.plugins.python_process import python_command
 from recall.training.host_memory import available_host
 
 # Share of a host's free memory; workers, checkpoints and other processes need the rest.
@@ -20,7 +13,7 @@ _SHARE_OF_GPU = 0.75
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices that one fleet has to itself."""
+    """The devices that JAX sees, which are all alike."""
 
     kind: str
     count: int
@@ -36,12 +29,8 @@ def measure() -> Devices:
     stats = first.memory_stats() if first.platform != "cpu" else None
     if stats and "bytes_limit" in stats:
         return Devices(first.device_kind, len(devices), int(stats["bytes_limit"]))
-    return Devices(first.device_kind, len(devices), int(free_memory() / len(devices)))
-
-
-def free_memory() -> float:
-    """Return the bytes of host memory that a fleet may use."""
-    return _SHARE_OF_HOST * available_host()
+    host = _SHARE_OF_HOST * available_host()
+    return Devices(first.device_kind, len(devices), int(host / len(devices)))
 
 
 def use_cpu_only() -> None:
@@ -49,18 +38,6 @@ def use_cpu_only() -> None:
     import jax
 
     jax.config.update("jax_platforms", "cpu")
-
-
-def probe() -> Devices:
-    """Run `measure` in a separate process."""
-    command = python_command(
-        "import json; from recall.studies.launch import accelerators",
-        "print(json.dumps(vars(accelerators.measure())))",
-    )
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RecallError(f"the devices cannot be measured: {done.stderr.strip()[-300:]}")
-    return Devices(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def memory_share(fleets: int) -> dict[str, str]:

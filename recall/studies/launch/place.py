@@ -1,18 +1,21 @@
-"""The place where fleets train: its resources, and the launcher that starts fleets there."""
+"""The place where fleets train: its devices and their memory, and the launcher for it."""
 
+import json
 import math
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall.errors import BadValueError
-from recall.studies.launch import ray_launcher as cluster
-from recall.studies.launch.accelerators import probe
+from recall.errors import BadValueError, RecallError
+from recall.plugins.python_process import python_command
+from recall.studies.launch import ray_cluster
+from recall.studies.launch.devices import Devices
 from recall.studies.launch.jobs import Launcher
 from recall.studies.launch.local import LocalLauncher
 
 _GIBIBYTE = 1024**3
-_ONLY_ON_CLUSTERS = ("address", "storage", "cpus_per_fleet", "gpus_per_fleet")
+_ONLY_ON_CLUSTERS = ("address", "cpus_per_fleet", "gpus_per_fleet")
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,6 @@ class Where:
 
     launcher: str = "local"
     address: str | None = None
-    storage: str | None = None
     cpus_per_fleet: int | None = None
     gpus_per_fleet: int | None = None
     fleets_at_once: int = 1
@@ -68,6 +70,21 @@ def place_of(where: Where, logs: Path) -> Place:
     return _on_cluster(where, logs) if where.launcher == "ray" else _here(where, logs)
 
 
+def probe() -> Devices:
+    """Measure this machine's devices in a separate process.
+
+    A process that asks JAX for a GPU reserves most of its memory, so the launcher must not ask.
+    """
+    command = python_command(
+        "import json; from recall.studies.launch import devices",
+        "print(json.dumps(vars(devices.measure())))",
+    )
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RecallError(f"the devices cannot be measured: {done.stderr.strip()[-300:]}")
+    return Devices(**json.loads(done.stdout.splitlines()[-1]))
+
+
 def _given_bytes(where: Where, measured: Callable[[], int]) -> int:
     return measured() if where.memory is None else int(where.memory * _GIBIBYTE)
 
@@ -84,13 +101,15 @@ def _here(where: Where, logs: Path) -> Place:
 
 
 def _on_cluster(where: Where, logs: Path) -> Place:
-    cluster.connect(where.address)
-    needs = cluster.needs_of(where.cpus_per_fleet, where.gpus_per_fleet)
-    count = cluster.places(needs)
-    size = _given_bytes(where, lambda: cluster.least_memory(needs))
+    from recall.studies.launch.ray_launcher import RayLauncher
+
+    ray_cluster.connect(where.address)
+    needs = ray_cluster.needs_of(where.cpus_per_fleet, where.gpus_per_fleet)
+    count = ray_cluster.places(needs)
+    size = _given_bytes(where, lambda: ray_cluster.least_memory(needs))
     return Place(
         Room(size, max(1, needs.gpus), count, where.runs_per_fleet),
         f"{count} places of {needs.cpus} CPUs and {needs.gpus} GPUs",
-        lambda: cluster.RayLauncher(needs, logs),
-        cluster.disconnect,
+        lambda: RayLauncher(needs, logs),
+        ray_cluster.disconnect,
     )

@@ -1,0 +1,127 @@
+"""The policies that the folder of a fleet holds: which run is meant, and why one is missing."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import (
+    DESCRIPTION,
+    OUTCOME,
+    POLICIES,
+    fleets_below,
+    is_archive,
+    policy_paths,
+)
+from recall.files.reading import read_json
+from recall.policies.file_format import read_policy_file
+from recall.worlds.task_names import TaskName, numbered, positions_of
+
+_MOST_NAMED = 3
+
+
+class StoredRun(NamedTuple):
+    """What the choice of a run needs to know about it."""
+
+    name: str
+    seed: int
+    tasks: tuple[str, ...]
+
+
+def has_policies(folder: Path, name: str) -> bool:
+    """Return True if a folder has a policy of the run `name`."""
+    return bool(policy_paths(folder, name))
+
+
+def chosen_run(
+    folder: Path,
+    run: str | None = None,
+    seed: int | None = None,
+    tasks: Sequence[TaskName] = (),
+) -> str:
+    """Return the name of the first run with policies that is `run`, has the seed and all tasks."""
+    if not folder.is_dir():
+        what = f"{folder} is no policy file" if folder.exists() else f"there is no folder {folder}"
+        raise BadValueError(f"{what}: give that of a fleet, or one of its policy files")
+    runs = _runs_in(folder)
+    if not runs:
+        raise BadValueError(missing(folder, "policies"))
+    if run is not None and run not in [each.name for each in runs]:
+        raise UnknownNameError("run of this fleet", run, [each.name for each in runs])
+    matching = [each for each in runs if run in (None, each.name) and seed in (None, each.seed)]
+    if not matching:
+        seeds = " ".join(map(str, dict.fromkeys(each.seed for each in runs)))
+        raise BadValueError(f"{run or 'no run'} has not seed {seed}; the fleet's seeds are {seeds}")
+    having = [each for each in matching if all(positions_of(task, each.tasks) for task in tasks)]
+    if not having:
+        raise _without_tasks(runs, matching, tasks)
+    stored = [each.name for each in having if has_policies(folder, each.name)]
+    if not stored:
+        names = _few([each.name for each in having])
+        raise BadValueError(missing(folder, f"policies of {names}"))
+    return stored[0]
+
+
+def missing(folder: Path, what: str) -> str:
+    """Return why a folder lacks `what`, such as "final policies", and what to do about it."""
+    if is_archive(folder):
+        return (
+            f"{folder} was archived without {what}: `recall archive --policies` keeps those of "
+            "chosen runs, and --policies-at says which"
+        )
+    if not (folder / DESCRIPTION).exists():
+        below = [path.name for path in fleets_below(folder)]
+        named = f": name one of the fleets in it ({_few(below)})" if below else ""
+        return f"{folder} has no {what}, and is not the folder of a fleet{named}"
+    if not (folder / OUTCOME).exists():
+        return f"{folder} has no {what} yet: it is not finished"
+    if failed := _failures(folder):
+        return f"{folder} has no {what}: every run failed ({failed})"
+    return f"{folder} is finished, but its {what} are missing: restore them from a copy"
+
+
+def _failures(folder: Path) -> str:
+    """Return which runs failed at which step if that is all of them, or else an empty text."""
+    try:
+        failed = read_json(folder / OUTCOME)["failed"].items()
+        if len(failed) < len(_described_runs(folder)):
+            return ""
+        return ", ".join(f"{name} at step {step:,}" for name, step in failed)
+    except (RecallError, AttributeError, KeyError, TypeError, ValueError):
+        return ""
+
+
+def _runs_in(folder: Path) -> list[StoredRun]:
+    """Return the runs of a fleet in the order of run.json, or of its files if that is damaged."""
+    try:
+        return _described_runs(folder)
+    except (RecallError, KeyError, TypeError, ValueError):
+        runs = sorted(path.name for path in (folder / POLICIES).glob("*"))
+        files = [paths[0] for run in runs if (paths := policy_paths(folder, run))]
+        infos = [read_policy_file(path, ())[0] for path in files]
+        return [StoredRun(info.run, info.seed, info.tasks) for info in infos]
+
+
+def _described_runs(folder: Path) -> list[StoredRun]:
+    return [
+        StoredRun(str(run["name"]), int(run["seed"]), tuple(map(str, run["tasks"])))
+        for run in read_json(folder / DESCRIPTION)["runs"]
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+
+
+def _without_tasks(
+    runs: Iterable[StoredRun], matching: Sequence[StoredRun], tasks: Sequence[TaskName]
+) -> RecallError:
+    """Return the error for tasks that no run of those `matching` has together."""
+    for task in tasks:
+        if not any(positions_of(task, each.tasks) for each in matching):
+            known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))
+            others = [each.name for each in runs if positions_of(task, each.tasks)]
+            hint = f"Runs that have it: {_few(others)} (run=, --run)." if others else ""
+            where = f"run {matching[0].name}" if len(matching) == 1 else "this fleet"
+            return UnknownNameError(f"task of {where}", task, known, hint)
+    return BadValueError(f"no single run has all of the tasks {', '.join(map(str, tasks))}")

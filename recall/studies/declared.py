@@ -1,0 +1,266 @@
+"""All studies, declared as data. A new study is one entry here and its name in `STUDIES`."""
+
+from recall.config.presets import PRESETS
+from recall.errors import UnknownNameError
+from recall.studies.study import Study, Variant, methods
+from recall.worlds.sequences import NUMBERED_TASKS, TRIPLETS
+
+# Comparisons of RECALL with other methods: the paper's sections 5.2, 5.3 and 5.5.
+
+# In the order of the paper's tables.
+SIX_METHODS = methods("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
+
+_NUMBERS = range(len(NUMBERED_TASKS))
+_TRIPLETS = range(1, 1 + len(TRIPLETS))
+
+REFERENCE = Study(
+    name="reference",
+    question="How well is each task learnt alone, from scratch?",
+    variants=methods("fine_tuning"),
+    sequences=NUMBERED_TASKS,
+    tables=("single-tasks",),
+    figures=("task_curves",),
+    transfer=False,
+)
+
+PAIRS = Study(
+    name="pairs",
+    question="Does replay leave room to learn a second task, and does the first one stay?",
+    variants=methods("perfect_memory", "recall"),
+    sequences=tuple(f"pair-{i}-{j}" for i in _NUMBERS for j in _NUMBERS),
+    tables=("pairs", "pairs-counts"),
+    figures=("pair_matrices", "current_task", "task_switch", "q_scale"),
+    transfer=False,
+)
+
+CW3 = Study(
+    name="cw3",
+    question="Which method does best on the eight triplets of tasks?",
+    variants=SIX_METHODS,
+    sequences=tuple(f"cw3-{number}" for number in _TRIPLETS),
+    tables=("cw3",),
+    figures=("average_success", "current_task", "task_curves", "seeds"),
+)
+
+CW6 = Study(
+    name="cw6",
+    question="Which method does best when the tasks of a triplet come back?",
+    variants=SIX_METHODS,
+    sequences=tuple(f"cw6-{number}" for number in _TRIPLETS),
+    tables=("cw6",),
+    figures=("average_success", "current_task", "task_curves", "seeds"),
+)
+
+CW10 = Study(
+    name="cw10",
+    question="Which method does best on ten tasks in a row?",
+    variants=SIX_METHODS,
+    sequences=("cw10",),
+    tables=("cw10",),
+    figures=("average_success", "current_task", "task_curves", "transfer_areas", "seeds"),
+)
+
+CW20 = Study(
+    name="cw20",
+    question="Which method does best on twenty tasks, the ten tasks repeated once?",
+    variants=SIX_METHODS,
+    sequences=("cw20",),
+    tables=("cw20",),
+    figures=("average_success", "current_task", "task_curves", "transfer_areas", "seeds"),
+)
+
+# RECALL's parts, and why perfect memory fails: section 5.4 and appendix C.
+
+ABLATION = Study(
+    name="ablation",
+    question="What do target normalisation (TN) and policy distillation (PD) each contribute?",
+    variants=(
+        Variant("recall", "none", {"normalise_targets": False, "distil": False}),
+        Variant("recall", "tn", {"normalise_targets": True, "distil": False}),
+        Variant("recall", "pd", {"normalise_targets": False, "distil": True}),
+        Variant("recall", "tn+pd", {"normalise_targets": True, "distil": True}),
+    ),
+    sequences=CW6.sequences,
+    tables=("variants",),
+    figures=("ablation",),
+)
+
+LAMBDA = Study(
+    name="lambda",
+    question="How much should old policies be distilled?",
+    variants=tuple(
+        Variant("recall", f"lambda={weight:g}", {"distillation_weight": weight})
+        for weight in (0.01, 0.1, 1.0, 10.0, 100.0)
+    ),
+    sequences=("cw6-1",),
+    tables=("lambda",),
+    figures=("average_success",),
+)
+
+# The paper does not say which pair its figure of poor plasticity shows, and the authors' code draws
+# that figure from this one: handle-press-side, then hammer.
+EXAMPLE_PAIR = "pair-5-0"
+
+SHARING = Study(
+    name="sharing",
+    question="Is it the shared actor or the shared critic that keeps a second task from starting?",
+    variants=(
+        Variant("perfect_memory", "shared-actor+shared-critic"),
+        Variant("perfect_memory", "unshared-actor+shared-critic", {"actor_heads": "separate"}),
+        Variant("perfect_memory", "shared-actor+unshared-critic", {"critic_heads": "separate"}),
+        Variant(
+            "perfect_memory",
+            "unshared-actor+unshared-critic",
+            {"actor_heads": "separate", "critic_heads": "separate"},
+        ),
+    ),
+    sequences=(EXAMPLE_PAIR,),
+    tables=("sharing",),
+    figures=("current_task", "task_switch", "q_scale"),
+    transfer=False,
+)
+
+# The pairs in which the paper saw perfect memory forget more than 0.1 of the first task: 13 is
+# pair-1-3.
+FORGOTTEN_PAIRS = (13, 14, 22, 23, 28, 36, 43, 71, 79, 80, 82, 84, 86)
+
+REPLAY_MODE = Study(
+    name="replay-mode",
+    question="Is it learning offline from stored experience that makes old tasks decay?",
+    variants=(
+        Variant("perfect_memory", "offline"),
+        Variant("perfect_memory", "online", {"replay_mode": "online"}),
+    ),
+    sequences=tuple(f"pair-{pair // 10}-{pair % 10}" for pair in FORGOTTEN_PAIRS),
+    tables=("replay-mode",),
+    figures=("task_curves",),
+    transfer=False,
+)
+
+# Beyond the paper's figures: cost, the authors' code, memory, length, starts.
+
+COST = Study(
+    name="cost",
+    question="What does each method cost compared with plain SAC, in computation and in storage?",
+    variants=SIX_METHODS,
+    sequences=("cw3-1",),
+    tables=("computation", "storage", "updates"),
+    # Speed can be measured without a trained policy, in one run of each method.
+    changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
+    seeds=1,
+    transfer=False,
+)
+
+# Variants from the paper's text to its authors' code: one change at a time, as far as a setting
+# exists (docs/fidelity.md), then all changes together; and one choice of ours.
+_PRESET = PRESETS["paper"]
+_PAPER = {**_PRESET.settings, **_PRESET.every_method, **_PRESET.methods["recall"]}
+
+FIDELITY = Study(
+    name="fidelity",
+    question="What is each difference between the paper and its authors' code worth?",
+    variants=(
+        Variant("recall", "paper", _PAPER),
+        Variant(
+            "recall", "statistics-of-normalised", {**_PAPER, "popart.statistics_of": "normalised"}
+        ),
+        Variant("recall", "leaky-relu", {**_PAPER, "activation": "leaky_relu"}),
+        Variant("recall", "old-half-per-task", {**_PAPER, "old_weight": "per_task"}),
+        Variant("recall", "kl-summed", {**_PAPER, "distillation_kl": "sum"}),
+        Variant("recall", "no-clip", {**_PAPER, "clip_norm": None}),
+        Variant(
+            "recall",
+            "as-in-the-code-of-pairs",
+            {
+                **_PAPER,
+                "distillation_weight": 0.01,
+                "critic_heads": "shallow",
+                "best_return": False,
+            },
+        ),
+        Variant(
+            "recall",
+            "authors",
+            {
+                **_PAPER,
+                "popart.statistics_of": "normalised",
+                "activation": "leaky_relu",
+                "old_weight": "per_task",
+            },
+        ),
+        Variant("recall", "bias-corrected", {**_PAPER, "bias_corrected": True}),
+    ),
+    sequences=CW3.sequences,
+    tables=("variants",),
+    figures=("average_success", "seeds"),
+)
+
+MEMORY = Study(
+    name="memory",
+    question="How much of the replay does RECALL need?",
+    variants=(
+        Variant("recall", "memory=1"),
+        *(
+            Variant("recall", f"memory={share:g}", shares={"memory_per_task": share})
+            for share in (0.3, 0.1, 0.03, 0.01)
+        ),
+    ),
+    sequences=CW3.sequences,
+    tables=("variants",),
+    figures=("average_success", "seeds"),
+)
+
+SCALING = Study(
+    name="scaling",
+    question="How do time and success change from two tasks to twenty?",
+    variants=methods("fine_tuning", "perfect_memory", "recall"),
+    sequences=(
+        ",".join(NUMBERED_TASKS[:2]),
+        ",".join(NUMBERED_TASKS[:5]),
+        "cw10",
+        "cw20",
+    ),
+    tables=("scaling", "cw10"),
+    figures=("scaling",),
+)
+
+# Second tasks that plain SAC rarely learns from scratch (docs/results.md), and two that it does.
+START = Study(
+    name="start",
+    question="How should a new task start: from an old policy or at random, and how noisily?",
+    variants=(
+        Variant("recall", "better-policy"),
+        Variant("recall", "best-head", {"copies": "best_head"}),
+        Variant("recall", "random", {"best_return": False}),
+        Variant("recall", "white", {"noise_colour": 0.0}),
+        Variant("recall", "no-tails", {"random_tails": 0.0}),
+    ),
+    sequences=(
+        "stick-pull,push-back",
+        "faucet-close,push-back",
+        "faucet-close,shelf-place",
+        "push-wall,shelf-place",
+        "hammer,window-close",
+        "window-close,peg-unplug-side",
+    ),
+    tables=("variants",),
+    figures=("current_task", "average_success", "seeds"),
+)
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        *(REFERENCE, PAIRS, CW3, CW6, CW10, CW20),
+        *(ABLATION, LAMBDA, SHARING, REPLAY_MODE),
+        *(COST, FIDELITY, MEMORY, SCALING, START),
+    )
+}
+
+
+def study_named(name: str) -> Study:
+    """Return the study called `name`."""
+    if name not in STUDIES:
+        raise UnknownNameError(
+            "study", name, STUDIES, "`recall list studies` shows the question of each."
+        )
+    return STUDIES[name]

@@ -1,1 +1,0 @@
-"""The declarations of all studies, as data."""

@@ -1,0 +1,129 @@
+"""Worker processes end with their parent, whatever they do, and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall.worlds import workers
+from recall.worlds.workers import Answers, TaskFailedError, WorkerDiedError, WorkerGroup
+from tests.factories.processes import is_alive, wait_for
+
+ROOT = Path(__file__).parents[2]
+
+
+class Adder:
+    """Adds its part to what it is asked, and writes the sum to the shared memory."""
+
+    task = "adding"
+
+    def __init__(self, setup, part, shared, pulse):
+        self.setup, self.part, self.shared, self.rested = setup, part, shared, 0
+
+    def handle(self, order):
+        if order == "die":
+            os._exit(3)
+        if order == "hang":
+            signal.pause()
+        self.shared["sums"][self.part] = order + self.part
+        return order + self.part, self.rested
+
+    def rest(self):
+        self.rested += 1
+
+    def close(self):
+        raise OSError("still in use")
+
+
+def group(count=2, **keywords) -> WorkerGroup:
+    shapes = {"sums": ((count,), np.float64)}
+    return WorkerGroup(Adder, None, list(range(count)), shapes, lambda _: "adding", **keywords)
+
+
+def ask(workers_, *orders):
+    for process, order in zip(workers_.processes, orders, strict=True):
+        process.send(order)
+    return Answers(workers_).wait(until_all_answered=True)
+
+
+def test_workers_answer_in_order_share_memory_and_end(capfd):
+    adders = group()
+    assert ask(adders, 5, 6) == [(5, 0), (7, 0)]
+    assert adders.shared["sums"].tolist() == [5.0, 7.0]
+    assert ask(adders, 1, 1) == [(1, 1), (2, 1)]
+    with pytest.raises(TaskFailedError, match="TypeError in task adding"):
+        ask(adders, "a", 1)
+    assert ask(adders, 2, 2)[1] == (3, 3), "the other has answered, and both go on"
+    processes = adders.process_ids()
+    adders.close()
+    adders.close()
+    assert not any(map(is_alive, processes))
+    assert capfd.readouterr().err.count("OSError in task adding: still in use") == 2
+
+
+def test_a_dead_worker_is_restarted_as_often_as_is_allowed(capfd):
+    adders = group()
+    os.kill(adders.process_ids()[0], signal.SIGKILL)
+    assert ask(adders, 5, 6) == [(5, 0), (7, 0)]
+    assert adders.restarts == 1
+    with pytest.raises(WorkerDiedError, match="with code 3 while adding"):
+        ask(adders, "die", 6)
+    assert adders.restarts == 4
+    adders.close()
+    told = capfd.readouterr().err
+    assert told.count("SIGKILL") == 1
+    assert "4 worker processes ended" in told
+
+
+def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create")
+    descriptor = workers._make_memory(4096)
+    try:
+        status = os.fstat(descriptor)
+        assert (status.st_size, status.st_nlink) == (4096, 0)
+    finally:
+        os.close(descriptor)
+
+
+PARENT = """
+import time
+import numpy as np
+from recall.worlds.workers import WorkerGroup
+from tests.factories.own_tasks import {task}
+from recall.worlds.processes import _SlotsInWorker
+import recall
+
+if __name__ == "__main__":
+    env = recall.make_vec({task}, 2, horizon=5, workers=2)
+    env.reset()
+    print(*env._slots._group.process_ids(), flush=True)
+    {do}
+    time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "do"),
+    [
+        ("Point", ""),
+        ("Point", "1 / 0"),
+        ("Hanging", "env.step(np.zeros((2, 2)))"),  # in C code that never lets Python run
+    ],
+)
+def test_no_worker_outlives_its_parent(task, do):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT.format(task=task, do=do)], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    processes = [int(each) for each in parent.stdout.readline().split()]
+    assert len(processes) == 2
+    if do != "1 / 0":
+        assert all(map(is_alive, processes))
+        parent.kill()
+    parent.wait(timeout=60)
+    parent.stdout.close()
+    wait_for(lambda: not any(map(is_alive, processes)), "the workers to end", 10)

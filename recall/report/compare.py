@@ -28,7 +28,7 @@ from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.runs.wording import counted
 
 _Pair = tuple[Scores, Scores]  # of the first and of the second folder, on one sequence
-_KINDS = ("average_success", "current_task", "seeds", "task_curves", "task_returns", "profiles")
+_KINDS = ("average_success", "current_task", "seeds", "task_curves", "profiles")
 
 
 def compare(

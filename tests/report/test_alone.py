@@ -3,14 +3,14 @@
 import json
 
 import numpy as np
-import pytest
 
 from recall.analysis.collection import gather
 from recall.analysis.scores import ScoreBoard
 from recall.report.build import make_report
-from recall.report.figures import Scene, Skipped, all_figures
+from recall.report.figures import Scene, all_figures
 from recall.report.summary import nothing_to_compare, verdicts
 from recall.report.tables.alone import single_tables
+from tests.factories.figures import curve, titles
 from tests.factories.folders import write_fleet
 
 REFERENCE = "Forward transfer compares with the runs of fine-tuning here"
@@ -54,10 +54,11 @@ def test_tasks_without_success_have_returns(tmp_path):
     assert table.columns == ("return at the end", "mean return of all evaluations")
     assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0]
     assert "do not report success" in table.notes[1]
-    (figure,) = all_figures(Scene(board.collection), ["task_returns"])
-    (panel,) = figure.panels
-    assert (panel.title, panel.y_name) == ("push", "return")
-    assert np.allclose(panel.series[0].y, 0.0)
+    (figure,) = all_figures(Scene(board.collection), ["task_curves"])
+    (axes,) = figure.figure.axes
+    assert titles([axes]) == ["push"]
+    assert "return" in figure.caption.lower()
+    assert np.allclose(curve(axes, "Fine-tuning")[1], 0.0)
     (verdict,) = verdicts(board)
     assert verdict.title == "push, learnt alone"
     assert "does not report success" in verdict.sentences[0]
@@ -71,14 +72,6 @@ def test_tasks_with_and_without_success_have_tables_of_their_own(tmp_path):
     assert [row.heading for row in tables["single-returns"].rows] == ["push"]
 
 
-@pytest.mark.parametrize("sequence", ["push", "push,hammer"])
-def test_no_returns_are_drawn_of_runs_with_success(tmp_path, sequence):
-    write_fleet(tmp_path / "a", "recall", sequence)
-    (skipped,) = all_figures(Scene(gather(tmp_path)), ["task_returns"])
-    assert isinstance(skipped, Skipped)
-    assert skipped.reason == "every run has a task that reports success"
-
-
 def test_single_tasks_are_not_told_to_be_unfinished(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push")
     assert "All runs are of single tasks" in nothing_to_compare(ScoreBoard(gather(tmp_path)))
@@ -90,4 +83,4 @@ def test_a_report_of_tasks_without_success_has_a_table_and_a_figure(tmp_path):
     silent(tmp_path / "runs", "fine_tuning", "push")
     report = make_report(tmp_path / "runs", tmp_path / "report")
     assert [table.name for table in report.tables] == ["single-returns"]
-    assert [drawn.name for drawn in report.figures.drawn] == ["task_returns-alone"]
+    assert [drawn.name for drawn in report.figures.drawn] == ["task_curves-alone"]

@@ -9,6 +9,7 @@ from recall.analysis.scores import ScoreBoard
 from recall.report.figures import Scene, all_figures
 from recall.report.tables.by_length import scaling_tables
 from recall.report.tables.table import Table
+from tests.factories.figures import curve, titles
 from tests.factories.folders import STEPS, write_fleet
 
 LENGTHS = {"two": "push,hammer", "three": "push,hammer,push", "four": "push,hammer,push,hammer"}
@@ -56,8 +57,9 @@ def test_success_stands_beside_it(study):
 
 def test_the_figure_has_the_time_of_a_step(study):
     (figure,) = all_figures(Scene(gather(study)), ["scaling"])
-    assert [panel.title for panel in figure.panels][-1] == "milliseconds of a step"
-    assert figure.panels[-1].series[0].y == [900.0, 1800.0, 3600.0]
+    axes = figure.figure.axes[-1]
+    assert titles([axes]) == ["milliseconds of a step"]
+    assert curve(axes, "RECALL")[1].tolist() == [900.0, 1800.0, 3600.0]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,8 @@ def test_only_sequences_that_all_methods_have_count(tmp_path):
     assert all(cell.bold for cell in found.values())
     assert "2 tasks: the mean over hammer,push, push,hammer." in table.notes
     (figure,) = all_figures(Scene(gather(tmp_path)), ["scaling"])
-    assert [series.y[0] for series in figure.panels[0].series] == [1.0, 1.0]
+    axes = figure.figure.axes[0]
+    assert [curve(axes, label)[1][0] for label in ("PM", "RECALL")] == [1.0, 1.0]
 
 
 def test_other_sequences_of_one_length_are_not_compared(tmp_path):

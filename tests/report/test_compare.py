@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import recall
@@ -14,13 +13,11 @@ from recall.analysis.scores import ScoreBoard
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.compare import compare
-from recall.report.figures import Scene, all_figures, draw_all
-from recall.report.figures.profiles import profile
-from recall.report.figures.style import Look
+from recall.report.figures import Scene
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
+from tests.factories.figures import drawn, legend
 from tests.factories.folders import write_fleet
-from tests.factories.runs import made_collection
 from tests.factories.tables import cell_of, tables_of
 
 
@@ -80,11 +77,10 @@ def test_curves_of_two_folders_lie_on_one_another(tmp_path):
     for name in ("one", "two"):
         write_fleet(tmp_path / name, "recall", "push,hammer", (0,))
     made = compare(tmp_path / "one", tmp_path / "two", tmp_path / "out")
-    drawn = {each.kind: each for each in made.figures}
-    labels = [series.label for series in drawn["average_success"].panels[0].series]
-    assert labels == ["one: RECALL", "two: RECALL"]
-    colours = {series.colour for series in drawn["average_success"].panels[0].series}
-    assert len(colours) == 2
+    assert {each.kind for each in made.figures} >= {"average_success", "seeds", "profiles"}
+    figure = drawn(Scene(made.collection), "average_success").figure
+    assert legend(figure) == ["one: RECALL", "two: RECALL"]
+    assert len({line.get_color() for line in figure.legends[0].get_lines()}) == 2
 
 
 def test_forward_transfer_is_compared_or_said_to_be_left_out(tmp_path, capsys):
@@ -223,27 +219,6 @@ def test_folders_are_compared_over_all_sequences(tmp_path):
     assert (first, second) == (pytest.approx([0.2, 0.5, 0.3]), pytest.approx([0.4, 0.5, 0.1]))
 
 
-def test_a_profile_is_the_share_above_each_threshold(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer", (0, 1), level(0.3, 0.8))
-    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
-    found = profile([scores])
-    shares = dict(zip(np.round(found.steps, 2).tolist(), found.mean.tolist(), strict=True))
-    assert [shares[at] for at in (0.0, 0.3, 0.31, 0.8, 0.81, 1.0)] == [1, 1, 0.5, 0.5, 0, 0]
-    assert (found.low[50], found.high[50]) == (0.0, 1.0)
-
-
-def test_long_sequences_have_a_map_of_methods_and_tasks():
-    scene = Scene(made_collection(["ewc", "recall"], ["cw10"], seeds=2, singles=False))
-    (figure,) = all_figures(scene, ["task_map"])
-    success, forgetting = figure.panels
-    assert [series.label for series in success.series] == ["EWC", "RECALL"]
-    scores = scene.board.get("RECALL", "cw10")
-    assert success.series[1].y == pytest.approx(scores.final.mean(axis=0), abs=1e-5)
-    lost = (scores.trained - scores.final).mean(axis=0)
-    assert forgetting.series[1].y == pytest.approx(lost, abs=1e-5)
-    assert success.columns == scores.tasks
-
-
 def test_methods_are_chosen_ordered_and_renamed(tmp_path):
     for method in ("fine_tuning", "ewc", "recall"):
         write_fleet(tmp_path / method, method, "cw3-1")
@@ -286,23 +261,3 @@ def test_the_name_of_a_method_renames_its_part_of_every_label(tmp_path):
             renamed(**names)
     with pytest.raises(UnknownNameError, match="unknown method of this report 'RECAL'"):
         renamed(RECAL="Ours")
-
-
-def test_fonts_and_sizes_are_options(tmp_path):
-    collection = made_collection(["ewc"], ["cw3-1"], seeds=2, singles=False)
-    sizes = {}
-    for name, look in {
-        "plain": Look(), "large": Look(font_size=14.0), "wide": Look("DejaVu Serif", width=14.0),
-    }.items():  # fmt: skip
-        (drawn,) = draw_all(
-            collection, tmp_path / name, kinds=["seeds"], formats=("svg",), look=look
-        )
-        text = drawn.paths["svg"].read_text()
-        sizes[name] = float(text.split('width="')[1].split("pt")[0])
-        assert ("DejaVuSerif" in text) == (name == "wide")
-    assert sizes["large"] == pytest.approx(sizes["plain"] / 2, rel=0.01)
-    assert sizes["wide"] == pytest.approx(sizes["plain"] * 2, rel=0.01)
-    with pytest.raises(UnknownNameError, match="font"):
-        draw_all(collection, tmp_path, look=Look("Nothing Sans"))
-    with pytest.raises(BadValueError, match="from 2 to 40"):
-        draw_all(collection, tmp_path, look=Look(font_size=0.0))

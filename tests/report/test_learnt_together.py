@@ -5,7 +5,8 @@ import pytest
 
 from recall.analysis.collection import gather
 from recall.analysis.scores import ScoreBoard
-from recall.report.figures import Scene, all_figures
+from recall.report.figures import Scene
+from tests.factories.figures import axes_of, heat
 from tests.factories.folders import write_fleet
 from tests.factories.tables import cell_of, tables_of
 
@@ -49,10 +50,9 @@ def test_multi_task_alone_has_no_table_of_what_was_just_learnt(tmp_path):
 
 
 def test_the_map_of_tasks_leaves_its_forgetting_blank(both):
-    (figure,) = all_figures(Scene(gather(both("cw10"))), ["task_map"])
     end, lost = (
-        {series.label: np.array(series.y, float) for series in panel.series}
-        for panel in figure.panels
+        dict(zip(["RECALL", "Multi-task"], heat(axes), strict=True))
+        for axes in axes_of(Scene(gather(both("cw10"))), "task_map")
     )
     assert np.isfinite(end["Multi-task"]).all()
     assert np.isnan(lost["Multi-task"]).all()

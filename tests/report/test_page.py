@@ -1,17 +1,14 @@
 """The page in a real browser: layout, sorting, values under the pointer, and no network."""
 
 import dataclasses
-import json
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.scores import ScoreBoard
-from recall.report.figures import Drawn, Gallery, Panel, Series, Skipped, draw_all
+from recall.report.figures import Gallery
 from recall.report.page import page, write_page
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Row, Table
@@ -35,38 +32,12 @@ def made_table() -> Table:
     return Table("made", "Made by hand", "method", wide, tuple(rows), ("A note.",), lower=lower)
 
 
-def made_matrix(folder: Path) -> Drawn:
-    """Two by two cells on a picture of 200 x 100 points, the axes on its right half."""
-    Image.new("RGB", (200, 100), "white").save(folder / "cells.png")
-    rows = (
-        Series("push", "#777777", [0, 1], [0.1, 0.2]),
-        Series("hammer", "#777777", [0, 1], [0.3, None]),
-    )
-    panel = Panel("Cells", (0.5, 0.0, 1.0, 1.0), (-0.5, 1.5), (1.5, -0.5), "linear", "second",
-                  "first", rows, ("push", "hammer"))  # fmt: skip
-    return Drawn(
-        "pair_matrices", "cells", "Cells", "Cells.", {"png": folder / "cells.png"}, (panel,)
-    )
-
-
 @pytest.fixture(scope="module")
 def board() -> ScoreBoard:
     made = made_collection(["fine_tuning", "recall"], ["cw3-1", "cw3-2"], seeds=2)
     return ScoreBoard(Collection(made.runs, (PROBLEM,), made.reference_runs))
 
 
-@pytest.fixture(scope="module")
-def report(board, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("report")
-    kinds = ["average_success", "seeds"]
-    curves, dots = draw_all(board.collection, folder, kinds=kinds, formats=("svg",))
-    gallery = Gallery((curves, made_matrix(folder), dots), (Skipped("q_scale", "no records"),))
-    path = write_page(folder, board, [made_table(), *all_tables(board)], gallery)
-    assert path == folder / "index.html"
-    return path
-
-
-@contextmanager
 def opened(browser, path: Path, size="desktop", scheme="light"):
     """The page, and what went wrong in it."""
     width, height = SIZES[size]
@@ -176,30 +147,6 @@ def test_the_first_click_sorts_best_first_where_less_is_better(browser, report):
         assert shown(tab) == ["minus three", "half", "nine", "ten", "none", "mean"]
 
 
-def test_dots_of_runs_tell_values_and_not_rows(browser, report, board):
-    with opened(browser, report) as tab:
-        frame, tip = tab.locator(".frame").nth(2), tab.locator("#tip")
-        frame.scroll_into_view_if_needed()
-        figure = json.loads(tab.locator("#values").text_content())[2]
-        panel = figure["panels"][0]
-        box = frame.locator(".inner").bounding_box()
-        left, top, right, bottom = panel["box"]
-        for row, label in enumerate(("Fine-tuning", "RECALL")):
-            height = (row - panel["y"][1]) / (panel["y"][0] - panel["y"][1])
-            tab.mouse.move(box["x"] + box["width"] * (left + right) / 2,
-                           box["y"] + box["height"] * (top + height * (bottom - top)))  # fmt: skip
-            series = next(each for each in panel["series"] if each["label"] == label)
-            told = tip.text_content()
-            assert label in told
-            assert f"{series['x'][0]:.3g}" in told
-            runs = [value for name in ("cw3-1", "cw3-2")
-                    for value in board.get(label, name).final.mean(axis=1)]  # fmt: skip
-            assert "runs: " + ", ".join(f"{value:.3g}" for value in runs) in told
-        frame.focus()
-        tab.keyboard.press("ArrowRight")
-        assert "Fine-tuning" in tip.text_content()
-
-
 def test_wide_tables_on_a_phone_say_that_they_scroll(browser, report):
     with opened(browser, report, "phone") as tab:
         first = tab.locator(".wide").first
@@ -238,42 +185,6 @@ def test_tables_sort_by_keyboard(browser, report):
         assert shown(tab)[0] == "ten"
         assert first.get_attribute("aria-sort") == "none"
         assert second.get_attribute("aria-sort") == "descending"
-
-
-def test_values_are_shown_under_the_pointer_and_by_keys(browser, report, board):
-    """At the end of cw3-1 both methods, the better one first."""
-    with opened(browser, report) as tab:
-        frame, tip = tab.locator(".frame").first, tab.locator("#tip")
-        frame.scroll_into_view_if_needed()
-        panel = json.loads(tab.locator("#values").text_content())[0]["panels"][0]
-        box = frame.locator(".inner").bounding_box()
-        _, top, right, bottom = panel["box"]
-        x = box["x"] + box["width"] * (right - 0.001)
-        tab.mouse.move(x, box["y"] + box["height"] * (top + bottom) / 2)
-        last = {series["label"]: series["y"][-1] for series in panel["series"]}
-        order = sorted(last, key=lambda label: -last[label])
-        lines = tip.locator("div").all_inner_texts()
-        assert [line.split("\n")[0] for line in lines] == order
-        assert f"{last[order[0]]:.3g}" in lines[0]
-        assert "steps 3M" in tip.text_content()
-        tab.mouse.move(5, 5)
-        assert tip.is_hidden()
-        frame.focus()
-        tab.keyboard.press("ArrowLeft")
-        assert tip.locator("div").all_inner_texts() == lines
-        tab.keyboard.press("Escape")
-        assert tip.is_hidden()
-
-
-def test_cells_tell_their_row_and_column(browser, report):
-    with opened(browser, report) as tab:
-        frame = tab.locator(".frame").nth(1)
-        frame.scroll_into_view_if_needed()
-        box = frame.locator(".inner").bounding_box()
-        tab.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2)
-        assert "first push, second hammer: 0.2" in tab.locator("#tip").text_content()
-        tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.8)
-        assert "first hammer, second push: 0.3" in tab.locator("#tip").text_content()
 
 
 def test_figures_zoom_by_button_and_by_key(browser, report):

@@ -107,9 +107,7 @@ def _draw(
             skipped.append(found)
             continue
         paths = save(found.figure, folder / found.name, formats)
-        drawn.append(
-            Drawn(found.kind, found.name, found.title, found.caption, paths, found.shades)
-        )
+        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.shades))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 

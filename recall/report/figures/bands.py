@@ -122,13 +122,9 @@ def bands_of(
     return found
 
 
-def crowded(group: Group, most: int) -> bool:
+def crowded(runs: Iterable[RunResult], most: int) -> bool:
     """Return whether a run has more evaluations in a stage than `most`."""
-    return any(
-        np.bincount(stage_of(run.steps, run)).max() > most
-        for run in group.every_run
-        if len(run.steps)
-    )
+    return any(np.bincount(stage_of(run.steps, run)).max() > most for run in runs if len(run.steps))
 
 
 def thinned_alike(

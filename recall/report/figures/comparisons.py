@@ -1,6 +1,6 @@
 """Plot methods side by side at the end: every run, the spread of success, and number of tasks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd

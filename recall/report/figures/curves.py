@@ -183,7 +183,7 @@ def _family(
     panels, few = [], False
     for group in groups:
         points = points_of_stage(len(group.tasks), min(columns, len(groups)), width)
-        few |= crowded(group, points)
+        few |= crowded(group.every_run, points)
         breaks = group.stage_ends if staged else []
         bands = bands_of(group, curve_of, points, breaks)
         detail = group.in_words if len(groups) == 1 else ""
@@ -310,16 +310,16 @@ def _tasks(scene: Scene, group: Group, field: str | None = None) -> Figure:
             group,
             bands_of(group, partial(curve_of, task=task), points),
             "rate" if field is None else "plain",
-            stage=stage,
+            stage=(start, end),
         )
-        for task, *stage in group.stages()
+        for task, start, end in group.stages()
     ]
     name = field or "success"
     sentences = [
         f"{name.capitalize()} on each task over the whole sequence; its own stage is shaded.",
         runs_in_words([group]),
         silence([group]) if field is None else "",
-        NEIGHBOURS if crowded(group, points) else "",
+        NEIGHBOURS if crowded(group.every_run, points) else "",
     ]
     return Figure(
         "task_curves",
@@ -349,7 +349,7 @@ def _alone(scene: Scene, groups: Sequence[Group]) -> Figure:
     sentences = [
         "Return on each task while it is learnt alone.",
         runs_in_words(groups),
-        NEIGHBOURS if any(crowded(group, points) for group in groups) else "",
+        NEIGHBOURS if any(crowded(group.every_run, points) for group in groups) else "",
     ]
     return Figure(
         "task_curves",

@@ -22,6 +22,7 @@ Array = np.ndarray
 FORMATS = ("png", "svg", "pdf")
 BOUNDARY, TITLE = "boundary", "title"  # label the lines between stages, and the titles of panels
 _DPI = 220
+Where = Literal["outside upper left", "outside lower left"]
 _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -52,13 +53,14 @@ def finish(
     axes: Sequence[Axes],
     height: float | None,
     legend: Sequence[Artist] = (),
-    where: str = "outside upper left",
+    where: Where = "outside upper left",
 ) -> Canvas:
     """Add a legend, and make all panels `height` inches high, or square if it is None."""
     if legend:
         _add_legend(figure, legend, where)
     engine, gridspec = figure.get_layout_engine(), axes[0].get_gridspec()
-    assert engine is not None and gridspec is not None
+    assert engine is not None
+    assert gridspec is not None
     engine.execute(figure)
     box = axes[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
     wanted = box.width if height is None else height
@@ -70,7 +72,7 @@ def finish(
     return figure
 
 
-def _add_legend(figure: Canvas, handles: Sequence[Artist], where: str) -> None:
+def _add_legend(figure: Canvas, handles: Sequence[Artist], where: Where) -> None:
     """Add a legend with as many entries beside each other as fit, in rows."""
     for columns in range(len(handles), 0, -1):
         by_row = [handle for column in range(columns) for handle in handles[column::columns]]
@@ -82,12 +84,13 @@ def _add_legend(figure: Canvas, handles: Sequence[Artist], where: str) -> None:
 
 def _fit_title(axes: Axes) -> None:
     """Make a title smaller that is wider than its panel, and hide a detail without room."""
-    texts = axes.findobj(lambda artist: isinstance(artist, Text) and artist.get_label() == TITLE)
-    title, *details = sorted(texts, key=lambda text: text.get_position()[0]) or [None]
-    if title is None:
+    texts = [child for child in axes.get_children() if isinstance(child, Text)]
+    found = [text for text in texts if text.get_label() == TITLE]
+    if not found:
         return
+    title, *details = found
     room, used = axes.get_window_extent().width, title.get_window_extent()
-    title.set_fontsize(title.get_fontsize() * min(1.0, room / max(used.width, 1.0)))
+    title.set_fontsize(float(title.get_fontsize()) * min(1.0, room / max(used.width, 1.0)))
     for detail in details:
         detail.set_visible(detail.get_window_extent().x0 > used.x1 + 4)
 
@@ -96,8 +99,9 @@ def set_title(axes: Axes, text: str, detail: str = "") -> None:
     """Write a bold title at the left, and a grey detail at the right if there is room for both."""
     axes.set_title(text).set_label(TITLE)
     if detail:
-        style = {"loc": "right", "fontsize": TINY, "fontweight": "normal", "color": GREY}
-        axes.set_title(detail, **style).set_label(TITLE)
+        axes.set_title(
+            detail, loc="right", fontsize=TINY, fontweight="normal", color=GREY
+        ).set_label(TITLE)
 
 
 def handle(label: str, style: LineStyle) -> Line2D:

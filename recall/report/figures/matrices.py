@@ -142,7 +142,7 @@ def heat_map(axes: Axes, values: Array, lost: bool, short: bool = False) -> None
             text = {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
         axes.text(
             column, row, text, ha="center", va="center_baseline", fontsize=TINY,
-            color="white" if luminance < 0.5 else INK,
+            color="white" if luminance < 0.5 else INK, clip_on=True,
         )  # fmt: skip
     rows, columns = values.shape
     axes.set_xticks(np.arange(0.5, columns - 1), minor=True)

@@ -54,11 +54,11 @@ def in_the_dark(colour: str) -> str:
     parts = _parts(colour)
     if len(set(parts)) == 1:
         return _hex([round(np.interp(part, *_GREYS)) for part in parts])
-    mixed = ([round(part + (255 - part) * share) for part in parts] for share in np.arange(0, 1, 0.1))
-    return next(
-        (found for found in map(_hex, mixed) if contrast(found, CARD) >= LEAST_CONTRAST + 1.0),
-        WHITE,
-    )
+    for share in np.arange(0.0, 1.0, 0.1):
+        mixed = _hex([round(part + (255 - part) * share) for part in parts])
+        if contrast(mixed, CARD) >= LEAST_CONTRAST + 1.0:
+            return mixed
+    return WHITE
 
 
 def _parts(colour: str) -> list[int]:

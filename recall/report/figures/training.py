@@ -27,21 +27,19 @@ from recall.report.figures.style import LineStyle
 Array = np.ndarray
 POINTS = 240  # approximate number of points per curve
 MOST_RUNS = 10  # per label; records are long, and more runs would not change the picture
+_OF_NETWORK: tuple[tuple[str, str, Scale], ...] = (
+    ("dormant", "dormant units", "from zero"),
+    ("rank", "effective rank", "from zero"),
+    ("weight_norm", "weight norm", "from zero"),
+    ("grad_norm", "gradient norm", "fitted"),
+)
 METRICS: tuple[tuple[str, str, Scale], ...] = (
     ("loss_pi", "policy loss", "fitted"),
     ("loss_q", "Q loss", "fitted"),
     ("q_value", "mean Q", "fitted"),
     ("alpha", "temperature", "fitted"),
-    *(
-        (f"{key}_{suffix}", f"{network}: {what}", scale)
-        for suffix, network in (("pi", "actor"), ("q", "critic"))
-        for key, what, scale in (
-            ("dormant", "dormant units", "from zero"),
-            ("rank", "effective rank", "from zero"),
-            ("weight_norm", "weight norm", "from zero"),
-            ("grad_norm", "gradient norm", "fitted"),
-        )
-    ),
+    *((f"{name}_pi", f"actor: {title}", scale) for name, title, scale in _OF_NETWORK),
+    *((f"{name}_q", f"critic: {title}", scale) for name, title, scale in _OF_NETWORK),
 )
 """Columns of training records, with titles and scales."""
 _OF_TASK = ("q_value", "alpha")  # have a value for each task
@@ -72,7 +70,6 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
         "that act on it, and the norm of the gradient before clipping.",
         draw,
     )
-
 
 
 def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:

@@ -23,7 +23,7 @@ from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.tables.table import estimate_text, number_text
 
 Array = np.ndarray
-GAIN, LOSS = "gain", "loss"  # label the areas
+GAIN, LOSS, ALONE, OWN = "gain", "loss", "learnt alone", "learnt in the sequence"
 _LOSS: dict[str, Any] = {"facecolor": "#f3f3f3", "edgecolor": "#8c8c8c", "hatch": "///////"}
 
 
@@ -74,7 +74,7 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         layout.set_title(ax, scene.names[label], words.replace("-", "\N{MINUS SIGN}"))
     _name_tasks(axes[-1], group)
     figure.supylabel("success")
-    few = crowded(Group(group.sequence, group.tasks, group.steps_per_task, {"": runs_of(scores)}), points)
+    few = crowded(runs_of(scores), points)
     caption = (
         "Success on the task in training (colour) and of a network that learns it alone (thin "
         f"line), {layout.short_number(group.steps_per_task, group.steps_per_task)} steps each; "
@@ -93,10 +93,10 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
 
 def _legend() -> list[Line2D | Patch]:
     return [
-        Line2D([], [], color=INK, linewidth=0.6, label="learnt alone"),
-        Line2D([], [], color=GREY, linewidth=1.4, label="learnt in the sequence"),
-        Patch(facecolor=GREY, alpha=0.35, linewidth=0, label="gain"),
-        Patch(linewidth=0, label="loss", **_LOSS),
+        Line2D([], [], color=INK, linewidth=0.6, label=ALONE),
+        Line2D([], [], color=GREY, linewidth=1.4, label=OWN),
+        Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=GAIN),
+        Patch(linewidth=0, label=LOSS, **_LOSS),
     ]
 
 
@@ -139,8 +139,8 @@ def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
         x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, label=GAIN, **area
     )
     axes.fill_between(x, mine, other, where=mine < other, label=LOSS, **_LOSS, **area)
-    axes.plot(x, other, color=INK, linewidth=0.6)
-    axes.plot(x, mine, color=style.colour, linewidth=1.1)
+    axes.plot(x, other, color=INK, linewidth=0.6, label=ALONE)
+    axes.plot(x, mine, color=style.colour, linewidth=1.1, label=OWN)
 
 
 def _write_transfer(axes: Axes, group: Group, transfers: Mapping[int, float]) -> None:
@@ -151,7 +151,7 @@ def _write_transfer(axes: Axes, group: Group, transfers: Mapping[int, float]) ->
             sign = "+" if float(number) > 0 else ""
             axes.text(
                 (start + end) / 2, 1.06, (sign + number).replace("-", "\N{MINUS SIGN}"),
-                ha="center", va="bottom", color=GREY,
+                ha="center", va="bottom", color=GREY, clip_on=True,
                 fontsize=TINY if len(group.tasks) < 15 else 4.8,
             )  # fmt: skip
 
@@ -160,6 +160,8 @@ def _name_tasks(axes: Axes, group: Group) -> None:
     """Write the name of every task below its stage, instead of steps."""
     middles = [(start + end) / 2 for _, start, end in group.stages()]
     many = len(group.tasks) > 6
-    slant = {"rotation": 38, "rotation_mode": "anchor", "ha": "right"} if many else {}
-    axes.set_xticks(middles, group.tasks, fontsize=TINY if many else None, **slant)
+    axes.set_xticks(middles, group.tasks, fontsize=TINY if many else None)
+    if many:
+        for name in axes.get_xticklabels():
+            name.set(rotation=38, rotation_mode="anchor", ha="right")
     axes.tick_params(axis="x", length=0)

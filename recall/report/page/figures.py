@@ -1,14 +1,13 @@
-"""Render figures that zoom and show the values under the pointer."""
+"""Render figures that zoom."""
 
 import base64
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
-from recall.report.figures import Drawn, Gallery, Panel
+from recall.report.figures import Drawn, Gallery
 from recall.report.figures.palette import in_the_dark
 from recall.report.page.markup import data_uri, text
 
@@ -23,22 +22,14 @@ _ZOOM = (
 
 
 def figures_section(gallery: Gallery) -> str:
-    """Return the section with all figures, their values, and why others are missing."""
+    """Return the section with all figures, and why others are missing."""
     return (_shown(gallery) if len(gallery) else "") + _missing(gallery)
 
 
 def _shown(gallery: Gallery) -> str:
     shown = "".join(_figure(drawn, number) for number, drawn in enumerate(gallery))
-    values = [_values(drawn) for drawn in gallery]
-    packed = json.dumps(values, separators=(",", ":")).replace("</", "<\\/")
-    how = (
-        "Values are shown under the pointer, or with the arrow keys once a figure is focused; "
-        "+ and \N{MINUS SIGN} zoom."
-    )
-    return (
-        f"<p class='note'>{how}</p>{shown}"
-        f"<script type='application/json' id='values'>{packed}</script>"
-    )
+    values = json.dumps([{"cells": drawn.shades, "panels": []} for drawn in gallery])
+    return f"{shown}<script type='application/json' id='values'>{values}</script>"
 
 
 def _missing(gallery: Gallery) -> str:
@@ -55,7 +46,7 @@ def _missing(gallery: Gallery) -> str:
 def _figure(drawn: Drawn, number: int) -> str:
     source, (width, height) = _picture(drawn)
     dark = _dark_source(drawn)
-    colours = " shades" if any(panel.columns for panel in drawn.panels) else ""
+    colours = " shades" if drawn.shades else ""
     alternative = text(f"{drawn.title}. {drawn.caption}")
     plain = "" if dark or colours else " inverted"
     return (
@@ -84,7 +75,7 @@ def _picture(drawn: Drawn) -> tuple[str, tuple[float, float]]:
 def _dark_source(drawn: Drawn) -> str:
     """Return the image for dark screens; nothing for a bitmap, or where shades mean values."""
     svg = drawn.paths.get("svg")
-    if svg is None or svg.stat().st_size > _LARGEST_SVG or any(p.columns for p in drawn.panels):
+    if svg is None or svg.stat().st_size > _LARGEST_SVG or drawn.shades:
         return ""
     replaced = _COLOUR.sub(lambda found: in_the_dark(found[0].lower()), svg.read_text("utf-8"))
     uri = f"data:image/svg+xml;base64,{base64.b64encode(replaced.encode()).decode()}"
@@ -95,22 +86,3 @@ def _size_of(svg: Path) -> tuple[float, float]:
     with svg.open(encoding="utf-8") as file:
         found = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', file.read(2000))
     return (float(found[1]), float(found[2])) if found else (_WIDTH, _WIDTH / 2)
-
-
-def _values(drawn: Drawn) -> dict[str, Any]:
-    cells = any(panel.columns for panel in drawn.panels)
-    return {"cells": cells, "panels": [_panel(panel) for panel in drawn.panels]}
-
-
-def _panel(panel: Panel) -> dict[str, Any]:
-    return {
-        "title": panel.title,
-        "box": [round(side, 5) for side in panel.box],
-        "x": panel.x_range,
-        "y": panel.y_range,
-        "scale": panel.y_scale,
-        "names": [panel.x_name, panel.y_name],
-        "series": [vars(series) | {"dark": in_the_dark(series.colour)} for series in panel.series],
-        "columns": panel.columns,
-        "rows": panel.values_along_x,
-    }

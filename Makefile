@@ -8,7 +8,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo robots methods test coverage test-slow soak check format format-check lint types layers docs clients lock clean
+.PHONY: help install demo robots methods test coverage test-slow soak check format format-check lint types layers docs pages clients lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -62,6 +62,9 @@ types: $(INSTALLED)
 
 layers: $(INSTALLED)
 	$(BIN)/lint-imports
+
+pages: $(INSTALLED)  ## write the tables of the pages from the records in results/
+	$(BIN)/python -m tests.pages
 
 # The pages link to each other as on a code host, so they are built in the same places.
 docs: $(INSTALLED)  ## build the documentation site in .cache/site

@@ -57,10 +57,6 @@ class Categorical(Method):
     def _edges(self) -> Array:
         return jnp.linspace(self.lowest, self.highest, self.bins + 1)
 
-    def added_losses(self) -> list[str]:
-        """Name the critics' loss in reports."""
-        return [f"cross-entropy of {self.bins} bins in place of the squared error"]
-
     def values(self, outputs: Array) -> Array:
         """Return the expected value of the bins."""
         edges = self._edges()

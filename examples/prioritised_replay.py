@@ -17,10 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.learn.agent import Agent
-from recall.learn.state import Forward, LearnerState
+from recall.learn.agent import Agent, LearnerState
 from recall.methods import Method, register_method
 from recall.nets.arrays import Array
+from recall.nets.heads import Heads
 from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
@@ -66,18 +66,13 @@ class Prioritised(Method):
         """Return priorities of an empty replay."""
         return Priorities(jnp.zeros(self.slots), jnp.asarray(1.0))
 
-    def other_work(self) -> list[str]:
-        """Name the sampling in reports."""
-        return ["priorities of the transitions at every update"]
-
     def sample(
         self,
         agent: Agent,
         method_state: Any,
         replay: Replay,
         view: ReplayView,
-        groups: int,
-        number: Array,
+        heads: Heads,
         bits: Array,
     ) -> Batch:
         """Return a batch of the current task, drawn in proportion to the priorities."""
@@ -101,10 +96,12 @@ class Prioritised(Method):
         """Return weights that undo a part of the preference."""
         return batch.notes["weight"] / jnp.sum(batch.notes["weight"])
 
-    def on_update(self, agent: Agent, method_state: Any, forward: Forward) -> Any:
+    def on_update(
+        self, agent: Agent, method_state: Any, batch: Batch, q: Array, target: Array
+    ) -> Any:
         """Note the errors of the rows that were sampled."""
-        error = jnp.mean(jnp.abs(forward.q - forward.target), axis=0) + EPSILON
-        slot = forward.batch.notes["slot"]
+        error = jnp.mean(jnp.abs(q - target), axis=0) + EPSILON
+        slot = batch.notes["slot"]
         largest = jnp.maximum(method_state.largest, jnp.max(error))
         return Priorities(method_state.error.at[slot].set(error), largest)
 

@@ -15,9 +15,10 @@ import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
-from recall.learn.state import Forward
 from recall.methods import Method, register_method
 from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
+from recall.replay.batch import Batch
 
 
 @register_method
@@ -40,12 +41,8 @@ class WeightDecay(Method):
         if self.decay < 0:
             raise BadValueError(f"decay {self.decay} is negative")
 
-    def added_losses(self) -> list[str]:
-        """Name the penalty in reports."""
-        return [f"weight decay (λ {self.decay:g})"] if self.decay else []
-
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return the penalty, and report it as a metric."""
         loss = jnp.sum(actor["trunk"] ** 2)

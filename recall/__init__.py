@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
     from recall.runs.archive import archive as archive
+    from recall.training.callbacks import Callback as Callback
+    from recall.training.callbacks import CallbackList as CallbackList
+    from recall.training.callbacks.defaults import default_callbacks as default_callbacks
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.vector import make_vec as make_vec
@@ -29,6 +32,9 @@ _EXPORTS = {
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
+    "Callback": "recall.training.callbacks",
+    "CallbackList": "recall.training.callbacks",
+    "default_callbacks": "recall.training.callbacks.defaults",
     "load_plugin": "recall.plugins",
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from recall.collect.cores import cores
-from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, RunSpec, Sequences, spec_from
+from recall.config.spec import FleetSpec, RunSpec, Sequences
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import DESCRIPTION
 from recall.files.given import given_path
@@ -37,21 +36,18 @@ from recall.runs.store import Results, Store, read, read_description
 from recall.runs.way_out import resuming, with_more_space
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
-from recall.training.agents import agent_of, check_method
+from recall.training.agents import agent_of, check_method, tasks_without_success
 from recall.training.behaviour import Behaviour, only_random
 from recall.training.callbacks import Callback
 from recall.training.callbacks.callback import reported_compiling
 from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
-from recall.training.evaluation import counts_of
-from recall.training.evaluation import evaluate as play_evaluation
-from recall.training.memory import check_memory, check_processes, measure, told_if_full
+from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
+from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
 from recall.training.programs import kept_programs
-from recall.training.provenance import surroundings
+from recall.training.provenance import check_unedited, other_versions, surroundings
 from recall.training.signals import stopping
-from recall.training.success_check import tasks_without_success, warning
 from recall.training.trainer import Interrupted, Trainer
-from recall.training.unedited import check_unedited, other_versions
 from recall.worlds.registry import Task
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
@@ -117,15 +113,6 @@ def start_fleet(
         return _start(spec, folder, callback, silent)
 
 
-def _check_callback(callback: object) -> None:
-    """Refuse a function or a class, which would fail only when training ends."""
-    if callback is not None and not isinstance(callback, Callback):
-        raise BadValueError(
-            f"callback is {callback!r}: expected an instance of a subclass of "
-            "recall.training.callbacks.Callback"
-        )
-
-
 def run_fleet(
     spec: FleetSpec, folder: Folder, callback: Callback | None = None, command: Sequence[str] = ()
 ) -> Results:
@@ -151,27 +138,6 @@ def run_fleet(
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
-def _start(
-    spec: FleetSpec,
-    folder: Path,
-    callback: Callback | None,
-    silent: Sequence[str],
-    command: Sequence[str] = (),
-) -> Results:
-    description = spec.describe()
-    check_free(folder, description)
-    described = description | surroundings(command)
-    if silent:
-        described[WITHOUT_SUCCESS] = list(silent)
-    callback = default_callbacks() if callback is None else callback
-    for told in (warning(silent) if silent else None, only_random(spec)):
-        if told is not None:
-            callback.on_message(told)
-    # run.json is written once signals are handled: from then on there is something to resume.
-    store = partial(Store.create, folder, described)
-    return _run(spec, folder, store, callback, resumed=False)
-
-
 def resume(
     folder: Folder, functions: Mapping[str, Task] | None = None, callback: Callback | None = None
 ) -> Results:
@@ -193,13 +159,12 @@ def resume(
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
-def _spec_in(
-    folder: Path, description: dict[str, Any], functions: Mapping[str, Task] | None
-) -> FleetSpec:
-    try:
-        return spec_from(description, functions)
-    except BadValueError as error:
-        raise BadValueError(f"{folder}: {error}") from error
+def _check_callback(callback: object) -> None:
+    """Refuse a function or a class, which would fail only when training ends."""
+    if callback is not None and not isinstance(callback, Callback):
+        raise BadValueError(
+            f"callback is {callback!r}: expected an instance of a subclass of recall.Callback"
+        )
 
 
 def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
@@ -210,6 +175,40 @@ def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
     raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
 
+def _spec_in(
+    folder: Path, description: dict[str, Any], functions: Mapping[str, Task] | None
+) -> FleetSpec:
+    try:
+        return spec_from(description, functions)
+    except BadValueError as error:
+        raise BadValueError(f"{folder}: {error}") from error
+
+
+def _start(
+    spec: FleetSpec,
+    folder: Path,
+    callback: Callback | None,
+    silent: Sequence[str],
+    command: Sequence[str] = (),
+) -> Results:
+    description = spec.describe()
+    check_free(folder, description)
+    described = description | surroundings(command)
+    callback = default_callbacks() if callback is None else callback
+    if silent:
+        described[WITHOUT_SUCCESS] = list(silent)
+        callback.on_message(
+            f'warning: {", ".join(silent)}: one random episode of each showed no info["success"] '
+            'or info["is_success"], so progress shows returns. If success is never reported, it is '
+            "recorded as 0, and reports show returns of these tasks instead"
+        )
+    if warning := only_random(spec):
+        callback.on_message(warning)
+    # run.json is written once signals are handled: from then on there is something to resume.
+    store = partial(Store.create, folder, described)
+    return _run(spec, folder, store, callback, resumed=False)
+
+
 def _run(
     spec: FleetSpec,
     folder: Path,
@@ -217,23 +216,25 @@ def _run(
     callback: Callback | None,
     resumed: bool,
 ) -> Results:
+    """Train the fleet to its end in a folder that this process holds."""
     callback = default_callbacks() if callback is None else callback
-
-    def tell() -> None:
-        callback.on_message(
-            "stopping: saving first, once the computation or compilation in progress is over; "
-            "a second signal exits at once"
-        )
-
+    stopping_text = (
+        "stopping: saving first, once the computation or compilation in progress is over; "
+        "a second signal exits at once"
+    )
     try:
         with (
-            stopping(tell, callback.close) as stop,
+            stopping(partial(callback.on_message, stopping_text), callback.close) as stop,
             kept_programs(folder, callback.on_message),
             reported_compiling(callback),
-            told_if_full(lambda: f"Then continue with `{resuming(folder)}`"),
+            explain_out_of_memory(lambda: f"Then continue with `{resuming(folder)}`"),
         ):
             trainer = Trainer(
-                spec, folder, open_store(), callback, lambda: stop.signal_number is not None
+                spec,
+                folder,
+                open_store(),
+                callback,
+                lambda: stop.signal_number is not None or callback.should_stop(),
             )
             with contextlib.closing(trainer):
                 if resumed:
@@ -241,9 +242,12 @@ def _run(
                 trainer.run()
     except Interrupted as stopped:
         message = f"{stopped}. Continue with `{resuming(folder)}`"
-        raise Stopped(message, stop.exit_status) from None
+        if stop.signal_number is not None:
+            raise Stopped(message, stop.exit_status) from None
+        callback.on_message(message)
     except TaskFailedError as error:
-        raise TaskFailedError(f"{str(error).rstrip('.')}. {_repaired(folder)}") from error
+        repaired = f"Repair the environment, then continue with `{resuming(folder)}`"
+        raise TaskFailedError(f"{str(error).rstrip('.')}. {repaired}") from error
     except NotWrittenError as error:
         raise NotWrittenError(f"{error}. {with_more_space(folder)}") from error
     except OSError as error:
@@ -262,10 +266,6 @@ def _restore(trainer: Trainer, callback: Callback) -> None:
         callback.on_message("no checkpoint was written yet: training starts from the beginning")
     if warning := other_versions(read_description(trainer.folder)):
         callback.on_message(warning)
-
-
-def _repaired(folder: Path) -> str:
-    return f"Repair the environment, then continue with `{resuming(folder)}`"
 
 
 def _new_folder(spec: FleetSpec) -> Path:
@@ -306,30 +306,29 @@ def evaluate(
     spec = _spec_in(folder, description, functions)
     kept = runs_with_policies(folder, [run.name for run in spec.runs])
     runs = [spec.runs[index] for index in kept]
-    agent, state_size = agent_of(spec)
-    shape = fleet.policy_shape(agent)
+    shape = fleet.policy_shape(agent_of(spec)[0])
     policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
     chosen = as_tasks(tasks)
     _check_tasks(runs, policies, chosen)
     wanted = [chosen_positions(chosen, run.task_names) for run in runs]
-    own = counts_of(spec.settings.schedule)
-    counts = own if episodes is None else dict.fromkeys(own, episodes)
-    pool = Pool(
-        [RunTasks(run.own_seed, run.tasks) for run in runs],
-        spec.settings.world,
-        shape,
-        spec.settings.schedule.chunk_steps,
-        state_size,
-        min(workers or cores(), len(runs) * sum(counts.values())),  # more have nothing to play
-    )
-    try:
-        step = (max(policies) + 1) * spec.steps_per_task
-        played = play_evaluation(
-            pool, runs, policies.__getitem__, step, counts, sorted(policies), wanted, seed
-        )
-        return [{**record, "run": kept[record["run"]]} for record in played]
-    finally:
-        pool.close()
+    counts = counts_of(spec.settings.schedule)
+    if episodes is not None:
+        counts = dict.fromkeys(counts, episodes)
+    places = [
+        (position, run)
+        for position in sorted(policies)
+        for run in range(len(runs))
+        if position in wanted[run]
+    ]
+    step = (max(policies) + 1) * spec.steps_per_task
+    evaluation = Evaluation(runs, step, counts, places, seed)
+    most = min(workers or cores(), len(runs) * sum(counts.values()))  # more have nothing to play
+    with contextlib.closing(evaluation_pool(runs, spec, shape, most)) as pool:
+        for position, flat in policies.items():
+            pool.snapshot[position] = flat
+        pool.start(evaluation.episodes())
+        records = evaluation.records(pool.results())
+        return [{**record, "run": kept[record["run"]]} for record in records]
 
 
 def _check_tasks(

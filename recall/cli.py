@@ -1,9 +1,9 @@
 """The command `recall`. Each command is a function in `recall.commands`, listed in `_COMMANDS`."""
 
-import contextlib
 import errno
 import inspect
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,30 +23,27 @@ from recall.commands import (
     study,
     train,
 )
-from recall.commands.ctrl_c import EXIT_STATUS, ended_by_ctrl_c
-from recall.commands.lost_terminal import outliving_terminal
+from recall.commands.interruption import (
+    CTRL_C_STATUS,
+    clean_up_on_sigterm,
+    exit_at_once_on_ctrl_c,
+    tolerate_closed_terminal,
+)
 from recall.commands.numbers import numbers_as_in_settings
 from recall.commands.options import PLUGIN_HELP
-from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.errors import BadValueError, RecallError, UnknownNameError, raised_at
 from recall.files.nowhere import lead_nowhere
 from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
 # What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_OURS = (
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EIO,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.EEXIST,
-    errno.ELOOP,
-    errno.ENAMETOOLONG,
+    *_NO_SPACE,
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENAMETOOLONG),
+    *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
 )
+_DEBUG = "--debug"
 
 DESCRIPTION = (
     "Continual reinforcement learning that keeps old skills and still learns new ones. "
@@ -117,7 +114,7 @@ def _run(arguments: Sequence[str]) -> None:
     words, command, rest = _chosen(arguments)
     # The others clean up files after an exception; these have none, and workers end with them.
     at_once = words[-1] in ("train", "resume", "evaluate", "study")
-    with ended_by_ctrl_c() if at_once else contextlib.nullcontext():
+    with exit_at_once_on_ctrl_c() if at_once else clean_up_on_sigterm():
         _call(words, command, rest)
 
 
@@ -169,31 +166,43 @@ def _app(commands: Mapping[str, Any]) -> SubcommandApp:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; print errors that the user can fix in one line, without a traceback."""
-    with outliving_terminal():
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = _DEBUG in arguments
+    with tolerate_closed_terminal():
         try:
-            _run(sys.argv[1:] if arguments is None else arguments)
+            _run([argument for argument in arguments if argument != _DEBUG])
             if sys.stdout is not None:
                 sys.stdout.flush()
-        except RecallError as error:
-            print(f"recall: {error}", file=sys.stderr)
-            sys.exit(getattr(error, "exit_status", _BAD_INPUT))
         except KeyboardInterrupt:
-            sys.exit(EXIT_STATUS)
-        except OSError as error:
-            _tell_of_system(error)
+            sys.exit(CTRL_C_STATUS)
+        except Exception as error:
+            if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed it
+                _drop_output()
+                return
+            told = _in_one_line(error)
+            if told is None:  # a bug of ours
+                raise
+            if debug:
+                traceback.print_exc()
+            print(f"recall: {told}", file=sys.stderr)
+            sys.exit(getattr(error, "exit_status", _BAD_INPUT))
 
 
-def _tell_of_system(error: OSError) -> None:
-    """Print an error of the system in one line, if it is not one that only a bug could cause."""
-    if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has closed the pipe
+def _in_one_line(error: Exception) -> str | None:
+    """Return what the user can do something about, or None for what only a bug could cause."""
+    if isinstance(error, RecallError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in _NOT_OURS and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:  # a write names no file
+        _drop_output()
+        return f"the output cannot be written: {error.strerror}"
+    if (where := raised_at(error)) is not None:
+        return f"{where}: {type(error).__name__}: {error} ({_DEBUG} shows the traceback)"
+    return None
+
+
+def _drop_output() -> None:
+    """Drop what standard output still holds, which would fail again at the end."""
+    if sys.stdout is not None:
         lead_nowhere(sys.stdout.fileno())
-    elif error.errno in _NOT_OURS and error.filename is not None:
-        print(f"recall: {error.filename}: {error.strerror}", file=sys.stderr)
-        sys.exit(_BAD_INPUT)
-    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # a write names no file
-        print(f"recall: the output cannot be written: {error.strerror}", file=sys.stderr)
-        if sys.stdout is not None:  # what it still holds would fail again at the end
-            lead_nowhere(sys.stdout.fileno())
-        sys.exit(_BAD_INPUT)
-    else:
-        raise error

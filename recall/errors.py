@@ -1,7 +1,10 @@
 """Exceptions for values that cannot be used. Messages give the value, the reason and a fix."""
 
 import difflib
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 _FEW, _SHORT_LIST = 5, 15
 _LIKENESS = 0.6  # of a name that is suggested; that of equal names is 1
@@ -58,3 +61,17 @@ class UnknownNameError(RecallError, ValueError):
 
 class BadValueError(RecallError, ValueError):
     """Value of the right type that cannot be used here."""
+
+
+def raised_at(error: BaseException) -> str | None:
+    """Return "file:line" of the innermost code of the user's in a traceback, or None without any.
+
+    Python, installed packages and this package are not the user's.
+    """
+    others = (Path(__file__).parent, Path(sysconfig.get_path("stdlib")))
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        packaged = {"site-packages", "dist-packages"} & set(path.parts)
+        if path.is_file() and not packaged and not any(map(path.is_relative_to, others)):
+            return f"{path}:{frame.lineno}"
+    return None

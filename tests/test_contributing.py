@@ -25,10 +25,9 @@ def example(word: str) -> dict:
 def test_the_example_of_a_method_adds_its_penalty_and_refuses_bad_values():
     weight_decay = example("class WeightDecay")["WeightDecay"]
     actor = {"trunk": jnp.array([1.0, -2.0, 3.0])}
-    loss, metrics = weight_decay(decay=0.5).actor_loss(None, (), actor, None)
+    loss, metrics = weight_decay(decay=0.5).extra_actor_loss(None, (), actor, None, None)
     assert float(loss) == 7.0
     assert float(metrics["loss_decay"]) == 14.0
-    assert weight_decay(decay=0.5).added_losses() == ["weight decay (λ 0.5)"]
     with pytest.raises(BadValueError, match=r"decay is -1\.0; expected a number of at least 0"):
         weight_decay(decay=-1)
 

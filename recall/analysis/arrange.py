@@ -7,8 +7,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.labels import method_label
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError, UnknownNameError
-from recall.settings.checked import from_plain
-from recall.settings.texts import given_texts
+from recall.settings.checked import from_plain, given_texts
 
 
 def arranged(

@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from recall.analysis.metrics import mean_of_finite, transfer
-from recall.analysis.ties import settled
 
 Array = np.ndarray
 DRAWS = 4000
@@ -51,6 +51,14 @@ class Sampled:
         exactly = "linear" if np.isfinite(draws).all() else "inverted_cdf"
         low, high = np.quantile(draws, (side, 1.0 - side), method=exactly)
         return Estimate(self.value, (float(low), float(high)))
+
+
+def round_for_comparison(values: ArrayLike) -> Array:
+    """Return values that compare: what differs by rounding errors alone is equal.
+
+    Means of the same successes, added up in another order, differ in their last bits.
+    """
+    return np.round(np.asarray(values, float), 9)
 
 
 def generator(name: str) -> np.random.Generator:
@@ -161,7 +169,7 @@ def probability_of_improvement(
     ours: Array, others: Array, names: tuple[str, str] = ("ours", "others")
 ) -> Sampled:
     """Return how often a run of `ours` [run] exceeds one of `others` [run]; ties count half."""
-    ours, others = settled(ours), settled(others)
+    ours, others = round_for_comparison(ours), round_for_comparison(others)
     wins = (ours[:, None] > others) + 0.5 * (ours[:, None] == others)
     value = float(wins.mean())
     if len(ours) == 1 or len(others) == 1:

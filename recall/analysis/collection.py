@@ -8,21 +8,22 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from recall.analysis.departures import settings_that_matter
-from recall.analysis.naming import grouped, labelled
-from recall.analysis.plugin_code import same_code, sharing_labels
+from recall.analysis.labels import grouped, labelled, of_other_code
 from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
-from recall.analysis.shipped_references import shipped_references
 from recall.files.given import given_paths
 from recall.runs.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
+
+SHIPPED = Path(__file__).with_name("shipped")
+"""An archive (recall.runs.archive) of single-task runs, for forward transfer without training."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,13 @@ class Collection:
         return grouped(self.reference_runs, lambda run: run.tasks[0])
 
 
+@cache
+def shipped_references(folder: Path = SHIPPED) -> tuple[RunResult, ...]:
+    """Return the complete single-task runs of plain SAC that are shipped with the package."""
+    runs, _ = read_all([folder])
+    return tuple(filter(is_reference, labelled(runs)))
+
+
 def gather(
     folders: Iterable[str | Path] | str | Path,
     reference: Iterable[str | Path] | str | Path = (),
@@ -106,7 +114,7 @@ def gather(
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
     runs = labelled(runs)
-    found = [*_gaps(runs), *_lengths(runs), *sharing_labels(runs)]
+    found = [*_gaps(runs), *_lengths(runs), *of_other_code(runs)]
     return Collection(
         tuple(runs),
         tuple(dict.fromkeys([*problems, *more, *same, *strange, *found])),
@@ -115,26 +123,20 @@ def gather(
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
-    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced.
-
-    Runs that were trained by different code of a plug-in are no duplicates.
-    """
-    kept: dict[Any, list[RunResult]] = {}
+    """Remove duplicates: of runs with equal settings, sequence and seed, keep the most advanced."""
+    kept: dict[Any, RunResult] = {}
     problems = []
     for run in runs:
         key = (run.method, run.sequence, run.tasks, run.seed, run.source, _frozen(run.settings))
-        alike = kept.setdefault(key, [])
-        other = next((each for each in alike if same_code(each, run)), None)
-        if other is None:
-            alike.append(run)
-            continue
-        better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
-        alike[alike.index(other)] = better
-        problems.append(
-            f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
-            f"the one in {worse.folder} is left out."
-        )
-    return [run for alike in kept.values() for run in alike], problems
+        other = kept.setdefault(key, run)
+        if other is not run:
+            better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
+            kept[key] = better
+            problems.append(
+                f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
+                f"the one in {worse.folder} is left out."
+            )
+    return list(kept.values()), problems
 
 
 def _progress(run: RunResult) -> tuple[bool, int]:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from recall.config.names import flattened
-from recall.config.older import completed
 from recall.config.presets import PRESETS
-from recall.config.resolve import choose
+from recall.config.resolve import choose, flattened
+from recall.config.stored import completed
 from recall.methods import METHODS
 from recall.settings import Settings
 

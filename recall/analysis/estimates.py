@@ -10,17 +10,19 @@ with three seeds and in 79 % with five, where it promises 90 %; Student's t keep
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from recall.analysis import bootstrap
-from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled
+from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled, round_for_comparison
 from recall.analysis.frames import MEASURED, list_of, matrix
 from recall.analysis.measures import FORGETTING
-from recall.analysis.ties import settled as round_for_comparison
+
+Name = TypeVar("Name")
+"""What a label is called where labels are ranked."""
 
 
 def estimate(rows: pd.DataFrame, value: str, places: bool = False) -> Sampled | None:
@@ -29,9 +31,11 @@ def estimate(rows: pd.DataFrame, value: str, places: bool = False) -> Sampled | 
     With `places`, every place of a task counts the same, however many its sequence has. None unless
     each sequence has the value: a mean over some would not compare with that of another label.
     """
-    known = _known(rows, value)
-    groups = known.groupby(["sequence", "position"] if places else "sequence", sort=False)
-    parts = [_sampled(part, column_of(value)) for _, part in groups]
+    column = column_of(value)
+    parts = []
+    for index in _indices(rows, value, places).values():
+        part = rows.take(index)
+        parts.append(_transfer(part) if column == "transfer" else _mean_over_runs(part, column))
     return bootstrap.mean_of(parts) if parts else None
 
 
@@ -40,23 +44,30 @@ def column_of(value: str) -> str:
     return MEASURED.get(value, value)
 
 
-def _known(rows: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return the rows that have a value, or none unless each sequence has it."""
-    known = rows[rows[column_of(value)].notna()]
-    return known if known.sequence.nunique() == rows.sequence.nunique() else known[:0]
+def _indices(rows: pd.DataFrame, value: str, places: bool = False) -> dict[Any, list[int]]:
+    """Return which rows of each sequence (or place) have a value; empty unless each has it."""
+    known = rows[column_of(value)].notna().to_numpy()
+    sequences, positions = rows["sequence"].to_numpy(), rows["position"].to_numpy()
+    found: dict[Any, list[int]] = {}
+    for index in np.flatnonzero(known).tolist():
+        key = (sequences[index], positions[index]) if places else sequences[index]
+        found.setdefault(key, []).append(index)
+    return found if set(sequences[known]) == set(sequences) else {}
 
 
-def _sampled(rows: pd.DataFrame, column: str) -> Sampled:
+def _mean_over_runs(rows: pd.DataFrame, column: str) -> Sampled:
     """Return the mean of one label on one sequence."""
-    weights = weights_of(rows)
-    if column != "transfer":
-        return bootstrap.weighted_mean(
-            rows.groupby("run", sort=False)[column].mean().to_numpy(), weights
-        )
-    of_run = rows.drop_duplicates("position")
-    alone = {task: np.array(areas) for task, areas in zip(of_run.task, of_run.alone, strict=True)}
-    tasks = [task for _, task in sorted(zip(of_run.position, of_run.task, strict=True))]
-    return bootstrap.forward_transfer(matrix(rows, "area"), tasks, alone, weights)[0]
+    (values,) = by_run(rows, column).values()
+    return bootstrap.weighted_mean(np.array(list(values.values())), weights_of(rows))
+
+
+def _transfer(rows: pd.DataFrame) -> Sampled:
+    """Return the forward transfer of one label on one sequence; references are resampled too."""
+    names = ("position", "task", "alone")
+    tasks = {place: (task, alone) for place, task, alone in zip(*map(rows.get, names), strict=True)}
+    alone = {task: np.array(areas) for task, areas in tasks.values()}
+    ordered = [tasks[place][0] for place in sorted(tasks)]
+    return bootstrap.forward_transfer(matrix(rows, "area"), ordered, alone, weights_of(rows))[0]
 
 
 def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
@@ -64,19 +75,29 @@ def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
 
     None for a single seed.
     """
-    seeds = rows.drop_duplicates("run").seed.tolist()
-    return bootstrap.weights_by_seed(seeds, rows.iloc[0].seeds, _name(rows))
+    own = list(dict.fromkeys(rows["seed"].tolist()))
+    return bootstrap.weights_by_seed(own, rows["seeds"].iat[0], _name(rows))
 
 
 def _name(rows: pd.DataFrame) -> str:
     """Return the name that seeds the bootstrap draws, the same for all sequences of a label."""
-    first = rows.iloc[0]
-    return f"{first.label} with seeds {' '.join(map(str, first.seeds))}"
+    return f"{rows['label'].iat[0]} with seeds {' '.join(map(str, rows['seeds'].iat[0]))}"
 
 
-def by_run(rows: pd.DataFrame, value: str) -> pd.Series:
+def by_run(rows: pd.DataFrame, value: str) -> dict[str, dict[int, float]]:
     """Return the value of each run by sequence and seed; empty unless each sequence has it."""
-    return _known(rows, value).groupby(["sequence", "seed"], sort=False)[column_of(value)].mean()
+    values = rows[column_of(value)].to_numpy(float)
+    # pandas' own grouping of so few rows would take most of the time of a report.
+    found: dict[str, dict[int, list[float]]] = {}
+    for sequence, seed, number in zip(rows["sequence"], rows["seed"], values.tolist(), strict=True):
+        runs = found.setdefault(sequence, {})
+        if number == number:  # NaN is unknown
+            runs.setdefault(seed, []).append(number)
+    means = {
+        sequence: {seed: sum(numbers) / len(numbers) for seed, numbers in runs.items()}
+        for sequence, runs in found.items()
+    }
+    return means if all(means.values()) else {}
 
 
 def interquartile_mean(rows: pd.DataFrame) -> Sampled:
@@ -86,7 +107,7 @@ def interquartile_mean(rows: pd.DataFrame) -> Sampled:
 
 def improvement(ours: pd.DataFrame, theirs: pd.DataFrame) -> Sampled:
     """Return how often a run of ours has the higher average performance, on one sequence."""
-    first, second = (by_run(rows, "final").to_numpy() for rows in (ours, theirs))
+    first, second = (matrix(rows, "final").mean(axis=1) for rows in (ours, theirs))
     return bootstrap.probability_of_improvement(first, second, (_name(ours), _name(theirs)))
 
 
@@ -98,39 +119,38 @@ def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate
     nothing is lost by it either, and the sequences of one seed, which may begin alike, stay
     together.
     """
-    if set(ours.sequence) != set(theirs.sequence):
+    first, second = by_run(ours, value), by_run(theirs, value)
+    if not first or set(first) != set(second):
         return None
-    found = (by_run(ours, value) - by_run(theirs, value)).dropna()
-    table = found.unstack("sequence")
-    if found.empty or table.shape[1] < ours.sequence.nunique():
-        return None
-    return mean_difference(table.to_numpy())
+    found = [
+        {seed: mine - second[name][seed] for seed, mine in runs.items() if seed in second[name]}
+        for name, runs in first.items()
+    ]
+    return mean_difference(found) if all(found) else None
 
 
-def mean_difference(differences: np.ndarray) -> Estimate:
-    """Return the mean of differences [seed, sequence] over the seeds that all sequences have.
+def mean_difference(sequences: Sequence[Mapping[int, float]]) -> Estimate:
+    """Return the mean over sequences of the differences by seed, with the interval over seeds.
 
-    If there is only one such seed or none, the mean is of all seeds and has no interval.
+    Both are of the seeds that all sequences have. If there is only one or none, the mean is of all
+    seeds and has no interval.
     """
-    shared = differences[np.isfinite(differences).all(axis=1)]
-    if len(shared) < 2:
-        return Estimate(float(np.mean(np.nanmean(differences, axis=0))))
+    seeds = set.intersection(*(set(found) for found in sequences))
+    if len(seeds) < 2:
+        return Estimate(float(np.mean([np.mean(list(found.values())) for found in sequences])))
     from scipy.special import stdtrit  # takes longer to import than all else here
 
-    by_seed = shared.mean(axis=1)
-    value = float(by_seed.mean())
-    error = float(by_seed.std(ddof=1)) / len(by_seed) ** 0.5
-    side = float(stdtrit(len(by_seed) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
+    by_seed = [np.mean([found[seed] for found in sequences]) for seed in sorted(seeds)]
+    value = float(np.mean(by_seed))
+    error = float(np.std(by_seed, ddof=1)) / len(seeds) ** 0.5
+    side = float(stdtrit(len(seeds) - 1, (1.0 + CONFIDENCE) / 2.0)) * error
     return Estimate(value, (value - side, value + side))
 
 
 def shared_seeds(ours: pd.DataFrame, theirs: pd.DataFrame) -> int:
     """Return the number of seeds that both have on every sequence."""
-    pairs = [
-        set(part.seed) & set(theirs.seed[theirs.sequence == sequence])
-        for sequence, part in ours.groupby("sequence")
-    ]
-    return min(map(len, pairs), default=0)
+    first, second = by_run(ours, "final"), by_run(theirs, "final")
+    return min((len(runs.keys() & second.get(name, {})) for name, runs in first.items()), default=0)
 
 
 def shared_sequences(groups: Iterable[pd.DataFrame]) -> list[str]:
@@ -139,20 +159,20 @@ def shared_sequences(groups: Iterable[pd.DataFrame]) -> list[str]:
     return [name for name in lists[0] if all(name in each for each in lists)] if lists else []
 
 
-class Ranking(NamedTuple):
+class Ranking(NamedTuple, Generic[Name]):
     """Which of several labels is best, and which cannot be told from it."""
 
-    best: str | None = None
+    best: Name | None = None
     """None if nothing can be ranked."""
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[Name, ...] = ()
     """The labels that cannot be told from the best, the better first."""
-    differences: Mapping[str, Estimate] = {}
+    differences: Mapping[Name, Estimate] = {}
     """How far the best is ahead of each other label that is ranked, seed by seed."""
-    bold: frozenset[str] = frozenset()
+    bold: frozenset[Name] = frozenset()
     """The best and those that cannot be told from it, as tables mark them."""
 
 
-def rank(groups: Mapping[str, pd.DataFrame], value: str) -> Ranking:
+def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
     """Return which of several labels, given by their rows, is best in a value.
 
     A label is as good as the best if the Student's t interval of their difference, seed by seed,
@@ -184,9 +204,9 @@ def rank(groups: Mapping[str, pd.DataFrame], value: str) -> Ranking:
     return Ranking(best, undecided, differences, frozenset(bold))
 
 
-def _comparable(groups: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def _comparable(groups: Mapping[Name, pd.DataFrame]) -> dict[Name, pd.DataFrame]:
     """Return the labels of the most frequent steps per task and sequences; none if two tie."""
-    kinds: dict[str, Any] = {
+    kinds = {
         label: (frozenset(rows.sequence), frozenset(rows.steps_per_task))
         for label, rows in groups.items()
         if len(rows)
@@ -198,10 +218,10 @@ def _comparable(groups: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _mean(rows: pd.DataFrame, value: str) -> float | None:
-    known = _known(rows, value)
-    if known.empty:
-        return None
-    return float(known.groupby("sequence")[column_of(value)].mean().mean())
+    found = by_run(rows, value)
+    return (
+        float(np.mean([np.mean(list(runs.values())) for runs in found.values()])) if found else None
+    )
 
 
 def _reaches_zero(difference: Estimate, sign: float) -> bool:

@@ -1,7 +1,7 @@
 """Families of sequences: those that share tables and figures, such as cw3-1 to cw3-8."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 TRIPLETS = ("cw3", "cw6")
 """Families of eight sequences each, with a table for each metric."""
@@ -61,3 +61,8 @@ def family_title(family: str) -> str:
     if family == PAIRS:
         return "Pairs of tasks"
     return family.upper() if family in (*TRIPLETS, *LONG) else family
+
+
+def display_name(sequence: str, tasks: Sequence[str]) -> str:
+    """Return a sequence's name, followed by its tasks if the name does not list them."""
+    return ", ".join(tasks) if "," in sequence else f"{sequence} ({', '.join(tasks)})"

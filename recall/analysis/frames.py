@@ -20,7 +20,7 @@ For methods that train all tasks at once, what concerns a task's own stage is Na
 
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.families import family_of
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import EVALUATE_EVERY, References
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together as is_multi_task
+from recall.analysis.run_result import RunResult, is_multi_task
 from recall.files.atomic import replacement, temporary_of, write_text
 from recall.runs.evaluations import FIELDS, MODES, RATES
 
@@ -57,7 +56,7 @@ class Analysis:
     scores: pd.DataFrame
     problems: tuple[str, ...] = ()
     """Sentences about runs that are left out because they lack a measured value."""
-    references: Mapping[tuple[str, str, str], References] | None = None
+    references: Mapping[tuple[str, str, str], References] = field(default_factory=dict)
     """The single-task runs compared with, by label, sequence and task."""
 
 
@@ -221,8 +220,9 @@ def runs_of(rows: pd.DataFrame) -> list[RunResult]:
 
 def matrix(rows: pd.DataFrame, column: str) -> Array:
     """Return a column of one label on one sequence as an array, [run, task]."""
-    parts = [part[column].to_numpy(float) for _, part in rows.groupby("position")]
-    return np.stack(parts, axis=1)
+    places = rows["position"].to_numpy()
+    values = rows[column].to_numpy(float)
+    return np.stack([values[places == place] for place in sorted(set(places))], axis=1)
 
 
 def evaluations_frame(collection: Collection) -> pd.DataFrame:

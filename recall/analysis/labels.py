@@ -1,25 +1,35 @@
 """Labels for tables and legends: a method, its preset, and every setting that departs from it.
 
 A label says the same whatever other runs are shown: a run without distillation is never plain
-RECALL. The schedule, the length of a retraining, the precision of products, the number of old tasks
-in an update and the average of the actor are named only where runs of a method that are shown
-together differ in them; the notes below a table name them otherwise.
+RECALL. Settings of the experiment (`of_experiment`: the schedule, the precision of products, ...)
+are named only where runs of a method that are shown together differ in them.
 """
 
+import dataclasses
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
+from recall.analysis import continual_world_logs
 from recall.analysis.departures import (
     DEFAULT,
+    STEPS,
     departures,
     nearest_preset,
     of_experiment,
     settings_that_matter,
 )
+from recall.analysis.families import table_of
+from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
+from recall.runs.wording import few
 
+IMPORTED = "imported"
+"""The variant of runs that were imported from other code."""
+_STEPS = (STEPS, "log.steps_per_task")
+_MOST_NAMED = 3
+T = TypeVar("T")
 _SYMBOLS = {"distillation_weight": "λ", "weight": "λ", "critic_weight": "λ of the critics"}
 _ABSENT = {
     "distil": "no distillation",
@@ -39,52 +49,117 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
-class Variant:
-    """How a run's settings depart from its method's own."""
+def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
+    """Return the runs with labels, in the order of tables: method, variant, sequence, seed.
 
-    preset: str = DEFAULT
-    """The preset that the settings are nearest to."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """The settings that differ from the preset's, and those that set runs apart."""
-
-
-def variants(method: str, runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
-    """Return how each run of a method, given by its settings, departs from the method's own.
-
-    `runs` are shown together: settings of the experiment that differ among them count too.
+    Settings of the experiment are compared among runs that are shown together: those of one family.
     """
-    if method not in METHODS:
-        return differing(runs)
-    presets = [nearest_preset(method, settings) for settings in runs]
+    usual = {table: _usual_steps(group) for table, group in grouped(runs, _table_of).items()}
+    named = []
+    groups = grouped(runs, lambda run: (run.method, run.source, _table_of(run)))
+    for (_, source, table), group in groups.items():
+        imported = source == continual_world_logs.SOURCE
+        for run, (preset, changes) in zip(group, _variants(group, imported), strict=True):
+            changes = {name: value for name, value in changes.items() if name not in _STEPS}
+            if run.steps_per_task != usual[table]:
+                changes[STEPS] = run.steps_per_task
+            variant = ", ".join(filter(None, [IMPORTED * imported, settings_in_words(changes)]))
+            label = label_of(run.method, variant, preset)
+            named.append(
+                dataclasses.replace(
+                    run, label=label, variant=variant, changes=changes, preset=preset
+                )
+            )
+    sequences = list(
+        dict.fromkeys(sorted((run.sequence for run in runs), key=lambda name: order_of("", name)))
+    )
+    return sorted(
+        named,
+        key=lambda run: (order_of(run.method, run.label), sequences.index(run.sequence), run.seed),
+    )
+
+
+def _table_of(run: RunResult) -> str:
+    return table_of(run.sequence, len(run.tasks))
+
+
+def _usual_steps(runs: Sequence[RunResult]) -> int | None:
+    """Return the steps per task of most runs of a table, or None if there is no such number."""
+    counts = Counter(run.steps_per_task for run in runs).most_common(2)
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+
+
+def _variants(runs: Sequence[RunResult], imported: bool) -> list[tuple[str, dict[str, Any]]]:
+    """Return the preset of each run of a method and its changes: those that labels name.
+
+    Where no preset is known, these are the settings in which the runs differ.
+    """
+    method, settings = runs[0].method, [run.settings for run in runs]
+    if imported or method not in METHODS:
+        varying = _varying(settings)
+        return [
+            (DEFAULT, {name: each[name] for name in varying if name in each}) for each in settings
+        ]
+    presets = [nearest_preset(method, each) for each in settings]
     departed = [
-        departures(method, settings, preset) for settings, preset in zip(runs, presets, strict=True)
+        departures(method, each, preset) for each, preset in zip(settings, presets, strict=True)
     ]
-    varying = _varying(runs, departed)
+    apart = {name for name in _varying(settings) if any(name in found for found in departed)}
     found = []
     for preset, changes in zip(presets, departed, strict=True):
         own = {name: value for name, value in changes.items() if not of_experiment(name)}
-        apart = {name: changes[name] for name in varying if name in changes}
-        found.append(Variant(preset, own | apart))
+        varied = {name: value for name, value in changes.items() if name in apart}
+        found.append((preset, own | varied))
     return found
 
 
-def differing(runs: Sequence[Mapping[str, Any]]) -> list[Variant]:
-    """Return the settings in which runs differ from each other, where no preset is known."""
+def _varying(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the settings that matter in which runs, given by their settings, differ."""
     compared = [settings_that_matter(settings) for settings in runs]
     names = dict.fromkeys(name for settings in compared for name in settings)
-    varying = [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+    return [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+
+
+def main_labels(runs: Iterable[RunResult]) -> list[str]:
+    """Return the labels without variants of each method, or all its labels if it has no others.
+
+    Runs that were imported from other code count apart from ours: they have settings of their own,
+    so neither can stand for the other. Labels are in the order of methods, then of `runs`.
+    """
+    chosen: list[str] = []
+    for by_method in grouped(runs, lambda run: run.method).values():
+        main: set[str] = set()
+        for group in grouped(by_method, lambda run: run.source).values():
+            plain = {run.label for run in group if run.variant in ("", IMPORTED)}
+            main |= plain or {run.label for run in group}
+        chosen += dict.fromkeys(run.label for run in by_method if run.label in main)
+    return chosen
+
+
+def of_other_code(runs: Iterable[RunResult]) -> list[str]:
+    """Return a warning for each plug-in whose code differs among runs of one label."""
+    labels: dict[str, list[str]] = {}
+    for label, group in grouped(runs, lambda run: run.label).items():
+        codes: dict[str, set[str]] = {}
+        for run in group:
+            for plugin, facts in run.description.get("plugin_sources", {}).items():
+                codes.setdefault(plugin, set()).add(str(facts.get("source")))
+        for plugin, found in codes.items():
+            if len(found) > 1:
+                labels.setdefault(plugin, []).append(label)
     return [
-        Variant(changes={name: settings[name] for name in varying if name in settings})
-        for settings in runs
+        f"Runs of {few(found, _MOST_NAMED)} were trained with different code of the plug-in "
+        f"{plugin} (plugin_sources in run.json), and share a label."
+        for plugin, found in labels.items()
     ]
 
 
-def _varying(runs: Sequence[Mapping[str, Any]], departed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the settings that differ among the runs and that no preset explains."""
-    compared = [settings_that_matter(settings) for settings in runs]
-    names = dict.fromkeys(name for found in departed for name in found)
-    return [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
+    """Return the items of each key, in the order of first appearance."""
+    groups: dict[Any, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def settings_in_words(changes: Mapping[str, Any]) -> str:

@@ -2,8 +2,7 @@
 
 Forward transfer says how much the sequence helped. So a reference run may differ from the run that
 it is compared with in the sequence and the method alone: the task, the world, the steps, the
-networks, the batches and the optimiser must be the same, and so must the code of plug-ins, where it
-is known of both, if the task may be a plug-in's.
+networks, the batches and the optimiser must be the same.
 
 Five settings may differ (TOLERATED) if no reference has the same ones: the interval between
 evaluations, because a curve can be read at other steps (recall.analysis.metrics.area_at), the
@@ -26,16 +25,16 @@ from recall.analysis.departures import (
     METHOD,
     NO_MATTER,
     PRECISION,
+    STEPS,
     comparable,
     settings_of_preset,
 )
 from recall.analysis.labels import settings_in_words
-from recall.analysis.plugin_code import code_in_words, differing_among, of_package
 from recall.analysis.run_result import RunResult
 
 REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
-STEPS, EVALUATE_EVERY = "schedule.steps_per_task", "schedule.evaluate_every"
+EVALUATE_EVERY = "schedule.evaluate_every"
 POLICY_LAG = "schedule.policy_lag"
 ENVIRONMENTS = "schedule.environments"
 TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS, AVERAGE)
@@ -106,9 +105,6 @@ def _comparable(
             refused[_refusal(other, others)] = None
         elif longer and rarely:
             refused[_refusal(other, unlike) + _too_few(run, other)] = None
-        elif plugins := _of_other_code(run, other):
-            there, wanted = (code_in_words(each, plugins) for each in (other, run))
-            refused[_has_not(other, there, wanted)] = None
         else:
             found.setdefault((rarely, other.steps_per_task, bool(others)), []).append(other)
     return found[min(found)] if found else [], list(refused)
@@ -130,13 +126,6 @@ def _too_few(run: RunResult, reference: RunResult) -> str:
         f"; only {_evaluations(run, reference)} of its evaluations lie in the first "
         f"{run.steps_per_task:,} steps, and {_enough(run)} are needed"
     )
-
-
-def _of_other_code(run: RunResult, reference: RunResult) -> list[str]:
-    """Return the plug-ins whose code keeps a reference from being compared with a run."""
-    if of_package(reference.method, reference.tasks):
-        return []
-    return differing_among([run, reference])
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
@@ -198,8 +187,4 @@ def _preset(name: str) -> Mapping[str, Any]:
 def _refusal(reference: RunResult, unlike: Mapping[str, tuple[Any, Any]]) -> str:
     there = settings_in_words({name: values[1] for name, values in unlike.items()})
     wanted = settings_in_words({name: values[0] for name, values in unlike.items()})
-    return _has_not(reference, there, wanted)
-
-
-def _has_not(reference: RunResult, there: str, wanted: str) -> str:
     return f"{reference.tasks[0]} in {reference.folder} has {there} and not {wanted}"

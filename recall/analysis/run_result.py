@@ -10,12 +10,17 @@ import numpy as np
 
 from recall.analysis.departures import DEFAULT
 from recall.analysis.metrics import Curves
-from recall.analysis.together import learnt_together
+from recall.methods import METHODS
 from recall.runs.archive_note import ArchiveNote
 from recall.runs.evaluations import FIELDS, MODES, RATES
 from recall.runs.training_records import Training, read_training
 
 Array = np.ndarray
+
+
+def is_multi_task(method: str) -> bool:
+    """Return True if a method trains all tasks at once, so that tasks have no stages."""
+    return method in METHODS and METHODS[method]().collects == "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +46,8 @@ class RunResult:
     variant: str = ""
     """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The same difference as settings, and plug-ins of other code, with their values."""
+    """The same difference as settings with their values."""
     code: str = ""
-    """The code of plug-ins, in words, that ends label and variant if runs of one label differ."""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -109,7 +113,7 @@ class RunResult:
             silent = [task in self.without_success for task in self.tasks]
             values = np.where(silent, np.nan, values)
         # The trainer evaluates the end of every stage; logs of other programs need not have it.
-        ends = self.source == "recall" and not learnt_together(self.method)
+        ends = self.source == "recall" and not is_multi_task(self.method)
         return Curves(self.name, self.tasks, self.steps_per_task, self.steps, values, ends)
 
     @cached_property

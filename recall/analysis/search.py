@@ -7,8 +7,8 @@ from pathlib import Path
 from recall.analysis import continual_world_logs
 from recall.analysis.fleets import read_fleet
 from recall.analysis.run_result import RunResult
-from recall.analysis.times import Times
-from recall.analysis.without_success import without_reached
+from recall.files.fleet_layout import STUDY, STUDY_SCHEMA
+from recall.files.reading import read_json
 from recall.runs.find import FLEET, LOG, TRACES, folders_below
 
 
@@ -17,19 +17,22 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
     runs: list[RunResult] = []
     problems: list[str] = []
     seen: set[Path] = set()
-    times = Times()
+    times: dict[Path, dict[str, float]] = {}
     for folder, kind in _found(folders, problems):
         if folder.resolve() in seen:
             continue
         seen.add(folder.resolve())
         if kind == FLEET:
             found, wrong = read_fleet(folder)
-            found = _timed(found, times.of(folder))
+            study = folder.absolute().parent / STUDY
+            if study not in times:
+                times[study] = _seconds_of_fleets(study, problems)
+            found = _timed(found, times[study].get(folder.absolute().name))
         else:
             found, wrong = continual_world_logs.read_log(folder)
         runs += found
         problems += wrong
-    return without_reached(runs), problems + times.problems
+    return _without_reached(runs), problems
 
 
 def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
@@ -38,6 +41,41 @@ def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
         return runs
     return [
         dataclasses.replace(run, seconds=seconds / len(run.description["runs"])) for run in runs
+    ]
+
+
+def _seconds_of_fleets(study: Path, problems: list[str]) -> dict[str, float]:
+    """Return the training times of fleets by name, which only the study.json beside them holds."""
+    try:
+        if not study.exists():
+            return {}
+        content = read_json(study)
+        if content["schema"] != STUDY_SCHEMA:
+            raise ValueError(f"schema {content['schema']!r}, not {STUDY_SCHEMA}")
+        seconds = {str(fleet["name"]): float(fleet["seconds"]) for fleet in content["fleets"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        problems.append(
+            f"{study} cannot be used ({reason}): the training times of its fleets are left out."
+        )
+        return {}
+    return {name: value for name, value in seconds.items() if value > 0}
+
+
+def _without_reached(runs: list[RunResult]) -> list[RunResult]:
+    """Return the runs; a task that any of them solved counts as one that reports success.
+
+    An environment may mention success only once it is reached. Runs are considered together,
+    because one that never solves a task is a run with success 0, and belongs in the mean.
+    """
+    reached = {task for run in runs if run.without_success for task in run.reached}
+    return [
+        dataclasses.replace(
+            run, without_success=tuple(task for task in run.without_success if task not in reached)
+        )
+        if reached.intersection(run.without_success)
+        else run
+        for run in runs
     ]
 
 

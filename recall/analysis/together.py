@@ -1,8 +1,5 @@
-"""Methods that train all tasks at once, to which forgetting and transfer do not apply."""
+"""An earlier name of `is_multi_task`."""
 
-from recall.methods import METHODS
+from recall.analysis.run_result import is_multi_task as learnt_together
 
-
-def learnt_together(method: str) -> bool:
-    """Return True if a method trains all tasks at once, so that tasks have no stages."""
-    return method in METHODS and METHODS[method]().collects == "all"
+__all__ = ["learnt_together"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS
 
 # Takes a number of vector steps and returns how many slot steps these were.
@@ -54,11 +55,12 @@ def metaworld_async(task: str, slots: int) -> tuple[Driver, Callable[[], None]]:
     """Return a driver of Meta-World in Gymnasium's processes, and a function that closes them."""
     from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
-    environments = AsyncVectorEnv(
-        [partial(_limited_metaworld, task)] * slots,
-        context="spawn",
-        autoreset_mode=AutoresetMode.SAME_STEP,
-    )
+    with safe_path():
+        environments = AsyncVectorEnv(
+            [partial(_limited_metaworld, task)] * slots,
+            context="spawn",
+            autoreset_mode=AutoresetMode.SAME_STEP,
+        )
     environments.reset()
     rng = np.random.default_rng(0)
 

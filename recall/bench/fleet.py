@@ -121,7 +121,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.advance()
     # The workers that evaluate start, and load their tasks, before the time is taken.
     trainer.evaluate()
-    trainer.catch_up()
+    trainer.flush()
     trainer.evaluation.finish()
     jax.block_until_ready(trainer.state)
     together, waited = _train(trainer, chunks)
@@ -132,7 +132,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         trainer.chunks.take()
     start = time.perf_counter()
     for _ in range(chunks):
-        trainer.learn()
+        trainer.update()
     jax.block_until_ready(trainer.state)
     learning = time.perf_counter() - start
 
@@ -215,7 +215,7 @@ def bench_fleet(
     for count in tasks:
         if not 1 <= count <= _MOST_TASKS:
             raise BadValueError(f"tasks {count}: a number from 1 to {_MOST_TASKS}")
-    if min((*runs, chunks)) < 1:
+    if chunks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
     for length in tasks:

@@ -24,7 +24,8 @@ from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import METHODS, method_class
-from recall.nets import half_precision
+from recall.nets.layers import HALF, product
+from recall.plugins.python_process import safe_path
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.runs.wording import counted
@@ -64,12 +65,12 @@ def matmul_rate(precision: Precision) -> float:
     size = 1024 if jax.default_backend() == "cpu" else 4096
     a = jax.random.normal(jax.random.PRNGKey(0), (size, size))
     if precision == "bfloat16":
-        a = a.astype(half_precision.HALF)
-        multiply = half_precision.product
+        a = a.astype(HALF)
+        multiply = product
     else:
         multiply = partial(jnp.matmul, precision=None if precision == "default" else precision)
-    product = jax.jit(lambda a: multiply(a, a))
-    return 2.0 * size**3 / _seconds_per_call(lambda: product(a))
+    squared = jax.jit(lambda a: multiply(a, a))
+    return 2.0 * size**3 / _seconds_per_call(lambda: squared(a))
 
 
 def _seconds_per_call(call: Callable[[], Any]) -> float:
@@ -141,7 +142,7 @@ def bench_learner(
 
     The growth is measured at the first number of runs.
     """
-    if tasks < 1 or min(runs) < 1:
+    if tasks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
     rows = []
@@ -171,16 +172,13 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a new process, which leaves the device as it found it."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         try:
-            return processes.submit(function, *arguments).result()
-        except jax.errors.JaxRuntimeError as error:
+            with safe_path():
+                result = processes.submit(function, *arguments)
+            return result.result()
+        except (jax.errors.JaxRuntimeError, BrokenProcessPool) as error:
             raise RecallError(
-                f"{', '.join(map(str, arguments))} could not be measured: {str(error)[:200]}; "
-                "--runs and --tasks ask for less"
-            ) from error
-        except BrokenProcessPool as error:
-            raise RecallError(
-                f"the process that measured {', '.join(map(str, arguments))} was killed, perhaps "
-                "for want of memory; --runs and --tasks ask for less"
+                f"{', '.join(map(str, arguments))} could not be measured, perhaps for want of "
+                f"memory: {str(error)[:200]}; --runs and --tasks ask for less"
             ) from error
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
-from recall.worlds.registrations import Registrations
+from recall.worlds.gym_registration import Registrations
 
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
 # the worker, so results do not depend on the number of workers. The streams of a run's further

@@ -32,7 +32,7 @@ from recall.collect.transition import Columns
 from recall.collect.worker import Worker, doing
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
-from recall.worlds.registrations import registrations_for
+from recall.worlds.gym_registration import registrations_for
 from recall.worlds.simulator import Array
 from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess, never
 

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from tyro.conf import Positional, arg
 
 from recall.commands.show import Flag
-from recall.commands.sigterm import cleaning_up_on_sigterm
 
 
 def archive(
@@ -37,8 +36,7 @@ def archive(
     from recall.runs.archive import archive as make_archive
     from recall.runs.wording import counted
 
-    with cleaning_up_on_sigterm():
-        made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
+    made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
     for sentence in made.left_out:
         print(sentence, file=sys.stderr)
     if not policies and (pattern := _example(source, made.folder)):

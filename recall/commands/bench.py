@@ -6,16 +6,12 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from recall.commands.show import AsJson, print_json
-from recall.errors import BadValueError
 
 Precision = Annotated[
     Literal["default", "float32", "bfloat16"],
     arg(help="Precision of matrix products; see the settings."),
 ]
-Counts = Annotated[
-    tuple[str, ...],
-    arg(metavar="INT [INT ...]", help="Numbers of runs to train at once; each gives a row."),
-]
+Counts = Annotated[tuple[int, ...], arg(help="Numbers of runs to train at once; each gives a row.")]
 StepsPerTask = Annotated[
     int | None,
     arg(help="Steps per task for every library; more are steadier. None: the bench's default."),
@@ -32,7 +28,7 @@ def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -
 
 
 def bench_learner(
-    runs: Counts = ("1", "5", "40"),
+    runs: Counts = (1, 5, 40),
     tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
     methods: Annotated[
         tuple[str, ...], arg(help="Names of methods; an empty list measures all.")
@@ -51,14 +47,12 @@ def bench_learner(
     """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
-    result = learner.bench_learner(
-        _numbers(runs), tasks, methods, precision, growth, progress=_tell
-    )
+    result = learner.bench_learner(runs, tasks, methods, precision, growth, progress=_tell)
     (print_json if as_json else learner.print_table)(result)
 
 
 def bench_fleet(
-    runs: Counts = ("1", "8", "24", "40"),
+    runs: Counts = (1, 8, 24, 40),
     method: Annotated[
         str, arg(help="Name of the method to train; see `recall list methods`.")
     ] = "recall",
@@ -71,12 +65,8 @@ def bench_fleet(
         ),
     ] = None,
     tasks: Annotated[
-        tuple[str, ...],
-        arg(
-            metavar="INT [INT ...]",
-            help="Lengths of sequences, of which the last task is measured.",
-        ),
-    ] = ("3", "20"),
+        tuple[int, ...], arg(help="Lengths of sequences, of which the last task is measured.")
+    ] = (3, 20),
     policy_lag: Annotated[
         int | None,
         arg(
@@ -93,27 +83,16 @@ def bench_fleet(
     from recall.bench import fleet
 
     result = fleet.bench_fleet(
-        _numbers(runs),
+        runs,
         method,
         precision,
         fleet.CHUNKS if chunks is None else chunks,
-        _numbers(tasks, "tasks"),
+        tasks,
         fleet.POLICY_LAG if policy_lag is None else policy_lag,
         environments,
         progress=_tell,
     )
     (print_json if as_json else fleet.print_table)(result)
-
-
-def _numbers(words: tuple[str, ...], what: str = "runs") -> list[int]:
-    """Parse numbers that are separated by spaces or commas: `1 5 40` or `1,5,40`."""
-    numbers = [number for word in words for number in word.split(",")]
-    for number in numbers:
-        if not number.isdecimal():
-            raise BadValueError(f"{what} {number!r} is not a number of {what}")
-    if not numbers:
-        raise BadValueError(f"--{what} needs at least one number of {what}, such as 1 or 1,5,20")
-    return [int(number) for number in numbers]
 
 
 def _tell(line: str) -> None:

@@ -1,6 +1,6 @@
 """`recall demo`: a demonstration of the paper's main result in a few minutes."""
 
-import tempfile
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -9,77 +9,61 @@ from tyro.conf import arg
 
 from recall.commands.show import Flag
 
-Out = Annotated[Path | None, arg(help="Folder to keep the fleets in. None: nothing is kept.")]
-Methods = Annotated[
-    tuple[str, ...], arg(help="Methods to train instead of the three; an empty list trains all.")
-]
-Robots = Annotated[
-    Flag,
-    arg(
-        help="Learn two robot tasks with perfect memory and RECALL instead, and film them; kept "
-        "in OUT, or in runs/robots."
-    ),
-]
-NormaliseTargets = Annotated[Flag, arg(help="Use PopArt for every method, not only for RECALL.")]
-
-INTRODUCTION = """\
+_POINTWORLD = """\
 Three tasks, one after the other. The rewards of the second are a thousand times larger than those
-of the others. Fine-tuning forgets old tasks. Perfect memory replays everything, and the large
+of the others. Fine-tuning forgets old tasks. PM (perfect memory) replays everything, and the large
 rewards of an old task drown the small ones of a new task. RECALL normalises rewards per task."""
 
-ROBOTS = """\
+_ROBOTS = """\
 A robot arm learns to press a handle and then to close a window, within minutes on two cores.
-Perfect memory and RECALL both replay the first task while they learn the second."""
+PM (perfect memory) and RECALL both replay the first task while they learn the second."""
 
 
 def demo(
-    out: Out = None,
-    methods: Methods = ("fine_tuning", "perfect_memory", "recall"),
-    normalise_targets: NormaliseTargets = False,
-    robots: Robots = False,
+    out: Annotated[
+        Path | None,
+        arg(help="Folder of the fleets. None: runs/demo, or runs/robots with --robots."),
+    ] = None,
+    methods: Annotated[
+        tuple[str, ...] | None,
+        arg(help="Methods to train instead of the demo's own; an empty list trains all."),
+    ] = None,
+    normalise_targets: Annotated[
+        Flag, arg(help="Use PopArt for every method, not only for RECALL.")
+    ] = False,
+    robots: Annotated[
+        Flag, arg(help="Learn two robot tasks with perfect memory and RECALL instead.")
+    ] = False,
 ) -> None:
-    """Train fine-tuning, perfect memory and RECALL on pointworld and compare them."""
-    if robots:
-        _robots(out or Path("runs/robots"))
-        return
+    """Train a few methods on a few tasks, compare them and film the last one."""
     from rich.console import Console
 
-    from recall.api import Stopped
+    from recall.errors import RecallError
     from recall.methods import METHODS, method_class
     from recall.studies import demo as demonstration
     from recall.training.callbacks.defaults import on_screen
 
     console = Console()
-    plan = replace(demonstration.PLAN, methods=methods or tuple(METHODS))
+    plan = demonstration.ROBOTS if robots else demonstration.POINTWORLD
+    if methods is None and not normalise_targets:
+        console.print(_ROBOTS if robots else _POINTWORLD)
+    if methods is not None:
+        plan = replace(plan, methods=methods or tuple(METHODS))
     for name in plan.methods:
         method_class(name)  # raises an error for an unknown name before anything is trained
     if normalise_targets:
         plan = demonstration.with_normalised_targets(plan)
-    if plan == demonstration.PLAN:
-        console.print(INTRODUCTION)
-    with tempfile.TemporaryDirectory(prefix="recall-demo-") as temporary:
-        try:
-            rows = demonstration.run_demo(out or Path(temporary), plan, on_screen)
-        except Stopped as stopped:  # a demo cannot be resumed
-            raise Stopped("the demo was stopped", stopped.exit_status) from None
+    folder = out or Path("runs", "robots" if robots else "demo")
+    if out is None and normalise_targets:
+        folder = folder.with_name(f"{folder.name}-normalised")
+    rows = demonstration.run_demo(folder, plan, on_screen)
     demonstration.print_table(rows, plan)
-    console.print(f"Next, on robot tasks: [bold]{demonstration.NEXT}[/bold]", soft_wrap=True)
-
-
-def _robots(folder: Path) -> None:
-    from rich.console import Console
-
-    from recall.errors import RecallError
-    from recall.studies import robot_demo
-    from recall.training.callbacks.defaults import on_screen
-
-    console = Console()
-    console.print(ROBOTS)
-    rows = robot_demo.run_robots(folder, callback=on_screen)
-    robot_demo.print_table(rows)
+    label = method_class(plan.methods[-1]).label
     try:
-        made = robot_demo.make_film(folder)
-    except RecallError as error:  # without a way to render, the table is shown all the same
+        made = demonstration.make_film(folder, plan)
+    except RecallError as error:  # without a way to render, the rest is shown all the same
         console.print(f"No film: {error}", style="yellow", soft_wrap=True)
     else:
-        console.print(f"Film of RECALL, just learnt and at the end: {made.path}", soft_wrap=True)
+        console.print(f"Film of {label}, just learnt and at the end: {made.path}", soft_wrap=True)
+    report = shlex.join(["recall", "report", str(folder), "--out", str(folder / "report")])
+    console.print(f"Curves, tables and a page: [bold]{report}[/bold]", soft_wrap=True)

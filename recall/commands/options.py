@@ -7,9 +7,10 @@ from recall.settings.checked import Words
 
 PLUGIN_HELP = (
     "Every command also accepts --plugin MODULE_OR_FILE, which makes methods, worlds or figures of "
-    "your own known; it may be given more than once."
+    "your own known and may be given more than once, and --debug, which shows the traceback of an "
+    "error."
 )
-"""What the help of every command says of the option that `recall.cli` reads for all of them."""
+"""What the help of every command says of the options that `recall.cli` reads for all of them."""
 _NO = "no-"
 
 

@@ -133,11 +133,14 @@ def report(
 
 def _serve(folders: tuple[Path, ...], port: int, make: "Callable[[], Report]") -> None:
     """Serve the page until the user stops it."""
+    import time
+
     from recall.report.page import FILE
-    from recall.report.serve import LivePage, served
+    from recall.report.serve import SECONDS, LivePage, served
 
     page = LivePage(folders, lambda: make().folder / FILE)
     with served(page, port) as url:
         print(f"The report is at {url} and refreshes by itself; Ctrl-C stops it.", flush=True)
-        page.refresh()
-        page.keep_fresh()
+        while True:
+            page.refresh()
+            time.sleep(SECONDS)

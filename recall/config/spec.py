@@ -1,7 +1,7 @@
-"""The spec of a fleet (method, sequences of one length, seeds, settings) and its JSON form."""
+"""The spec of a fleet: method, sequences of one length, seeds and settings."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from numbers import Integral
@@ -9,18 +9,13 @@ from typing import Any
 from zlib import crc32
 
 from recall.collect.task_schedule import TaskSchedule
-from recall.config.given_functions import given_functions
-from recall.config.older import completed, without_removed
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.methods import METHODS, Method, method_class
-from recall.plugins import check_named
+from recall.methods import Method, method_class
 from recall.settings import Settings
-from recall.settings.checked import LARGEST_WHOLE, from_plain
+from recall.settings.checked import LARGEST_WHOLE
 from recall.worlds.registry import (
     Task,
-    is_gymnasium,
-    is_task,
     refuse_instance,
     refuse_nameless,
     task_label,
@@ -226,36 +221,3 @@ def _check_retraining(method: Method, settings: Settings) -> None:
             f"retraining_updates is {updates}; expected a multiple of updates_per_burst, which is "
             f"{burst}; {max(burst, round(updates / burst) * burst)} is the nearest"
         )
-
-
-def spec_from(
-    description: dict[str, Any], functions: Mapping[str, Task] | None = None
-) -> FleetSpec:
-    """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
-    method = dict(description["method"])
-    tasks = {task for run in description["runs"] for task in run["tasks"]}
-    named = tasks - set(description.get("functions", ()))
-    check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
-    chosen = from_plain(method_class(method.pop("name")), method)
-    given = given_functions(description.get("functions", ()), functions)
-    runs = tuple(
-        RunSpec(
-            run["name"],
-            run["seed"],
-            run["sequence"],
-            tuple(given.get(task, task) for task in run["tasks"]),
-        )
-        for run in description["runs"]
-    )
-    return FleetSpec(
-        chosen, runs, from_plain(Settings, without_removed(completed(description["settings"])))
-    )
-
-
-def _is_known(task: str) -> bool:
-    """Return True for a task that this process can make, as far as its name tells."""
-    if not is_gymnasium(task):
-        return is_task(task)
-    from recall.worlds.gym_specs import is_registered  # imports Gymnasium
-
-    return is_registered(task)

@@ -13,7 +13,8 @@ from rich.progress import track
 
 from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
-from recall.config.spec import FleetSpec, RunSpec, spec_from
+from recall.config.spec import FleetSpec, RunSpec
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.contained import check_inside
 from recall.files.fleet_layout import FILMS, FINAL, learnt, policy_path
@@ -28,7 +29,7 @@ from recall.policies.stored import chosen_run, missing
 from recall.runs.store import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
-from recall.training.unedited import check_unedited
+from recall.training.provenance import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import DrawingError, Simulator
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered

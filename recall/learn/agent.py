@@ -1,6 +1,11 @@
-"""The agent: one run's networks as functions of their parameters, and its first state."""
+"""The agent: one run's networks as functions of their parameters, and the state of its learner.
+
+Shapes are named as in recall.nets.arrays. A state holds the heads of all tasks, [task, ...]; during
+an update it holds only the heads of the batch, [heads, ...] (recall.learn.turns).
+"""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,14 +13,44 @@ import jax.numpy as jnp
 from recall.collect.transition import Columns
 from recall.learn import value_bounds
 from recall.learn.method import Method, Sharing
-from recall.learn.state import LearnerState, Trainable
-from recall.nets import adam, gaussian, popart
+from recall.nets import gaussian, optimiser, popart
 from recall.nets.arrays import Array, Params
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Rows
+from recall.nets.heads import BatchLayout
 from recall.nets.multihead import MultiHead
+from recall.nets.optimiser import Moments
 from recall.replay.n_step import NStep
 from recall.settings import LearnerSettings
+
+
+class Trainable(NamedTuple):
+    """Networks, temperatures, optimisers and statistics. Per-task leaves are below "heads"."""
+
+    actor: Params
+    critic: Params
+    target: Params
+    log_alpha: Params  # {"heads": [task]}
+    actor_moments: Moments
+    critic_moments: Moments
+    alpha_moments: Moments
+    popart: Params  # {"heads": popart.Statistics}
+    rewards: Params  # {"heads": value_bounds.RewardRange}
+    averaged: Params | None  # the actor's average, if the method keeps one
+
+
+class LearnerState(NamedTuple):
+    """State of one run's learner. Randomness depends on `key` and the update's number alone."""
+
+    trainable: Trainable
+    method_state: Any  # the method's own state, a pytree
+    key: Array
+    failed_at: Array  # number of the first update that met a non-finite number, or -1
+
+    @property
+    def evaluated_actor(self) -> Params:
+        """Return the actor that is evaluated and distilled: its average, if there is one."""
+        averaged = self.trainable.averaged
+        return self.trainable.actor if averaged is None else averaged
 
 
 def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
@@ -51,13 +86,12 @@ class Agent:
         self, sharing: Sharing, inputs: int, outputs: int, normalise_every: bool = False
     ) -> MultiHead:
         network = self.settings.network
-        shared = shared_layers(sharing, len(network.hidden), network.head_layers)
         return MultiHead(
             inputs,
             outputs,
             self.tasks,
             network.hidden,
-            shared,
+            shared_layers(sharing, len(network.hidden), network.head_layers),
             network.activation,
             self.settings.sac.precision == "bfloat16",
             normalise_every,
@@ -87,24 +121,43 @@ class Agent:
         low = self.method.normalise_targets or self.method.best_return
         return -5.0 if low else 1.0
 
-    def policy(self, actor: Params, observation: Array, rows: Rows | Array) -> Gaussian:
-        """Return the policy of each row [batch, obs], from the row's head."""
-        return gaussian.from_outputs(self.actor.apply(actor, observation, rows))
+    def policy(self, actor: Params, observation: Array, layout: BatchLayout | Array) -> Gaussian:
+        """Return the policy of each row of observation [batch, obs], from the row's head."""
+        return gaussian.from_outputs(self.actor.apply(actor, observation, layout))
 
     def policy_of_task(self, actor: Params, observation: Array, task: Array | int) -> Gaussian:
-        """Return the policy of one task for every row [batch, obs]."""
+        """Return the policy of one task for every row of observation [batch, obs]."""
         return gaussian.from_outputs(self.actor.apply_head(actor, observation, task))
 
-    def q(self, critic: Params, observation: Array, action: Array, rows: Rows | Array) -> Array:
+    def q(
+        self, critic: Params, observation: Array, action: Array, layout: BatchLayout | Array
+    ) -> Array:
         """Return the values [critic, batch] of all critics; with PopArt they are normalised."""
-        return self.method.values(self.critic_outputs(critic, observation, action, rows))
+        return self.method.values(self.critic_outputs(critic, observation, action, layout))
 
     def critic_outputs(
-        self, critic: Params, observation: Array, action: Array, rows: Rows | Array
+        self, critic: Params, observation: Array, action: Array, layout: BatchLayout | Array
     ) -> Array:
         """Return the outputs [critic, batch, outputs] of all critics."""
         x = jnp.concatenate([observation, action], axis=-1)
-        return self.critic.apply_several(critic, x, rows)
+        return self.critic.apply_several(critic, x, layout)
+
+    def scale(self, statistics: popart.Statistics) -> popart.Scale:
+        """Return the scale of each head's values; mean 0 and sigma 1 where none is normalised."""
+        if not self.method.normalise_targets:  # bounds that exclude 1 must not scale either
+            return popart.Scale(jnp.zeros_like(statistics.mean), jnp.ones_like(statistics.mean))
+        return popart.scale_of(statistics, self.settings.popart)
+
+    def value_bounds(self, rewards: Any, alpha: Array, lag: float) -> tuple[Array, Array]:
+        """Return the lowest and highest value of each head (recall.learn.value_bounds)."""
+        return value_bounds.value_bounds(
+            rewards,
+            self.settings.sac.discount,
+            alpha,
+            self.columns.action_size,
+            self.target_entropy,
+            lag,
+        )
 
     def init_critic(self, key: Array) -> Params:
         """Initialise the critics: trunk [critic, size], leaves of heads [task, critic, ...]."""
@@ -125,9 +178,9 @@ class Agent:
             critic=critic,
             target=jax.tree.map(jnp.copy, critic),
             log_alpha=log_alpha,
-            actor_moments=adam.init(actor),
-            critic_moments=adam.init(critic),
-            alpha_moments=adam.init(log_alpha),
+            actor_moments=optimiser.init(actor),
+            critic_moments=optimiser.init(critic),
+            alpha_moments=optimiser.init(log_alpha),
             popart={"heads": popart.init(self.tasks)},
             rewards={"heads": value_bounds.init(self.tasks)},
             averaged=jax.tree.map(jnp.copy, actor) if averages else None,

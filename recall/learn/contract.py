@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.learn import fleet
+from recall.learn import fleet, turns
 from recall.learn.agent import Agent
-from recall.learn.metrics import merged
-from recall.learn.update import describe, update, update_noise
+from recall.learn.sac import describe, update, update_noise
+from recall.learn.terms import merged
 from recall.nets.arrays import Array, Metrics
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
@@ -70,7 +70,10 @@ def _updated(
     def one_run(state: Any, replay: Replay) -> tuple[Any, Metrics]:
         number = jnp.zeros((), jnp.int32)
         noise = update_noise(agent, groups, state.key, number)
-        state, metrics = update(agent, state, replay, view, groups, number, noise)
+        heads = agent.method.heads(view, agent.tasks, groups, number)
+        part = turns.take(state, heads, groups)
+        part, metrics = update(agent, part, replay, view, heads, number, noise)
+        state = turns.put(state, part, heads)
         return state, merged(metrics, describe(agent, state))
 
     updated: tuple[Any, Metrics] = jax.vmap(one_run)(state, replay)

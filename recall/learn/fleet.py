@@ -18,16 +18,14 @@ from jax.flatten_util import ravel_pytree
 
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
-from recall.learn.agent import Agent
-from recall.learn.metrics import merged
+from recall.learn.agent import Agent, LearnerState
 from recall.learn.plasticity import Plasticity
-from recall.learn.state import LearnerState
-from recall.learn.target_scale import scale_of
-from recall.learn.turns import scan_in_turns, shared_heads
-from recall.learn.update import UpdateNoise, describe, update, update_noise
-from recall.nets import adam, popart
+from recall.learn.sac import UpdateNoise, describe, update, update_noise
+from recall.learn.terms import merged
+from recall.learn.turns import scan_in_turns
+from recall.nets import optimiser, popart
 from recall.nets.arrays import Array, Metrics
-from recall.nets.heads import Heads, Rows, head_of, is_head, take_heads
+from recall.nets.heads import BatchLayout, Heads, head_of, is_head, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
@@ -83,23 +81,24 @@ def burst(
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
         numbers = first_update + jnp.arange(updates)
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
-        method, named = agent.method, list[Callable[[Array], Metrics]]()
+        named = list[Callable[[Array], Metrics]]()
+        length = agent.settings.updates_per_turn
 
-        def heads_of_turn(number: Array, noise: UpdateNoise) -> Heads | None:
-            own = state.method_state
-            batch = method.sample(agent, own, replay, view, groups, number, noise.rows)
-            return shared_heads(method, batch)  # nothing else of the batch is computed
+        def heads_of_turn(update: tuple[Array, UpdateNoise]) -> Heads:
+            return agent.method.heads(view, agent.tasks, groups, update[0] // length)
 
-        def step(state: LearnerState, one: tuple[Array, UpdateNoise]) -> tuple[LearnerState, Array]:
-            state, metrics = update(agent, state, replay, view, groups, *one)
+        def step(
+            state: LearnerState, one: tuple[Array, UpdateNoise], heads: Heads
+        ) -> tuple[LearnerState, Array]:
+            number, noise = one
+            state, metrics = update(agent, state, replay, view, heads, number, noise)
             # Store one array of floats per update instead of a dozen arrays.
             row, back = ravel_pytree(jax.tree.map(lambda value: 1.0 * value, metrics))
             named.append(back)
             return state, row
 
-        length = agent.settings.updates_per_turn
         state, rows = scan_in_turns(
-            step, state, (numbers, drawn), heads_of_turn, length, _unrolled()
+            step, state, (numbers, drawn), heads_of_turn, groups, length, _unrolled()
         )
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, merged(means, describe(agent, state))
@@ -138,12 +137,12 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
         trainable, task = state.trainable, view.task
         actor = agent.method.actor_for_task(state.method_state, state.evaluated_actor, task)
-        scale = scale_of(agent, trainable)
+        scale = agent.scale(trainable.popart["heads"])
         critic = take_heads(trainable.critic, task[None])
 
         def networks(observation: Array, action: Array) -> Stored:
             policy = agent.policy_of_task(actor, observation, task)
-            q = agent.q(critic, observation, action, Rows(observation.shape[0]))
+            q = agent.q(critic, observation, action, BatchLayout(observation.shape[0]))
             return Stored(policy, scale.sigma[task] * q + scale.mean[task])
 
         return buffer.archive(replay, view, networks, agent.columns, agent.n_step, key)
@@ -193,7 +192,7 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
 
     def begin(moments: Any, params: Any) -> Any:
         return jax.tree.map(
-            lambda new, now: jnp.where(copied, new, now), adam.init(params), moments
+            lambda new, now: jnp.where(copied, new, now), optimiser.init(params), moments
         )
 
     new = old._replace(
@@ -222,9 +221,9 @@ def reset_optimisers(state: LearnerState) -> LearnerState:
     old = state.trainable
     return state._replace(
         trainable=old._replace(
-            actor_moments=adam.init(old.actor),
-            critic_moments=adam.init(old.critic),
-            alpha_moments=adam.init(old.log_alpha),
+            actor_moments=optimiser.init(old.actor),
+            critic_moments=optimiser.init(old.critic),
+            alpha_moments=optimiser.init(old.log_alpha),
         )
     )
 

@@ -2,30 +2,39 @@
 
 The defaults do nothing, which is fine-tuning. The learner knows no method's name: a method acts
 through the settings and functions below alone. The functions see one run (the run axis is added
-outside) and are traced into the update.
+outside) and are traced into the update (recall.learn.sac).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 
 from recall.collect.task_schedule import Collects
 from recall.errors import BadValueError
-from recall.learn import losses
-from recall.learn.state import Forward, Gradients, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
+from recall.nets.heads import Heads
 from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
 from recall.settings.checked import Checked, Count, Positive, Range, Share
 
 if TYPE_CHECKING:
-    from recall.learn.agent import Agent
+    from recall.learn.agent import Agent, LearnerState
 
 Sampling = Literal["new", "balanced", "uniform"]
 Sharing = Literal["shallow", "deep", "separate"]
+
+
+class Gradients(NamedTuple):
+    """Gradients of the losses; trunk and heads are `OldAndNew` where a batch has old rows."""
+
+    actor: Params
+    critic: Params
+    log_alpha: Params
 
 
 @dataclass(frozen=True)
@@ -149,31 +158,6 @@ class Method(Checked):
         """Return True if some loss trains the critics of the old rows in a batch."""
         return self.rehearse
 
-    @property
-    def distils_critics(self) -> bool:
-        """Return True if old tasks' critics learn stored values, not bootstrapped targets."""
-        return False
-
-    def added_losses(self) -> list[str]:
-        """Return the terms that these settings add to the losses of SAC, in words for reports."""
-        return []
-
-    def other_work(self) -> list[str]:
-        """Return what the method computes besides losses, in words for reports.
-
-        Reports describe what the settings of this base class cause themselves.
-        """
-        return []
-
-    def old_transitions(self, tasks: int, replayed: int) -> int | str:
-        """Return how many transitions of old tasks a run holds in the end, for reports.
-
-        `replayed` is what replay keeps of each old task, as `memory_per_task` says, and `tasks`
-        counts the tasks of the sequence. A method that keeps transitions in its own state adds
-        them, or returns a text such as "500 states of each old task".
-        """
-        return (tasks - 1) * replayed
-
     def stores_old_data(self) -> bool:
         """Return True if transitions of old tasks are kept."""
         return self.memory_per_task is None or self.memory_per_task > 0
@@ -182,7 +166,7 @@ class Method(Checked):
         """Return the actor's parameters, with more if the method needs them (VCL's spread)."""
         return actor
 
-    def init(self, agent: "Agent", state: LearnerState) -> Any:
+    def init(self, agent: "Agent", state: "LearnerState") -> Any:
         """Return the method's own initial state: a pytree of fixed structure, shapes and types."""
         return ()
 
@@ -194,28 +178,34 @@ class Method(Checked):
         """Return the parameters that act on `task`, in evaluation and collection."""
         return actor
 
+    def heads(self, view: ReplayView, tasks: int, groups: int, turn: Array) -> Heads:
+        """Return the tasks [heads] whose heads take part in a turn's updates, the current one last.
+
+        `groups` old tasks should be among them. Heads that `turn` decides are computed; others are
+        constants or the current task.
+        """
+        if self.sampling == "uniform":
+            return np.arange(tasks)
+        return buffer.tasks_of_turn(view, groups, self.max_old_tasks, turn)
+
     def sample(
         self,
         agent: "Agent",
         method_state: Any,
         replay: Replay,
         view: ReplayView,
-        groups: int,
-        number: Array,
+        heads: Heads,
         bits: Array,
     ) -> Batch:
-        """Return the batch of update `number`; `groups` old tasks take part.
+        """Return a batch of rows of the tasks `heads`; each of the random `bits` [batch] draws one.
 
-        Each of the random `bits` [batch] chooses one row. A method of its own may leave what it
-        wants to know later about the rows in the batch's `notes`.
+        A method of its own may leave what it wants to know later about the rows in `notes`.
         """
         columns, n_step = agent.columns, agent.n_step
         if self.sampling == "uniform":
             return buffer.sample_uniform(replay, view, columns, n_step, bits)
-        if self.sampling == "new" or not groups:
+        if len(heads) == 1:
             return buffer.sample_new(replay, view, columns, n_step, bits)
-        turn = number // agent.settings.updates_per_turn
-        heads = buffer.tasks_of_turn(view, groups, self.max_old_tasks, turn)
         return buffer.sample_balanced(replay, view, columns, n_step, self.batch_size, heads, bits)
 
     def values(self, outputs: Array) -> Array:
@@ -230,7 +220,14 @@ class Method(Checked):
         `target` is raw, [batch] or [critic, batch]; `mean` and `sigma` [batch] normalise it, and
         are 0 and 1 without PopArt. `weights` [batch] is how much each row counts.
         """
-        return losses.q_loss(self.values(outputs), target, mean, sigma, weights)
+        return jnp.sum(weights * 0.5 * (self.values(outputs) - (target - mean) / sigma) ** 2)
+
+    def old_targets(self, batch: Batch) -> Array | None:
+        """Return targets [critic, batch] of the critics for the old rows; None bootstraps them.
+
+        Those of new rows are not read. The scale of old values (PopArt) then stays as it is.
+        """
+        return None
 
     def row_weights(self, batch: Batch, old_tasks: Array) -> Array:
         """Return the weight of each row [batch] in the SAC losses.
@@ -249,16 +246,27 @@ class Method(Checked):
             return new + old_tasks * old
         return (new + old) / (1.0 + (old_rows > 0))
 
-    def actor_loss(
-        self, agent: "Agent", method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self,
+        agent: "Agent",
+        method_state: Any,
+        actor: Params,
+        batch: Batch,
+        policy: Gaussian,
     ) -> tuple[Array | float, Metrics]:
-        """Return a term that is added to the actor's loss, and the method's own metrics."""
+        """Return a term that is added to the actor's loss, and the method's own metrics.
+
+        `policy` [batch, act] is that of `actor` in the batch's states.
+        """
         return 0.0, {}
 
-    def critic_loss(
-        self, agent: "Agent", method_state: Any, critic: Params, forward: Forward
+    def extra_critic_loss(
+        self, agent: "Agent", method_state: Any, critic: Params, batch: Batch, q: Array
     ) -> tuple[Array | float, Metrics]:
-        """Return a term that is added to the critics' loss, and the method's own metrics."""
+        """Return a term that is added to the critics' loss, and the method's own metrics.
+
+        `q` [critic, batch] are the normalised values of the batch's actions.
+        """
         return 0.0, {}
 
     def edit_gradients(
@@ -271,21 +279,26 @@ class Method(Checked):
         """Return changed gradients; `gradients_for(weights)` computes them for other weights."""
         return gradients, {}
 
-    def on_update(self, agent: "Agent", method_state: Any, forward: Forward) -> Any:
-        """Return the method's own state after an update (prioritised replay notes its errors)."""
+    def on_update(
+        self, agent: "Agent", method_state: Any, batch: Batch, q: Array, target: Array
+    ) -> Any:
+        """Return the method's own state after an update (prioritised replay notes its errors).
+
+        `q` [critic, batch] are the values before it, and `target` [batch] what they should be.
+        """
         return method_state
 
-    def on_task_start(self, agent: "Agent", state: LearnerState, task: Array) -> LearnerState:
+    def on_task_start(self, agent: "Agent", state: "LearnerState", task: Array) -> "LearnerState":
         """Return the state at the start of `task`, before its first update."""
         return state
 
     def on_task_end(
         self,
         agent: "Agent",
-        state: LearnerState,
+        state: "LearnerState",
         task: Array,
         draw: Callable[[int, Array], Batch],
         key: Array,
-    ) -> LearnerState:
+    ) -> "LearnerState":
         """Return the state after the last update of `task`; `draw(size, key)` samples its rows."""
         return state

@@ -26,12 +26,11 @@ import jax.numpy as jnp
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from recall.learn.agent import Agent
-from recall.learn.clipping import global_norm
-from recall.learn.state import LearnerState
+from recall.learn.agent import Agent, LearnerState
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import head_of
 from recall.nets.multihead import MultiHead
+from recall.nets.optimiser import global_norm
 from recall.replay.batch import Batch
 
 DORMANT_BELOW = 0.025  # tau

@@ -13,17 +13,16 @@ importance accumulates over tasks, while the anchor is replaced.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
 from recall.learn.method import Method
-from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
-from recall.nets.heads import Rows, take_heads
+from recall.nets.gaussian import Gaussian
+from recall.nets.heads import BatchLayout, take_heads
 from recall.replay.batch import Batch
 from recall.settings.checked import Count, NotNegative
 
@@ -68,8 +67,6 @@ def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
 class Anchored(Method):
     """Method with the quadratic penalty; subclasses define the importance of each parameter."""
 
-    penalty_name: ClassVar[str] = "penalty on changed weights"
-
     weight: NotNegative = 1.0
     """Weight (lambda) of the penalty on the actor."""
     critic_weight: NotNegative = 0.0
@@ -78,10 +75,6 @@ class Anchored(Method):
     """Number of batches, at the end of a task, over which importance is averaged."""
     importance_batch_size: Count = 256
     """Number of states in each of these batches."""
-
-    def added_losses(self) -> list[str]:
-        """Return the penalties with their weights."""
-        return term_in_words(self.penalty_name, self.weight, self.critic_weight)
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance of the actor's shared parameters [size], a batch mean."""
@@ -100,15 +93,15 @@ class Anchored(Method):
         critic = none_yet(state.trainable.critic) if self.critic_weight else None
         return Anchors(none_yet(state.trainable.actor), critic)
 
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return the weighted L_anchor of the actor."""
         loss = penalty(method_state.actor, actor)
         return self.weight * loss, {"loss_anchor_pi": loss}
 
-    def critic_loss(
-        self, agent: Agent, method_state: Any, critic: Params, forward: Forward
+    def extra_critic_loss(
+        self, agent: Agent, method_state: Any, critic: Params, batch: Batch, q: Array
     ) -> tuple[Array | float, Metrics]:
         """Return the weighted L_anchor of the critics."""
         if method_state.critic is None:
@@ -151,7 +144,7 @@ def trunk_slopes(
     head = take_heads({"heads": critic["heads"]}, task[None])
 
     def values(trunk: Array) -> tuple[Array, Array]:
-        q = agent.q({"trunk": trunk} | head, observation[None], action[None], Rows(1))[:, 0]
+        q = agent.q({"trunk": trunk} | head, observation[None], action[None], BatchLayout(1))[:, 0]
         return jnp.sum(q), q  # neither critic depends on the other's trunk
 
     slopes, q = jax.grad(values, has_aux=True)(critic["trunk"])

@@ -16,8 +16,6 @@ import jax.numpy as jnp
 from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling
-from recall.learn.state import Forward
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
@@ -60,31 +58,25 @@ class Cloning(Method):
         """Return True if old critics are rehearsed or cloned."""
         return self.rehearse or self.critic_weight > 0
 
-    def added_losses(self) -> list[str]:
-        """Return the cloning losses with their weights."""
-        return term_in_words("behavioural cloning", self.weight, self.critic_weight)
-
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
         """Return the KL divergence [batch] of policies [batch, act]."""
         raise NotImplementedError
 
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return lambda_pi E_old KL."""
-        stored = forward.batch.stored
-        if not self.weight or stored is None:
+        if not self.weight or batch.stored is None:
             return 0.0, {}
-        loss = mean_of_old(forward.batch, self.policy_divergence(forward.policy, stored.policy))
+        loss = mean_of_old(batch, self.policy_divergence(policy, batch.stored.policy))
         return self.weight * loss, {"loss_clone_pi": loss}
 
-    def critic_loss(
-        self, agent: Agent, method_state: Any, critic: Params, forward: Forward
+    def extra_critic_loss(
+        self, agent: Agent, method_state: Any, critic: Params, batch: Batch, q: Array
     ) -> tuple[Array | float, Metrics]:
         """Return lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
-        stored = forward.batch.stored
-        if not self.critic_weight or stored is None:
+        if not self.critic_weight or batch.stored is None:
             return 0.0, {}
-        distance = 0.5 * jnp.sum((forward.q - stored.q) ** 2, axis=0)
-        loss = mean_of_old(forward.batch, distance)
+        distance = 0.5 * jnp.sum((q - batch.stored.q) ** 2, axis=0)
+        loss = mean_of_old(batch, distance)
         return self.critic_weight * loss, {"loss_clone_q": loss}

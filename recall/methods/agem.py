@@ -17,8 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.learn.method import Method, Sampling
-from recall.learn.state import Gradients
+from recall.learn.method import Gradients, Method, Sampling
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import summed_trunk
 from recall.replay.batch import Batch
@@ -62,10 +61,6 @@ class AGem(Method):
                 f"sampling is {self.sampling!r}, but agem needs 'balanced': it projects gradients "
                 "against that of the old rows in every batch"
             )
-
-    def other_work(self) -> list[str]:
-        """Return the projection."""
-        return ["projection of gradients"]
 
     def edit_gradients(
         self,

@@ -35,15 +35,10 @@ class Ewc(Anchored):
     summary: ClassVar[str] = "Pulls shared weights back in proportion to their Fisher information."
     reference: ClassVar[str] = "Kirkpatrick et al., Overcoming Catastrophic Forgetting, 2017"
     colour: ClassVar[str] = "#5a95cf"
-    penalty_name: ClassVar[str] = "weight consolidation"
 
     weight: float = 1e4
     importance_floor: NotNegative = 1e-5
     """Lower bound of the Fisher information of each actor parameter, applied per state."""
-
-    def other_work(self) -> list[str]:
-        """Return the measurement of importance."""
-        return ["importance of every weight after each task"]
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the mean of F over the batch, with the floor applied per state."""

@@ -25,7 +25,6 @@ class L2(Anchored):
     summary: ClassVar[str] = "Pulls every shared weight back to the last task's, all alike."
     reference: ClassVar[str] = "Kirkpatrick et al., Overcoming Catastrophic Forgetting, 2017 (L2)"
     colour: ClassVar[str] = "#9c9349"
-    penalty_name: ClassVar[str] = "L2 penalty"
 
     weight: float = 1e5
     importance_batches: int = 1

@@ -27,13 +27,8 @@ class Mas(Anchored):
     summary: ClassVar[str] = "Pulls shared weights back by how strongly the outputs feel them."
     reference: ClassVar[str] = "Aljundi et al., Memory Aware Synapses, 2018"
     colour: ClassVar[str] = "#1794f1"
-    penalty_name: ClassVar[str] = "synapse penalty"
 
     weight: float = 1e4
-
-    def other_work(self) -> list[str]:
-        """Return the measurement of importance."""
-        return ["importance of every weight after each task"]
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:
         """Return the importance for the squashed mean and the log std together."""

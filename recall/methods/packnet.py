@@ -21,9 +21,8 @@ import jax
 import jax.numpy as jnp
 
 from recall.errors import BadValueError
-from recall.learn.agent import Agent
-from recall.learn.method import Method
-from recall.learn.state import Gradients, LearnerState
+from recall.learn.agent import Agent, LearnerState
+from recall.learn.method import Gradients, Method
 from recall.nets.arrays import Array, Metrics, Params
 from recall.replay.batch import Batch
 

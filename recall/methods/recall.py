@@ -14,17 +14,16 @@ corrected, and the values sink (docs/learning.md).
 
 Algorithm 1 of the paper, line by line:
 
-    choose the best old head, copy it     recall.training.start, recall.learn.fleet.copy_head
+    choose the best old head, copy it     recall.training.behaviour, recall.learn.fleet.copy_head
     collect with the policy, append       recall.collect.worker, recall.replay.history
     sample D_new and D_old                recall.replay.buffer.sample_balanced
-    normalised targets                    recall.learn.update.bootstrapped_target,
-                                          recall.learn.target_scale.scale_of_loss
-    L_Q,norm and L_pi,norm                recall.learn.update.critic_loss, actor_loss
-    L_alpha                               recall.learn.update.temperature_loss
-    L_pi,distill                          Recall.actor_loss
-    statistics, outputs preserved         recall.learn.target_scale.move_statistics,
-                                          recall.nets.popart.preserve_outputs
-    target networks                       recall.nets.polyak, in recall.learn.optimise
+    normalised targets                    recall.learn.sac.bootstrapped_target,
+                                          recall.nets.popart.scale_of_loss
+    L_Q,norm, L_pi,norm and L_alpha       recall.learn.sac.critic_loss, actor_loss,
+                                          temperature_loss
+    L_pi,distill                          Recall.extra_actor_loss
+    statistics, outputs preserved         recall.nets.popart.move, preserve_outputs
+    target networks                       recall.learn.sac.step
     end of a task: D_new joins D_old      recall.learn.fleet.archive, with policy and values
 
 The paper's ablation has two switches, `normalise_targets` and `distil`. With both off, the method
@@ -38,11 +37,11 @@ import jax.numpy as jnp
 
 from recall.learn.agent import Agent
 from recall.learn.method import Method, Sampling, Sharing
-from recall.learn.state import Forward
 from recall.methods._cloning import mean_of_old
-from recall.methods._wording import term_in_words
 from recall.nets import gaussian
 from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
+from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative
 
 
@@ -73,28 +72,18 @@ class Recall(Method):
     distillation_kl: Literal["mean", "sum"] = "mean"
     """Reduction of the KL over the action dimensions; lambda was tuned for the mean."""
 
-    @property
-    def distils_critics(self) -> bool:
-        """Return True if critics are distilled; they never are without the policies."""
-        return self.distil and self.distil_critics and self.sampling == "balanced"
+    def old_targets(self, batch: Batch) -> Array | None:
+        """Return the stored values of old rows; they are never distilled without the policies."""
+        distils = self.distil and self.distil_critics and self.sampling == "balanced"
+        return batch.stored.q if distils and batch.stored is not None else None
 
-    def added_losses(self) -> list[str]:
-        """Return the distillation with its weight, and that of the critics."""
-        # New rows have no stored policy, so batches of new rows alone distil nothing.
-        distils = self.distil and self.sampling != "new"
-        found = term_in_words("policy distillation", self.distillation_weight) if distils else []
-        # Their loss is SAC's with other targets, which leaves out old rows without rehearsal.
-        trained = self.distils_critics and self.rehearse
-        return found + (["old critics' values as targets"] if trained else [])
-
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return lambda L_pi,distill over the old rows."""
-        stored = forward.batch.stored
-        if not self.distil or stored is None:
+        if not self.distil or batch.stored is None:
             return 0.0, {}
-        divergence = gaussian.kl(forward.policy, stored.policy)
+        divergence = gaussian.kl(policy, batch.stored.policy)
         reduce = jnp.mean if self.distillation_kl == "mean" else jnp.sum
-        loss = mean_of_old(forward.batch, reduce(divergence, axis=-1))
+        loss = mean_of_old(batch, reduce(divergence, axis=-1))
         return self.distillation_weight * loss, {"loss_distill": loss}

@@ -16,11 +16,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
 from recall.learn.method import Method
-from recall.learn.state import Forward, LearnerState
-from recall.methods._wording import term_in_words
 from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative, Range
 
@@ -59,10 +58,6 @@ class Vcl(Method):
     first_task_kl: bool = False
     """Whether the first task has a standard normal prior; otherwise it has none."""
 
-    def added_losses(self) -> list[str]:
-        """Return the KL loss with its weight."""
-        return term_in_words("KL to the last posterior", self.weight)
-
     def init_actor(self, actor: Params, key: Array) -> Params:
         """Add the log standard deviations; the network's initial parameters are the means."""
         return actor | {SPREAD: jnp.full_like(actor["trunk"], self.initial_log_std)}
@@ -84,8 +79,8 @@ class Vcl(Method):
         """Return an actor with the means."""
         return {"trunk": actor["trunk"], "heads": actor["heads"]}
 
-    def actor_loss(
-        self, agent: Agent, method_state: Any, actor: Params, forward: Forward
+    def extra_actor_loss(
+        self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return the weighted L_KL."""
         if not self.weight:

@@ -1,7 +1,9 @@
-"""Trees with a task axis: take some tasks' heads and write them back, leaving others alone.
+"""Heads: leaves with a task axis, which lie below a key named "heads" in any tree.
 
-A leaf has a leading task axis if it is below a key named "heads". The functions here work on any
-tree with such leaves, whether of networks or of statistics.
+An update takes the heads of its batch out of the arrays of all tasks, [task, ...] to [heads, ...],
+and puts them back (`take_heads`, `put_heads`). Where old tasks have rows of their own, the heads of
+old tasks and that of the current one are kept apart as `OldAndNew` meanwhile, and so are the
+gradients of the shared layers, so that each can be clipped by itself.
 """
 
 from collections.abc import Callable
@@ -13,11 +15,11 @@ import numpy as np
 
 from recall.nets.arrays import Array
 
-Heads = Array | np.ndarray  # [k]; a NumPy array if they are known at compile time
+Heads = Array | np.ndarray  # [heads] tasks; a NumPy array if they are known at compile time
 
 
-class Rows(NamedTuple):
-    """Assignment of a batch's rows to heads. It is static, so that each head multiplies one block.
+class BatchLayout(NamedTuple):
+    """Static assignment of a batch's rows to heads, so that each head multiplies one block.
 
     The first `new` rows belong to the last head, that of the current task. They are followed by
     `groups` groups of `group_size` rows, where group i belongs to head i.
@@ -27,84 +29,17 @@ class Rows(NamedTuple):
     groups: int = 0
     group_size: int = 0
 
-    def head_of_row(self) -> Array:
-        """Return the head of every row, [total]."""
+    def head_of_row(self) -> np.ndarray:
+        """Return the head of every row, [batch]."""
         groups = np.arange(self.groups).repeat(self.group_size)
-        return jnp.asarray(np.concatenate([np.full(self.new, self.groups), groups]))
+        return np.concatenate([np.full(self.new, self.groups), groups])
 
 
-def head_of(heads: Any, task: Array | int | slice) -> Any:
-    """Return the layers of one task's head, or of several."""
-    return jax.tree.map(lambda leaf: leaf[task], heads)
-
-
-class Blocks(NamedTuple):
-    """Heads of one batch, split into those of its groups (old) and the current one (new)."""
+class OldAndNew(NamedTuple):
+    """Heads of old tasks [groups, ...] and of the current one [1, ...], or a copy for each."""
 
     old: Any
     new: Any
-
-
-def is_blocks(tree: Any) -> bool:
-    """Return True if a tree is in blocks."""
-    return isinstance(tree, Blocks)
-
-
-def in_blocks(heads: Any, rows: Rows | Array) -> Any:
-    """Return heads as `Blocks` if the rows have groups, else unchanged.
-
-    If heads are split before differentiation, their gradients come in blocks too, and need not be
-    joined to compute norms.
-    """
-    if isinstance(heads, Blocks) or not isinstance(rows, Rows) or not rows.groups:
-        return heads
-    old = jax.tree.map(lambda leaf: leaf[: rows.groups], heads)
-    new = jax.tree.map(lambda leaf: leaf[rows.groups :], heads)
-    return Blocks(old, new)
-
-
-def twice_trunk(trunk: Any, rows: Rows | Array) -> Any:
-    """Return separate copies of the trunk for old and new rows if the rows have groups.
-
-    Differentiating the two copies gives separate gradients for old and new rows.
-    """
-    return Blocks(trunk, trunk) if isinstance(rows, Rows) and rows.groups else trunk
-
-
-def one_trunk(params: Any) -> Any:
-    """Return a network with one trunk for all rows, for passes that are not differentiated."""
-    trunk = params["trunk"]
-    return params | {"trunk": trunk.new} if isinstance(trunk, Blocks) else params
-
-
-def new_head(params: Any) -> Any:
-    """Return a network with the last head alone, that of the current task."""
-    heads = params["heads"]
-    last = heads.new if is_blocks(heads) else head_of(heads, slice(-1, None))
-    return one_trunk(params) | {"heads": last}
-
-
-def summed_trunk(gradient: Any) -> Any:
-    """Return the gradient with that of the trunk summed over old and new rows."""
-    trunk = gradient["trunk"]
-    return gradient | {"trunk": trunk.old + trunk.new} if isinstance(trunk, Blocks) else gradient
-
-
-def joined(heads: Any) -> Any:
-    """Join blocks to one tree of heads.
-
-    The blocks are padded and added, because compilers can fuse these operations into the reader
-    of the result, unlike a concatenation.
-    """
-    if not isinstance(heads, Blocks):
-        return heads
-
-    def join(old: Array, new: Array) -> Array:
-        others = [(0, 0)] * (old.ndim - 1)
-        before, behind = [(old.shape[0], 0), *others], [(0, new.shape[0]), *others]
-        return jnp.pad(old, behind) + jnp.pad(new, before)
-
-    return jax.tree.map(join, heads.old, heads.new)
 
 
 def is_head(path: tuple[Any, ...]) -> bool:
@@ -112,13 +47,9 @@ def is_head(path: tuple[Any, ...]) -> bool:
     return any(getattr(key, "key", None) == "heads" for key in path)
 
 
-def take_heads(tree: Any, heads: Heads) -> Any:
-    """Return the tree with only `heads` on the task axis; heads in blocks are those already."""
-
-    def take(path: tuple[Any, ...], leaf: Any) -> Any:
-        return take_leaf(leaf, heads) if is_head(path) and not is_blocks(leaf) else leaf
-
-    return jax.tree_util.tree_map_with_path(take, tree, is_leaf=is_blocks)
+def head_of(heads: Any, task: Array | int | slice) -> Any:
+    """Return the layers of one task's head, or of several."""
+    return jax.tree.map(lambda leaf: leaf[task], heads)
 
 
 def are_first(heads: Heads) -> bool:
@@ -126,15 +57,33 @@ def are_first(heads: Heads) -> bool:
     return isinstance(heads, np.ndarray) and np.array_equal(heads, np.arange(len(heads)))
 
 
-def take_leaf(leaf: Array, heads: Heads) -> Array:
-    """Return `heads` of a leaf [task, ...]."""
-    if are_first(heads):
-        return leaf[: len(heads)]
-    return leaf.at[heads].get(mode="promise_in_bounds", unique_indices=True)
+def take_heads(tree: Any, heads: Heads) -> Any:
+    """Return the tree with only `heads` on the task axis."""
+
+    def take(path: tuple[Any, ...], leaf: Array) -> Array:
+        if not is_head(path):
+            return leaf
+        if are_first(heads):
+            return leaf[: len(heads)]
+        return leaf.at[heads].get(mode="promise_in_bounds", unique_indices=True)
+
+    return jax.tree_util.tree_map_with_path(take, tree)
 
 
-def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
-    """Return `leaf` [task, ...] with `heads` replaced by `values`, in place if possible."""
+def put_heads(whole: Any, part: Any, heads: Heads) -> Any:
+    """Return `part` with the heads of `whole` that are not among `heads`; inverse of `take_heads`.
+
+    Heads are replaced in place if possible.
+    """
+
+    def put(path: tuple[Any, ...], leaf: Array, values: Array) -> Array:
+        return put_leaf(leaf, values, heads) if is_head(path) else values
+
+    return jax.tree_util.tree_map_with_path(put, whole, part)
+
+
+def put_leaf(leaf: Array, values: Array, heads: Heads) -> Array:
+    """Return a leaf [task, ...] with `heads` replaced by `values` [heads, ...]."""
     if are_first(heads):
         if len(heads) == leaf.shape[0]:
             return values
@@ -144,30 +93,74 @@ def put_heads(leaf: Array, values: Array, heads: Heads) -> Array:
     return leaf.at[heads].set(values, mode="promise_in_bounds", unique_indices=True)
 
 
-def map_heads(
-    function: Callable[..., tuple[Any, ...]],
-    trees: tuple[Any, ...],
-    inputs: tuple[Any, ...],
-    heads: Heads,
-) -> tuple[Any, ...]:
-    """Rewrite `heads` of `trees` [task, ...] and leave the other heads unchanged.
+def split_heads(heads: Any, groups: int) -> Any:
+    """Return heads [groups + 1, ...] as `OldAndNew`, unless they are so already or have no groups.
 
-    `function` receives blocks [heads, ...] of every tree, then of every input, and returns the
-    new blocks of the trees. It is called once for old and once for new heads if these are apart.
+    If heads are split before differentiation, their gradients come apart too.
     """
-    parts, structure = jax.tree.flatten(trees, is_leaf=is_blocks)
-    if not any(map(is_blocks, parts)):
-        taken = jax.tree.map(lambda leaf: take_leaf(leaf, heads), trees)
-        new = function(*taken, *map(joined, inputs))
-        return jax.tree.map(lambda leaf, block: put_heads(leaf, block, heads), trees, tuple(new))
+    if isinstance(heads, OldAndNew) or not groups:
+        return heads
+    return OldAndNew(head_of(heads, slice(groups)), head_of(heads, slice(groups, None)))
 
-    rows = Rows(1, len(heads) - 1, 1)
-    blocks = [in_blocks(each, rows) for each in inputs]
 
-    def rewritten(which: int) -> Any:
-        taken = jax.tree.unflatten(structure, [part[which] for part in parts])
-        return tuple(function(*taken, *(each[which] for each in blocks)))
+def joined(heads: Any) -> Any:
+    """Return heads that may be `OldAndNew` as one tree [heads, ...]."""
+    if not isinstance(heads, OldAndNew):
+        return heads
+    return jax.tree.map(lambda old, new: jnp.concatenate([old, new]), *heads)
 
-    return jax.tree.map(
-        lambda _, *pair: Blocks(*pair), trees, *map(rewritten, (0, 1)), is_leaf=is_blocks
-    )
+
+def by_part(function: Callable[..., Any], *heads: Any) -> Any:
+    """Apply a function to trees of heads: to old and new ones separately if any tree is apart."""
+    apart = [tree for tree in heads if isinstance(tree, OldAndNew)]
+    if not apart:
+        return function(*heads)
+    groups = len(jax.tree.leaves(apart[0].old)[0])
+    old, new = zip(*(split_heads(tree, groups) for tree in heads), strict=True)
+    return OldAndNew(function(*old), function(*new))
+
+
+def keep_absent(present: Heads, new: Any, old: Any) -> Any:
+    """Return the tree `new`, but with the heads of `old` where `present` [heads] is False."""
+    if isinstance(present, np.ndarray) and present.all():
+        return new
+
+    def choose(path: tuple[Any, ...], after: Array, before: Array) -> Array:
+        if not is_head(path):
+            return after
+        mine = present
+        for key in path:  # heads of old tasks and of the current one may be apart
+            if (side := getattr(key, "name", None)) in OldAndNew._fields:
+                mine = present[:-1] if side == "old" else present[-1:]
+        return jnp.where(mine.reshape(-1, *(1,) * (after.ndim - 1)), after, before)
+
+    return jax.tree_util.tree_map_with_path(choose, new, old)
+
+
+def trunk_for_each(params: Any) -> Any:
+    """Return a network with a copy of the trunk for old and for new rows if its heads are apart.
+
+    Differentiating the two copies gives separate gradients.
+    """
+    if not isinstance(params["heads"], OldAndNew):
+        return params
+    return params | {"trunk": OldAndNew(params["trunk"], params["trunk"])}
+
+
+def one_trunk(params: Any) -> Any:
+    """Return a network with one trunk for all rows."""
+    trunk = params["trunk"]
+    return params | {"trunk": trunk.new} if isinstance(trunk, OldAndNew) else params
+
+
+def new_head(params: Any) -> Any:
+    """Return a network with the last head alone, that of the current task."""
+    heads = params["heads"]
+    last = heads.new if isinstance(heads, OldAndNew) else head_of(heads, slice(-1, None))
+    return one_trunk(params) | {"heads": last}
+
+
+def summed_trunk(gradient: Any) -> Any:
+    """Return the gradient with that of the trunk summed over old and new rows."""
+    trunk = gradient["trunk"]
+    return gradient | {"trunk": trunk.old + trunk.new} if isinstance(trunk, OldAndNew) else gradient

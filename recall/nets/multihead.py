@@ -22,11 +22,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.nets import half_precision
 from recall.nets.arrays import Array, Params
 from recall.nets.constants import SLOPES
-from recall.nets.heads import Blocks, Rows, head_of, in_blocks, take_heads
-from recall.nets.norm import layer_norm, norm_tanh
+from recall.nets.heads import (
+    BatchLayout,
+    OldAndNew,
+    head_of,
+    joined,
+    one_trunk,
+    split_heads,
+    take_heads,
+)
+from recall.nets.layers import half_layer, half_norm_layer, layer_norm, norm_tanh
 
 LAST_LAYER = "out"
 HIDDEN = "hidden_outputs"
@@ -78,25 +85,22 @@ class _Layers(nn.Module):
             if layer == 0 and self.normalise_first:
                 norm = _Norm(width, name="norm")()
                 if self.half_inputs:
-                    x = half_precision.half_norm_layer(x, *linear, *norm)
+                    x = half_norm_layer(x, *linear, *norm)
                 else:
                     x = norm_tanh(_dense(x, *linear), *norm)
             elif self.normalise_others:
                 norm = _Norm(width, name=f"norm_{layer:02}")()
-                if self.half_inputs:
-                    before = half_precision.half_layer(x, *linear, None)
-                else:
-                    before = _dense(x, *linear)
+                before = half_layer(x, *linear, None) if self.half_inputs else _dense(x, *linear)
                 x = _activate(layer_norm(before, *norm), slope)
             elif self.half_inputs:
-                x = half_precision.half_layer(x, *linear, slope)
+                x = half_layer(x, *linear, slope)
             else:
                 x = _activate(_dense(x, *linear), slope)
             self.sow(HIDDEN, HIDDEN, x)  # stored only if the caller makes the collection mutable
         if self.outputs is None:
             return x
         last = _Linear(self.outputs, name=LAST_LAYER)(x.shape[-1])
-        return half_precision.half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
+        return half_layer(x, *last, None) if self.half_inputs else _dense(x, *last)
 
 
 @dataclass(frozen=True)
@@ -171,51 +175,55 @@ class MultiHead:
         features: Any = self._trunk().apply({"params": tree}, x)
         return features
 
-    def apply(self, params: Params, x: Array, rows: Rows | Array) -> Array:
-        """Apply the network to each row with its own head: [n, inputs] -> [n, outputs].
+    def apply(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
+        """Apply the network to each row with its own head: x [batch, inputs] -> [batch, outputs].
 
-        `rows` is either the static layout of the rows, or the head of each row [n] in any order.
-        In the latter case every head is applied to every row and each row keeps one result, which
-        is cheap for linear heads and exact for all.
+        `layout` is the static layout of the rows, or the head of each row [batch] in any order. In
+        the latter case every head is applied to every row and each row keeps one result, which is
+        cheap for linear heads and exact for all.
         """
-        features = self._features(params["trunk"], x, rows)
-        return self._answers(params["heads"], features, rows, self._one)
+        features = self._features(params, x, layout)
+        return self._answers(params["heads"], features, layout, self._one)
 
-    def apply_several(self, params: Params, x: Array, rows: Rows | Array) -> Array:
-        """Apply k networks to x [n, inputs] and return their outputs [k, n, outputs].
+    def apply_several(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
+        """Apply several critics to x [batch, inputs]; return outputs [critic, batch, outputs].
 
-        The trunk is [k, size] and heads are [task, k, ...]. The heads' axes keep their order
-        throughout: moving them would copy every parameter.
+        The trunk is [critic, size] and heads are [heads, critic, ...]. The heads' axes keep their
+        order throughout: moving them would copy every parameter.
         """
-        features = jax.vmap(lambda trunk: self._features(trunk, x, rows))(params["trunk"])
-        return self._answers(params["heads"], features, rows, jax.vmap(self._one))
+        trunk = {"trunk": params["trunk"]}
+        features = jax.vmap(lambda each: self._features(each, x, layout))(trunk)
+        return self._answers(params["heads"], features, layout, jax.vmap(self._one))
 
-    def _features(self, trunk: Array | Blocks, x: Array, rows: Rows | Array) -> Array:
-        """Apply the trunk: [n, inputs] -> [n, features].
-
-        A trunk in `Blocks` has one copy for new rows and one for old rows.
-        """
-        if not isinstance(trunk, Blocks) or not isinstance(rows, Rows):
-            return self.trunk({"trunk": trunk}, x)
-        new = self.trunk({"trunk": trunk.new}, x[: rows.new])
-        old = self.trunk({"trunk": trunk.old}, x[rows.new :])
+    def _features(self, params: Params, x: Array, layout: BatchLayout | Array) -> Array:
+        """Apply the trunk: x [batch, inputs] -> [batch, features], old and new rows with theirs."""
+        trunk = params["trunk"]
+        if not isinstance(trunk, OldAndNew) or not isinstance(layout, BatchLayout):
+            return self.trunk(one_trunk(params), x)
+        new = self.trunk({"trunk": trunk.new}, x[: layout.new])
+        old = self.trunk({"trunk": trunk.old}, x[layout.new :])
         return jnp.concatenate([new, old])
 
     def _answers(
-        self, heads: Any, features: Array, rows: Rows | Array, one: Callable[..., Array]
+        self,
+        heads: Any,
+        features: Array,
+        layout: BatchLayout | Array,
+        one: Callable[..., Array],
     ) -> Array:
-        """Apply heads: features [..., n, width] -> [..., n, outputs]; `one` applies one head."""
-        if not isinstance(rows, Rows):
-            every = jax.vmap(one, in_axes=(0, None))(heads, features)  # [heads, ..., n, outputs]
-            mine = rows.reshape(*(1,) * (every.ndim - 2), -1, 1)
+        """Apply heads to features [..., batch, width]; `one` applies one head."""
+        if not isinstance(layout, BatchLayout):
+            # [heads, ..., batch, outputs]
+            every = jax.vmap(one, in_axes=(0, None))(joined(heads), features)
+            mine = layout.reshape(*(1,) * (every.ndim - 2), -1, 1)
             return jnp.take_along_axis(every, mine, axis=0)[0]
-        if not rows.groups:
+        if not layout.groups:
             return one(head_of(heads, 0), features)
-        blocks = in_blocks(heads, rows)
-        new = one(head_of(blocks.new, 0), features[..., : rows.new, :])
-        shape = (*features.shape[:-2], rows.groups, rows.group_size, features.shape[-1])
-        grouped = jnp.moveaxis(features[..., rows.new :, :].reshape(shape), -3, 0)
-        old = jnp.moveaxis(jax.vmap(one)(blocks.old, grouped), 0, -3)
+        heads = split_heads(heads, layout.groups)
+        new = one(head_of(heads.new, 0), features[..., : layout.new, :])
+        shape = (*features.shape[:-2], layout.groups, layout.group_size, features.shape[-1])
+        grouped = jnp.moveaxis(features[..., layout.new :, :].reshape(shape), -3, 0)
+        old = jnp.moveaxis(jax.vmap(one)(heads.old, grouped), 0, -3)
         return jnp.concatenate([new, old.reshape(*new.shape[:-2], -1, self.outputs)], axis=-2)
 
     def _one(self, head: Any, features: Array) -> Array:
@@ -225,7 +233,7 @@ class MultiHead:
     def apply_head(self, params: Params, x: Array, task: Array | int) -> Array:
         """Apply the network with the head of `task` to all rows: [n, inputs] -> [n, outputs]."""
         one = take_heads(params, jnp.asarray(task)[None])
-        return self.apply(one, x, Rows(x.shape[0]))
+        return self.apply(one, x, BatchLayout(x.shape[0]))
 
     def hidden_outputs(self, params: Params, x: Array, task: Array | int) -> list[Array]:
         """Return the outputs [n, width] of every hidden layer, in order, for the head of `task`."""

@@ -47,8 +47,8 @@ def reshard(tree: Any) -> Any:
     return tree if layout is None else jax.device_put(tree, layout)
 
 
-def as_argument(value: int | list[int]) -> jax.Array:
-    """Convert an integer, or a list of them, to an argument of a jitted function.
+def to_int32(value: int | list[int]) -> jax.Array:
+    """Convert an integer, or a list of them, to an int32 argument of a jitted function.
 
     A NumPy array is transferred with the call. A JAX array would be a separate transfer for each
     argument: a third of a millisecond, during which the accelerator waits.

@@ -5,14 +5,10 @@ line, `recall.load_plugin` in Python. Installed packages can declare entry point
 are found by themselves (recall.plugins.registry).
 """
 
-import atexit
-import functools
 import shlex
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterable, Mapping
-from importlib import import_module, invalidate_caches
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,7 +60,7 @@ def _imported(name: str, source: str) -> ModuleType:
         raise BadValueError(
             f"plug-in {source}: Python finds no module {name!r}; a file is given with its .py"
         ) from error
-    except (ImportError, SyntaxError, ValueError, TypeError) as error:
+    except (ImportError, SyntaxError, ValueError) as error:
         raise BadValueError(f"plug-in {source} cannot be imported: {error}") from error
 
 
@@ -78,63 +74,6 @@ def note(module: str) -> None:
 def loaded() -> list[str]:
     """Return the plug-ins of this process as they can be named again: modules or files."""
     return [module if path is None else str(path) for module, path in _loaded.items()]
-
-
-def portable() -> list[dict[str, str]]:
-    """Return the plug-ins as plain data for another process or machine, files with their text."""
-    return [
-        {"name": module}
-        if path is None
-        else {"name": module, "path": str(path), "text": path.read_text("utf-8")}
-        for module, path in _loaded.items()
-    ]
-
-
-def load_portable(plugins: Iterable[Mapping[str, str]]) -> None:
-    """Load plug-ins that `portable` returned in the process that started this one.
-
-    Every process of a study loads the same text. The file of a plug-in may be missing or different
-    on another machine, or may have been edited since; then the text that was sent is loaded.
-    """
-    for plugin in plugins:
-        if plugin["name"] in _loaded:
-            continue
-        if "path" not in plugin:
-            load_plugin(plugin["name"])
-            continue
-        path = Path(plugin["path"])
-        if _text_of(path) == plugin["text"]:
-            load_plugin(path)
-            continue
-        module = load_plugin(_copied(path, plugin["text"]))
-        _loaded[module.__name__] = path  # the copy is removed at exit, so run.json must not name it
-
-
-def _text_of(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _copied(path: Path, text: str) -> Path:
-    """Return a file with this text, which Python finds before any other of its name."""
-    copy = _folder_of_copies() / path.name
-    copy.write_text(text, "utf-8")
-    invalidate_caches()  # an earlier plug-in may have been imported from the folder
-    if str(copy.parent) not in sys.path:
-        sys.path.insert(0, str(copy.parent))
-    if path.parent.is_dir() and str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # for modules beside the original file
-    return copy
-
-
-@functools.cache
-def _folder_of_copies() -> Path:
-    """Return a folder for the files that were sent to this process; it is removed at exit."""
-    folder = Path(tempfile.mkdtemp(prefix="recall-plugin-")).resolve()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def check_named(description: Mapping[str, Any], known: bool) -> None:

@@ -4,10 +4,14 @@ By itself, a new process looks for modules in the current folder first, where an
 script of the user's called `pickle.py`, or a stranger's in a folder of results.
 """
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 _PACKAGE_FOLDER = str(Path(__file__).parents[2])  # in which this process found the package
+_SAFE_PATH = "PYTHONSAFEPATH"  # Python's -P as a variable of the environment, with any value
 
 
 def python_command(imports: str, program: str, *arguments: object) -> list[str]:
@@ -27,3 +31,15 @@ def python_command(imports: str, program: str, *arguments: object) -> list[str]:
         f"sys.path[:] = path; {program}",
     )
     return [sys.executable, "-P", "-c", "; ".join(steps), *map(str, arguments)]
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Let processes that `multiprocessing` starts in this context ignore the current folder."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = before or "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]

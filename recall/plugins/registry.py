@@ -33,7 +33,7 @@ class Registry(MutableMapping[str, Value]):
     def _load(self, point: Any) -> None:
         try:
             self._known[point.name] = self._check(point.name, point.load())
-            remember(point.module, point.dist.version if point.dist else None)
+            remember(point.module)
         except Exception as error:
             package = point.dist.name if point.dist else "an installed package"
             raise RecallError(

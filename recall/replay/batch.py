@@ -2,9 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
+
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Heads, Rows
+from recall.nets.heads import BatchLayout, Heads
 from recall.replay.n_step import Future
 
 
@@ -23,14 +25,15 @@ class Batch(NamedTuple):
     reward: Array  # [batch] of the action itself
     future: Future  # what the target takes from the steps after the action
     heads: Heads  # [heads] tasks whose heads this batch uses, the current one last
-    rows: Rows | Array  # index into `heads` of each row: a static layout, or [batch]
+    layout: BatchLayout | Array  # index into `heads` of each row: static, or [batch]
     new: Array  # [batch] 1 for rows of the current task, else 0
     stored: Stored | None
     notes: Any = None  # what the method's own sampling wants to know later about the rows
 
     def head_of_row(self) -> Array:
         """Return the index into `heads` of each row, [batch]."""
-        return self.rows.head_of_row() if isinstance(self.rows, Rows) else self.rows
+        layout = self.layout
+        return jnp.asarray(layout.head_of_row()) if isinstance(layout, BatchLayout) else layout
 
 
 class ReplayView(NamedTuple):

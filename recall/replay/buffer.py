@@ -19,7 +19,7 @@ import numpy as np
 from recall.collect.transition import Columns
 from recall.nets.arrays import Array
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Heads, Rows
+from recall.nets.heads import BatchLayout, Heads
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.n_step import Future, NStep, future, windows
 
@@ -147,7 +147,7 @@ def sample_new(
     observation, action, reward, *_ = columns.split(replay.new[slot])
     later = _future_of_new(replay, view, columns, n_step, slot)
     heads = view.task[None]
-    return Batch(observation, action, reward, later, heads, Rows(size), jnp.ones(size), None)
+    return Batch(observation, action, reward, later, heads, BatchLayout(size), jnp.ones(size), None)
 
 
 def tasks_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Heads:
@@ -156,6 +156,8 @@ def tasks_of_turn(view: ReplayView, groups: int, most: int, turn: Array) -> Head
     With fewer than `most` groups there are as many groups as old tasks, and all take part.
     Otherwise old tasks alternate in round-robin order, so that each takes part equally often.
     """
+    if not groups:
+        return view.task[None]
     if groups < most:
         return np.arange(groups + 1)
     old = (turn * groups + jnp.arange(groups)) % view.task
@@ -193,7 +195,7 @@ def sample_balanced(
         jnp.concatenate([new.reward, reward]),
         Future(*map(jnp.concatenate, zip(new.future, later, strict=True))),
         heads,
-        Rows(size, groups, group_size),
+        BatchLayout(size, groups, group_size),
         is_new.astype(jnp.float32),
         stored,
     )

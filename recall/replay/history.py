@@ -1,21 +1,51 @@
 """Transitions of a fleet: replay on the device, and the log on disk that can restore it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.files.stamps import Stamp, Stamps
-from recall.nets.sharding import as_argument, over_devices, shard
-from recall.replay import buffer, fleet_buffer
+from recall.nets.sharding import over_devices, shard, to_int32
+from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
-from recall.replay.capacity import rows_held
 from recall.replay.log import TransitionLog
 
 Array = np.ndarray
+
+
+def rows_held(capacity: int, steps_per_task: int, memory_per_task: int | None) -> tuple[int, int]:
+    """Return how many transitions a run holds of the current task, and of each old task.
+
+    It never holds more than the `capacity` of replay or than a task has steps. `memory_per_task` of
+    them are kept after a task: None keeps all, 0 keeps none.
+    """
+    current = min(capacity, steps_per_task)
+    return current, current if memory_per_task is None else min(memory_per_task, current)
+
+
+@partial(jax.jit, donate_argnames=("replay",))
+def append(replay: Replay, rows: jax.Array, position: jax.Array) -> Replay:
+    """Write each run's chunk, rows [run, chunk, columns], at `position`."""
+    return jax.vmap(buffer.append, in_axes=(0, 0, None))(replay, rows, position)
+
+
+@partial(jax.jit, donate_argnames=("replay",))
+def append_old(replay: Replay, rows: jax.Array, task: jax.Array, position: jax.Array) -> Replay:
+    """Write each run's chunk of a task other than the current one, at `position` of its ring."""
+    return jax.vmap(buffer.append_old, in_axes=(0, 0, None, None))(replay, rows, task, position)
+
+
+@partial(jax.jit, donate_argnames=("replay",))
+def set_aside(replay: Replay, task: jax.Array) -> Replay:
+    """Copy D_new, slot by slot, to the ring of `task` in D_old, to which more will be appended."""
+    return jax.vmap(lambda one: buffer.append_old(one, one.new, task, jnp.asarray(0)))(replay)
 
 
 class History:
@@ -66,11 +96,11 @@ class History:
         sizes = [min(count, self._memory) for count in collected[:current]]
         sizes += [0] * (len(collected) - current)
         return ReplayView(
-            as_argument(current),
-            as_argument(filled),
-            as_argument(sizes),
-            as_argument(collected),
-            as_argument(self._environments),
+            to_int32(current),
+            to_int32(filled),
+            to_int32(sizes),
+            to_int32(collected),
+            to_int32(self._environments),
         )
 
     def append(self, number: int, total_steps: int, rows: Array) -> None:
@@ -80,11 +110,11 @@ class History:
         """
         for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
             mine = shard(rows[:, part])
-            slot = as_argument(self._task_schedule.collected(task, total_steps) % self.capacity)
+            slot = to_int32(self._task_schedule.collected(task, total_steps) % self.capacity)
             if task == self._task_schedule.current(number):
-                self.replay = fleet_buffer.append(self.replay, mine, slot)
+                self.replay = append(self.replay, mine, slot)
             else:
-                self.replay = fleet_buffer.append_old(self.replay, mine, as_argument(task), slot)
+                self.replay = append_old(self.replay, mine, to_int32(task), slot)
 
     def log(self, number: int, total_steps: int, rows: Array) -> None:
         """Write the chunk that was appended to disk."""
@@ -101,7 +131,7 @@ class History:
         if task >= self._tasks_kept:
             return
         if self._collects_again:
-            self.replay = fleet_buffer.set_aside(self.replay, view.task)
+            self.replay = set_aside(self.replay, view.task)
             return
         self.replay = archived(self.replay)
         self._log.keep(task, np.asarray(self.replay.old[:, task, :, self._columns_in_log :]))

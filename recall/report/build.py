@@ -9,18 +9,17 @@ from rich.markup import escape
 
 from recall.analysis.arrange import arranged
 from recall.analysis.collection import Collection, gather
+from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.measures import Measure, check_success
-from recall.analysis.scores import ScoreBoard
-from recall.analysis.tidy import write_tables as write_data
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
 from recall.files.given import given_path, given_paths
+from recall.report import summary
 from recall.report.figures import Detailed, Gallery, check_look, draw_all
 from recall.report.figures.style import Look
 from recall.report.health_notes import health_problems
 from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
-from recall.report.summary import few_seeds
 from recall.report.tables import all_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
@@ -29,7 +28,6 @@ from recall.runs.benches import read_benches
 from recall.settings.checked import from_plain
 
 Folder = str | Path
-DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Report:
 
     folder: Path
     collection: Collection
-    board: ScoreBoard
+    analysis: Analysis
     tables: list[Table]
     figures: Gallery
     problems: tuple[str, ...]
@@ -81,17 +79,15 @@ def make_report(
     if not collection.runs:
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
-    collection = arranged(collection, methods, names)
-    board = ScoreBoard(collection, measure)
-    tables = all_tables(board, read_benches(given))
+    analysis = analyse(arranged(collection, methods, names), measure)
+    tables = all_tables(analysis, read_benches(given))
     title = ", ".join(map(str, given))
-    return write_report(
-        board, tables, out, title, None if figures else (), console, detailed, live, look
-    )
+    kinds = None if figures else ()
+    return write_report(analysis, tables, out, title, kinds, console, detailed, live, look)
 
 
 def write_report(
-    board: ScoreBoard,
+    analysis: Analysis,
     tables: list[Table],
     out: Path,
     title: str,
@@ -102,40 +98,46 @@ def write_report(
     look: Look | None = None,
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
-    collection = board.collection
+    collection, problems = analysis.collection, problems_of(analysis)
     check_place(out)
     with replacing_earlier(out) as new:
         write_tables(tables, new / "tables")
-        write_data(board, new / DATA)
+        write_data(analysis, new / "data")
         gallery = draw_all(
-            collection, new / "figures", board.measure, kinds, detailed=detailed, look=look
+            collection, new / "figures", analysis.measure, kinds, detailed=detailed, look=look
         )
-        problems, caution = problems_of(board), few_seeds(board)
-        write_text(new / "report.md", _in_markdown(title, caution, tables, problems))
-        left_out = problems[len(collection.problems) :]
-        write_page(new, board, tables, gallery, left_out, title, live)
+        write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))
+        write_page(new, analysis, tables, gallery, problems, title, live)
     if console is not None:  # last, because the reader of a pipe may leave early
-        show_tables(tables, console)
-        if caution:
-            console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
-        show_problems(problems, console)
-    return Report(out, collection, board, tables, gallery.moved(new, out), problems)
+        _show(analysis, tables, problems, console)
+    return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)
 
 
-def problems_of(board: ScoreBoard) -> tuple[str, ...]:
+def problems_of(analysis: Analysis) -> tuple[str, ...]:
     """Return the problems of gathering, of metrics and training records, and health warnings."""
-    collection = board.collection
+    collection = analysis.collection
     training = (run.training_problem for run in collection.runs)
     found = [
         *collection.problems,
-        *board.problems,
+        *analysis.problems,
         *(problem for problem in training if problem is not None),
         *health_problems(collection),
     ]
     return tuple(dict.fromkeys(found))
 
 
-def show_tables(tables: list[Table], console: Console) -> None:
+def _show(
+    analysis: Analysis, tables: Sequence[Table], problems: Sequence[str], console: Console
+) -> None:
+    """Print the main tables, a caution, and what was wrong or left out."""
+    show_tables(tables, console)
+    if caution := summary.few_seeds(analysis.collection):
+        console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
+    for problem in problems:
+        console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
+
+
+def show_tables(tables: Sequence[Table], console: Console) -> None:
     """Print the main tables on the console, and every note once."""
     told = set[str]()
     for table in tables:
@@ -145,19 +147,16 @@ def show_tables(tables: list[Table], console: Console) -> None:
             told.update(notes_below(table))
 
 
-def show_problems(problems: Sequence[str], console: Console) -> None:
-    """Print what was wrong or left out on the console."""
-    for problem in problems:
-        console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
-
-
-def _in_markdown(title: str, caution: str, tables: list[Table], problems: Sequence[str]) -> str:
-    """Return a caution, all tables and the problems as one Markdown page."""
-    parts = [
-        f"# Report of {title}\n",
-        *([f"{caution}\n"] if caution else []),
-        *map(markdown, tables),
-    ]
+def _in_markdown(
+    title: str, analysis: Analysis, tables: Sequence[Table], problems: Sequence[str]
+) -> str:
+    """Return the summary, all tables and the problems as one Markdown page."""
+    parts = [f"# Report of {title}\n"]
+    for verdict in summary.verdicts(analysis):
+        parts.append(f"**{verdict.title}.** {' '.join(verdict.sentences)}\n")
+    if caution := summary.few_seeds(analysis.collection):
+        parts.append(f"{caution}\n")
+    parts += map(markdown, tables)
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         parts.append(f"## What is wrong or was left out\n\n{listed}\n")

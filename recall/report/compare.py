@@ -1,34 +1,40 @@
-"""Compare two folders of runs: settings and code that differ, metrics, and curves together."""
+"""Compare two folders of runs: settings that differ, metrics, and curves on one another."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pandas as pd
 from rich.console import Console
 
 from recall.analysis.collection import Collection, gather
-from recall.analysis.differences import shared_seeds
-from recall.analysis.measures import METRICS, TITLES, TRANSFER, Measure, check_success
-from recall.analysis.plugin_code import code_between
+from recall.analysis.estimates import shared_seeds, shared_sequences
+from recall.analysis.frames import Analysis, analyse, select
+from recall.analysis.labels import method_label
+from recall.analysis.measures import METRICS, TITLES, Measure, check_success
 from recall.analysis.run_result import RunResult
-from recall.analysis.scores import ScoreBoard, Scores
 from recall.errors import BadValueError
 from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
 from recall.report.build import Folder, Report, write_report
-from recall.report.matching import Match, matches_of, nothing_in_common
-from recall.report.tables.alone import single_tables
-from recall.report.tables.cells import budget_notes, difference_cell, mean_cell
-from recall.report.tables.pairwise import OF_INTERVALS
-from recall.report.tables.returns import return_tables
+from recall.report.tables.notes import budget_notes, transfer_facts, transfer_note
+from recall.report.tables.pivot import cell, difference_cell
+from recall.report.tables.runs import single_tables
+from recall.report.tables.sequences import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
-from recall.report.tables.transfer_notes import transfer_facts, transfer_note
 from recall.runs.wording import counted
 
-_Pair = tuple[Scores, Scores]  # of the first and of the second folder, on one sequence
 _KINDS = ("average_success", "current_task", "seeds", "task_curves", "profiles")
+
+
+class Match(NamedTuple):
+    """A label of the first and one of the second folder, and the sequences that both have."""
+
+    first: str
+    second: str
+    sequences: list[str]
 
 
 def compare(
@@ -52,30 +58,32 @@ def compare(
     folders = given_path(first, "first"), given_path(second, "second")
     out, others = given_path(out, "out"), given_paths(reference, "reference")
     sides = gather(folders[0]), gather(folders[1])
-    alone = gather((), [*folders, *others])
     for side, folder in zip(sides, folders, strict=True):
         if not side.runs:
             raise BadValueError(f"{folder} has no runs to compare: {' '.join(side.problems)}")
-    names = _names(*folders)
-    matches, left_out = matches_of(*sides)
+    matches, left_out = _matches(*sides)
     if not matches:
-        raise BadValueError(nothing_in_common(sides, folders, left_out))
-    marked = [
-        tuple(_marked(run, name) for run in dict.fromkeys(chain.from_iterable(map(runs, matches))))
-        for name, runs in zip(names, (lambda m: m.first, lambda m: m.second), strict=True)
+        raise _nothing_in_common(sides, folders)
+    names = _names(*folders)
+    runs = [
+        dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
+        for name, side, labels in zip(names, sides, _labels(matches), strict=True)
+        for run in side.runs
+        if run.sequence in labels.get(run.label, ())
     ]
-    found = [problem for each in (*sides, alone) for problem in each.problems]
-    problems = tuple(dict.fromkeys([*found, *left_out]))
-    board = ScoreBoard(Collection(marked[0] + marked[1], problems, alone.reference_runs), measure)
+    alone = gather((), [*folders, *others])
+    problems = [problem for each in (*sides, alone) for problem in each.problems] + left_out
+    collection = Collection(tuple(runs), tuple(dict.fromkeys(problems)), alone.reference_runs)
+    analysis = analyse(collection, measure)
     tables = [
-        *_settings_tables(matches, names),
-        *_metric_tables(board, matches, names),
+        _settings_table(sides, matches, names),
+        *_metric_tables(analysis, matches, names),
         # Tasks without success, and tasks alone, have no metrics: both folders stand in one table.
-        *return_tables(board),
-        *single_tables(board),
+        *return_tables(analysis),
+        *single_tables(analysis),
     ]
-    kinds = _KINDS if figures else ()
-    return write_report(board, tables, out, f"{names[0]} and {names[1]}", kinds, console)
+    title = f"{names[0]} and {names[1]}"
+    return write_report(analysis, tables, out, title, _KINDS if figures else (), console)
 
 
 def _names(first: Path, second: Path) -> tuple[str, str]:
@@ -85,97 +93,132 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
     return str(first), str(second)
 
 
-def _marked(run: RunResult, name: str) -> RunResult:
-    """Return the run with the folder in its label; it is no variant of the other one."""
-    return dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
+def _matches(first: Collection, second: Collection) -> tuple[list[Match], list[str]]:
+    """Return the labels that are compared, and sentences about what only one side has.
+
+    A method's runs are compared with those of the same label, or with the other side's only ones.
+    """
+    matches, left_out = [], []
+    ones, others = (_by_method(side) for side in (first, second))
+    for method in [name for name in ones if name in others]:
+        here, there = ones[method], others[method]
+        pairs = [(label, label) for label in here if label in there]
+        if len(here) == len(there) == 1:
+            pairs = [(next(iter(here)), next(iter(there)))]
+        for one, other in pairs:
+            both = set(_sequences(there[other]))
+            if shared := [name for name in _sequences(here[one]) if name in both]:
+                matches.append(Match(one, other, shared))
+        if not pairs:
+            left_out.append(
+                f"{method_label(method)} has several variants in a folder and none in common: left "
+                "out. Name the folder of one variant."
+            )
+    for side, other_side, where in ((first, second, "second"), (second, first, "first")):
+        if missing := [name for name in side.sequences if name not in other_side.sequences]:
+            left_out.append(f"Not in the {where} folder: {', '.join(missing)}.")
+    return matches, left_out
 
 
-def _settings_tables(matches: Sequence[Match], names: Sequence[str]) -> list[Table]:
-    """Return the table of settings, and of code of plug-ins, that differ between the folders."""
+def _by_method(side: Collection) -> dict[str, dict[str, list[RunResult]]]:
+    """Return the runs of each method by label."""
+    found: dict[str, dict[str, list[RunResult]]] = {}
+    for label, runs in side.by_label().items():
+        found.setdefault(runs[0].method, {})[label] = runs
+    return found
+
+
+def _sequences(runs: Sequence[RunResult]) -> list[str]:
+    return list(dict.fromkeys(run.sequence for run in runs))
+
+
+def _labels(matches: Sequence[Match]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the sequences of each label that is compared, for either side."""
+    return (
+        {match.first: match.sequences for match in matches},
+        {match.second: match.sequences for match in matches},
+    )
+
+
+def _nothing_in_common(sides: Sequence[Collection], folders: Sequence[Path]) -> BadValueError:
+    first, second = (
+        f"{folder} has {', '.join(side.labels)} on {', '.join(side.sequences)}"
+        for folder, side in zip(folders, sides, strict=True)
+    )
+    report = shlex.join(["recall", "report", *map(str, folders)])
+    return BadValueError(
+        f"{first} and {second}: only runs of the same method on the same sequence are compared. "
+        f"`{report}` shows both"
+    )
+
+
+def _settings_table(
+    sides: Sequence[Collection], matches: Sequence[Match], names: Sequence[str]
+) -> Table:
+    """Return the table of the settings that differ between the folders."""
     rows: dict[tuple[str, ...], Row] = {}
     for match in matches:
-        for name, values in (*_settings(match), *_code(match)):
+        one, other = (
+            side.by_label()[label][0]
+            for side, label in zip(sides, (match.first, match.second), strict=True)
+        )
+        for name in dict.fromkeys([*one.settings, *other.settings]):
+            values = _value(name, one.settings), _value(name, other.settings)
             if values[0] != values[1]:
-                heading = f"{match.first[0].method}: {name}"
+                heading = f"{one.method}: {name}"
                 cells = tuple(Cell(text=value) for value in values)
                 rows.setdefault((heading, *values), Row(heading, cells))
-    if not rows:
-        rows["",] = Row("none", (Cell(text=MISSING), Cell(text=MISSING)))
-    return [
-        Table(
-            name="settings",
-            title="Settings that differ",
-            corner="setting",
-            columns=tuple(names),
-            rows=tuple(rows.values()),
-            group="settings",
-        )
-    ]
-
-
-def _settings(match: Match) -> Iterator[tuple[str, list[str]]]:
-    """Yield every setting of the matched runs, and its value on either side."""
-    settings = [match.first[0].settings, match.second[0].settings]
-    for name in dict.fromkeys([*settings[0], *settings[1]]):
-        yield name, [_value(name, each) for each in settings]
-
-
-def _code(match: Match) -> Iterator[tuple[str, list[str]]]:
-    """Yield every plug-in in which the matched runs differ, and its code on either side."""
-    for name, codes in code_between(match.first, match.second):
-        yield f"plug-in {name}", [code or MISSING for code in codes]
+    none = Row("none", (Cell(text=MISSING), Cell(text=MISSING)))
+    return Table(
+        name="settings",
+        title="Settings that differ",
+        corner="setting",
+        columns=tuple(names),
+        rows=tuple(rows.values()) or (none,),
+        group="settings",
+    )
 
 
 def _value(name: str, settings: Mapping[str, Any]) -> str:
-    if name not in settings:
-        return MISSING
-    value = settings[name]
+    value = settings.get(name, MISSING)
     return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _metric_tables(
-    board: ScoreBoard, matches: Sequence[Match], names: Sequence[str]
+    analysis: Analysis, matches: Sequence[Match], names: Sequence[str]
 ) -> list[Table]:
-    """Return a table for each method over all of its sequences, if several, and for each match."""
-    by_labels: dict[tuple[str, str], list[_Pair]] = {}
+    """Return a table for each match over all of its sequences, if several, and for each of them."""
+    tables = []
     for match in matches:
-        labels = match.first[0].label, match.second[0].label
         found = [
-            board.get(f"{name}: {label}", match.sequence)
-            for name, label in zip(names, labels, strict=True)
+            select(analysis.scores, label=f"{name}: {label}")
+            for name, label in zip(names, (match.first, match.second), strict=True)
         ]
-        if found[0] is not None and found[1] is not None:
-            by_labels.setdefault(labels, []).append((found[0], found[1]))
-    every = [pairs for pairs in by_labels.values() if len(pairs) > 1]
-    single = [[pair] for pairs in by_labels.values() for pair in pairs]
-    return [_metric_table(pairs, names) for pairs in (*every, *single)]
+        scored = shared_sequences(found)
+        for sequences in ([scored] if len(scored) > 1 else []) + [[name] for name in scored]:
+            sides = [select(rows, sequence=sequences) for rows in found]
+            tables.append(_metric_table(analysis, sides, match, sequences, names))
+    return tables
 
 
-def _has(scores: Sequence[Scores], metric: str) -> bool:
-    """Return True if there is a mean of a metric over all these sequences."""
-    return all(each.metric(metric) is not None for each in scores)
-
-
-def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
-    """Return the metrics of both sides, as means over the sequences of `pairs`, and differences."""
-    sides: list[list[Scores]] = [list(side) for side in zip(*pairs, strict=True)]
-    both = [*sides[0], *sides[1]]
-    having = {metric: [side for side in sides if _has(side, metric)] for metric in METRICS}
-    backwards = [(second, first) for first, second in pairs]
-    rows = [
-        Row(
-            TITLES[metric],
-            (*(mean_cell(side, metric) for side in sides), difference_cell(backwards, metric)),
-        )
-        for metric in METRICS
-        if having[metric]
-    ]
-    where = sides[0][0].sequence if len(pairs) == 1 else f"{len(pairs)} sequences"
-    labels = dict.fromkeys(
-        side[0].label.removeprefix(f"{name}: ") for side, name in zip(sides, names, strict=True)
-    )
-    shared = counted(min(shared_seeds(*pair) for pair in pairs), "shared seed")
-    kind = sides[0][0].sequence if len(pairs) == 1 else "all"
+def _metric_table(
+    analysis: Analysis,
+    sides: Sequence[pd.DataFrame],
+    match: Match,
+    sequences: Sequence[str],
+    names: Sequence[str],
+) -> Table:
+    """Return the metrics of both sides, as means over the sequences, and their differences."""
+    rows = []
+    for metric in METRICS:
+        cells = [cell(side, metric) for side in sides]
+        if any(each.ours is not None for each in cells):
+            ahead = difference_cell(sides[1], sides[0], metric)
+            rows.append(Row(TITLES[metric], (*cells, ahead)))
+    where = sequences[0] if len(sequences) == 1 else f"{len(sequences)} sequences"
+    labels = dict.fromkeys((match.first, match.second))
+    kind = sequences[0] if len(sequences) == 1 else "all"
+    both = pd.concat(sides)
     return Table(
         name=file_name(f"compare-{'-'.join(labels)}-{kind}".lower()),
         title=f"{' and '.join(labels)} on {where}",
@@ -184,9 +227,10 @@ def _metric_table(pairs: Sequence[_Pair], names: Sequence[str]) -> Table:
         rows=tuple(rows),
         notes=(
             *budget_notes(both),
-            *transfer_facts(each for side in having[TRANSFER] for each in side),
-            f"The difference is {names[1]} minus {names[0]}, over {shared}. {OF_INTERVALS}",
+            *transfer_facts(analysis, both),
+            f"The difference is {names[1]} minus {names[0]}, over "
+            f"{counted(shared_seeds(*sides), 'shared seed')}, with Student's t intervals.",
         ),
-        advice=transfer_note(both),
+        advice=transfer_note(analysis, both),
         group=kind,
     )

@@ -13,21 +13,17 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from recall.analysis.continual_world_logs import PROGRESS
 from recall.errors import BadValueError, RecallError
-from recall.files.compressed import SUFFIX
-from recall.files.fleet_layout import DESCRIPTION, OUTCOME, STUDY, records_file
+from recall.files.fleet_layout import DESCRIPTION, OUTCOME, STUDY
 
 ADDRESS = "127.0.0.1"
-NUMBER = "/number"
 PLACE_OF_NUMBER = "NUMBER_OF_THIS_REPORT"
-"""Stands in live.js for the number of the report that the page shows."""
+"""Stands in page.html for the number of the report that the page shows."""
 SECONDS = 5.0
 """Seconds between two looks at the records."""
 # Without training.jsonl: it grows every few seconds, and a report takes seconds to make. What it
 # holds is shown along with the next evaluation.
-_EVALUATIONS = records_file("evaluations")
-_WATCHED = (DESCRIPTION, _EVALUATIONS, f"{_EVALUATIONS}{SUFFIX}", OUTCOME, PROGRESS, STUDY)
+_WATCHED = (DESCRIPTION, "evaluations.jsonl*", OUTCOME, "progress.tsv", STUDY)
 _WAITING = (
     "<!DOCTYPE html><html lang='en'><meta charset='utf-8'><title>recall: report</title>"
     "<p id='waiting'>{why}</p><script>setTimeout(() => location.reload(), 2000)</script></html>"
@@ -42,7 +38,6 @@ class LivePage:
         self._folders = list(folders)
         self._make = make
         self._seen: object = None
-        self._stop = threading.Event()
         self.number = 0
         """Counts the reports."""
         self.html = _WAITING.format(why="The report is being made.")
@@ -58,34 +53,23 @@ class LivePage:
         try:
             html = self._make().read_text("utf-8")
         except (RecallError, OSError) as error:  # no runs yet, or a file that was being replaced
-            if self.number:
-                return False
-            self.html = _WAITING.format(why=f"There is nothing to report yet: {escape(str(error))}")
+            if not self.number:
+                why = f"There is nothing to report yet: {escape(str(error))}"
+                self.html = _WAITING.format(why=why)
             return False
         self._seen = state
         self.number += 1
         self.html = html.replace(PLACE_OF_NUMBER, str(self.number))
         return True
 
-    def keep_fresh(self, seconds: float = SECONDS) -> None:
-        """Refresh again and again until stopped."""
-        while not self._stop.wait(seconds if self.number else min(seconds, 1.0)):
-            self.refresh()
-
-    def stop(self) -> None:
-        """End `keep_fresh`."""
-        self._stop.set()
-
 
 def records_state(folders: Iterable[Path]) -> list[tuple[str, int, int]]:
     """Return the size and time of every watched file of records below some folders."""
     found = []
-    for folder in folders:
-        for name in _WATCHED:
-            for path in folder.rglob(name):
-                with contextlib.suppress(OSError):  # removed since it was listed
-                    status = path.stat()
-                    found.append((str(path), status.st_size, status.st_mtime_ns))
+    for path in (path for folder in folders for name in _WATCHED for path in folder.rglob(name)):
+        with contextlib.suppress(OSError):  # removed since it was listed
+            status = path.stat()
+            found.append((str(path), status.st_size, status.st_mtime_ns))
     return sorted(found)
 
 
@@ -99,48 +83,36 @@ def served(page: LivePage, port: int = 0) -> Iterator[str]:
         def do_GET(self) -> None:
             """Answer a request."""
             host = (self.headers.get("Host") or "").rpartition(":")[0]
+            answers = {"/": (page.html, "text/html"), "/number": (str(page.number), "text/plain")}
             if host not in (ADDRESS, "localhost"):  # another site's name that leads here
                 self.send_error(HTTPStatus.FORBIDDEN)
-            elif self.path == "/":
-                self._answer(page.html, "text/html; charset=utf-8")
-            elif self.path == NUMBER:
-                self._answer(str(page.number), "text/plain")
-            else:
+            elif self.path not in answers:
                 self.send_error(HTTPStatus.NOT_FOUND)
-
-        def _answer(self, text: str, kind: str) -> None:
-            content = text.encode()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            with contextlib.suppress(ConnectionError):  # the reader has left
-                self.wfile.write(content)
+            else:
+                text, kind = answers[self.path]
+                content = text.encode()
+                self.send_response(HTTPStatus.OK)
+                self.send_header("Content-Type", f"{kind}; charset=utf-8")
+                self.send_header("Content-Length", str(len(content)))
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                with contextlib.suppress(ConnectionError):  # the reader has left
+                    self.wfile.write(content)
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Print nothing."""
 
-    with _server(port, Handler) as server:
-        server.daemon_threads = True
+    try:
+        server = ThreadingHTTPServer((ADDRESS, port), Handler)
+    except (OSError, OverflowError) as error:
+        raise BadValueError(
+            f"port {port} cannot be used ({error}): choose another --port, 0 takes a free one"
+        ) from error
+    with server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
             yield f"http://{ADDRESS}:{server.server_address[1]}/"
         finally:
-            page.stop()
             server.shutdown()
             thread.join()
-
-
-def _server(port: int, handler: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
-    """Return a server that listens at a port, or raise an error that says why it cannot."""
-    try:
-        return ThreadingHTTPServer((ADDRESS, port), handler)
-    except OverflowError:
-        reason = "ports are numbers from 0 to 65535"
-    except OSError as error:
-        reason = error.strerror or str(error)
-    raise BadValueError(
-        f"port {port} cannot be used: {reason}; choose another --port, 0 takes a free one"
-    )

@@ -1,13 +1,17 @@
-"""Summarise the results in sentences: which method performs best and which forgets least."""
+"""Summarise the results in sentences: which method performs best, and which forgets least."""
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recall.analysis.bootstrap import Estimate, Sampled
-from recall.analysis.differences import paired_difference
-from recall.analysis.families import by_family, family_of, family_title
+import pandas as pd
+
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import Collection
+from recall.analysis.estimates import Ranking, estimate, rank
+from recall.analysis.families import by_family, display_name, family_of, family_title
+from recall.analysis.frames import Analysis, list_of, select
+from recall.analysis.main_labels import main_labels
 from recall.analysis.measures import (
     FORGETTING,
     LOWER_IS_BETTER,
@@ -15,14 +19,11 @@ from recall.analysis.measures import (
     PERFORMANCE,
     TITLES,
     TRANSFER,
+    Measure,
 )
-from recall.analysis.over_sequences import mean_over
-from recall.analysis.scores import ScoreBoard
-from recall.analysis.ties import settled
-from recall.report.tables.cells import main_labels_of, window_note, with_best_bold
-from recall.report.tables.per_sequence import display_name
-from recall.report.tables.table import Cell, estimate_text
-from recall.runs.wording import counted, spanned
+from recall.report.tables.notes import window_note
+from recall.report.tables.table import estimate_text
+from recall.runs.wording import counted, few, spanned
 
 _VERBS = {
     PERFORMANCE: "performs best",
@@ -42,35 +43,35 @@ class Verdict:
     sentences: tuple[str, ...]
 
 
-def scope(board: ScoreBoard) -> str:
+def scope(collection: Collection) -> str:
     """Return a sentence that says how many methods, sequences and runs there are."""
-    runs = board.collection.runs
-    complete = sum(run.complete for run in runs)
-    sequences = len(board.collection.sequential.sequences)
-    singles = len(dict.fromkeys(run.tasks for run in board.collection.single.runs))
+    complete = sum(run.complete for run in collection.runs)
+    sequences = len(collection.sequential.sequences)
+    singles = len({run.tasks for run in collection.single.runs})
     what = [counted(sequences, "sequence")] if sequences else []
     what += [counted(singles, "single task")] if singles else []
-    state = "all complete" if complete == len(runs) else f"{complete} of them complete"
+    runs = len(collection.runs)
     return (
-        f"{counted(len(board.collection.labels), 'method or variant', 'methods and variants')} on "
-        f"{' and '.join(what)}: {counted(len(runs), 'run')}, {state}."
+        f"{counted(len(collection.labels), 'method or variant', 'methods and variants')} on "
+        f"{' and '.join(what)}: {counted(runs, 'run')}, "
+        f"{'all' if complete == runs else f'{complete} of them'} complete."
     )
 
 
-def measured(board: ScoreBoard) -> str:
-    """Return sentences that explain how success is measured."""
-    measure = board.measure
+def measured(measure: Measure, scores: pd.DataFrame) -> str:
+    """Return sentences that explain how success is measured and what brackets hold."""
     when = "at any step" if measure.field == "success" else "at the last step"
+    window = f"{window_note(scores)} " if len(scores) else ""
     return (
-        f"Success is reached {when} of an episode, by {measure.mode} policies. "
-        f"{window_note(board.scores.values()) + ' ' if board.scores else ''}Brackets hold 90 % "
-        "bootstrap intervals over runs; those of differences hold Student's t intervals over seeds."
+        f"Success is reached {when} of an episode, by {measure.mode} policies. {window}Brackets "
+        "hold 90 % bootstrap intervals over runs; those of differences, which decide between "
+        "methods, hold Student's t intervals over the seeds that both have."
     )
 
 
-def few_seeds(board: ScoreBoard) -> str:
+def few_seeds(collection: Collection) -> str:
     """Return a warning if intervals are of fewer than five runs, or an empty string."""
-    complete = [run for run in board.collection.runs if run.complete]
+    complete = [run for run in collection.runs if run.complete]
     counts = list(Counter((run.label, run.sequence) for run in complete).values())
     if not counts or min(counts) >= ENOUGH_RUNS:
         return ""
@@ -82,124 +83,75 @@ def few_seeds(board: ScoreBoard) -> str:
     )
 
 
-def verdicts(board: ScoreBoard) -> list[Verdict]:
-    """Return the best method in each metric per family, among those that ran all of it."""
+def verdicts(analysis: Analysis) -> list[Verdict]:
+    """Return what can be said of each metric in each family, of the methods that ran all of it."""
     found = []
-    for title, members in _arenas(board):
+    for members in by_family(list_of(analysis.scores, "sequence")).values():
+        rows = select(analysis.scores, sequence=members)
         ran_all = [
-            label for label in board.labels if all(board.get(label, member) for member in members)
+            label
+            for label, part in rows.groupby("label", sort=False)
+            if part.sequence.nunique() == len(members)
         ]
         # A method's variants count where its plain form was not run, even if it was elsewhere.
-        labels = main_labels_of(board, ran_all)
-        sentences = [
-            sentence
-            for metric in METRICS
-            if (sentence := _sentence(board, labels, members, metric)) is not None
-        ]
-        found.append(Verdict(title, tuple(sentences) or (_nobody(members),)))
-    return [*found, *_without_success(board)]
+        labels = main_labels(run for run in analysis.collection.runs if run.label in ran_all)
+        groups = {label: select(rows, label=label) for label in labels}
+        sentences = [text for metric in METRICS if (text := _sentence(groups, metric))]
+        if not groups:
+            sentences = [
+                f"No method was run on all {len(members)} sequences, so none can be compared here."
+            ]
+        found.append(Verdict(_title(members, rows), tuple(sentences)))
+    silent = analysis.collection.without_success
+    returns = "No task reports success: the table of returns shows what was learnt."
+    return [*found, *(Verdict(name, (returns,)) for name in silent.sequences)]
 
 
-def nothing_to_compare(board: ScoreBoard) -> str:
+def nothing_to_compare(collection: Collection) -> str:
     """Return a sentence for a report without verdicts."""
-    if board.collection.sequential.runs:
+    if collection.sequential.runs:
         return "No run of a sequence is complete: there is nothing to compare yet."
     return "All runs are of single tasks: their tables and figures show what was learnt."
 
 
-def _without_success(board: ScoreBoard) -> list[Verdict]:
-    silent = board.collection.without_success
-    sequence = "Its tasks do not report success: the table of returns shows what was learnt."
-    single = "It does not report success: the table of returns shows what was learnt."
-    return [
-        *(
-            Verdict(display_name(name, part.runs[0].tasks), (sequence,))
-            for name, part in silent.sequential.by_sequence().items()
-        ),
-        *(Verdict(f"{task}, learnt alone", (single,)) for task in silent.single.sequences),
-    ]
-
-
-def _arenas(board: ScoreBoard) -> list[tuple[str, list[str]]]:
-    """Return the families of sequences, followed by each remaining sequence on its own."""
-    return [(_title(board, each), each) for each in by_family(board.sequences).values()]
-
-
-def _title(board: ScoreBoard, members: Sequence[str]) -> str:
+def _title(members: Sequence[str], rows: pd.DataFrame) -> str:
     first = members[0]
     if len(members) > 1:
         return f"{family_title(family_of(first))}, {len(members)} sequences"
-    scores = next(each for each in board.scores.values() if each.sequence == first)
-    tasks = scores.sequence_tasks
+    tasks = rows.run.iloc[0].tasks
     return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
 
 
-def _nobody(members: Sequence[str]) -> str:
-    return f"No method was run on all {len(members)} sequences, so none can be compared here."
+def _sentence(groups: Mapping[str, pd.DataFrame], metric: str) -> str:
+    """Return what can be said of several labels, or an empty text if none has the metric."""
+    means = {
+        label: mean.estimate
+        for label, rows in groups.items()
+        if (mean := estimate(rows, metric)) is not None
+    }
+    if not means:
+        return ""
+    found = rank({label: groups[label] for label in means}, metric)
+    if found.best is None:
+        listed = few([f"{label} {estimate_text(mean)}" for label, mean in means.items()], 2 * _FEW)
+        reason = ". They cannot be ranked: two seeds in common and equal steps are needed"
+        return f"{TITLES[metric].capitalize()}: {listed}{reason if len(means) > 1 else ''}."
+    apart = [label for label in means if label not in (found.best, *found.differences)]
+    without = f" Not ranked: {few(apart, _FEW)}." if apart else ""
+    return _ranked(found, means, metric) + without
 
 
-def _sentence(
-    board: ScoreBoard, labels: Sequence[str], members: Sequence[str], metric: str
-) -> str | None:
-    # Every label has scores on all members.
-    groups = {label: board.among([label], members) for label in labels}
-    means = {label: mean_over(groups[label], metric) for label in labels}
-    there = {label: mean for label, mean in means.items() if mean and not math.isnan(mean.value)}
-    if not there:
-        return None
-    cells = dict(zip(there, _marked(list(there.values()), metric), strict=True))
-    lower = metric in LOWER_IS_BETTER
-    order = sorted(there, key=lambda label: settled(there[label].value), reverse=not lower)
-    best, *others = order
-    if not others:
-        return f"{TITLES[metric].capitalize()} of {best}: {_text(cells[best])}."
-    differences = {label: _difference(board, best, label, members, metric) for label in others}
-    as_good = [
-        label
-        for label in others
-        if (cells[label].bold if (found := differences[label]) is None else _contains_zero(found))
-    ]
-    if as_good:
-        named = ", ".join(
-            f"{label} with {_text(cells[label])}{_by(differences[label])}"
-            for label in as_good[:_FEW]
-        )
-        more = f" and {len(as_good) - _FEW} more" if len(as_good) > _FEW else ""
-        end = f"{named}{more} cannot be told from it"
-    else:
-        end = f"next is {others[0]} with {_text(cells[others[0]])}{_by(differences[others[0]])}"
-    return f"{best} {_VERBS[metric]}: {TITLES[metric]} {_text(cells[best])}; {end}."
+def _ranked(found: Ranking, means: Mapping[str, Estimate], metric: str) -> str:
+    title = TITLES[metric]
+    best = estimate_text(means[str(found.best)])
 
+    def other(label: str) -> str:
+        apart = estimate_text(found.differences[label])
+        return f"{label} with {estimate_text(means[label])} (a difference of {apart})"
 
-def _difference(
-    board: ScoreBoard, best: str, other: str, members: Sequence[str], metric: str
-) -> Estimate | None:
-    """Return the metric of `best` minus that of `other`, seed by seed; None without an interval.
-
-    Where two methods share seeds this decides, and not whether their own intervals meet.
-    """
-    pairs = [
-        (first, second)
-        for member in members
-        if (first := board.get(best, member)) and (second := board.get(other, member))
-    ]
-    difference = paired_difference(pairs, metric)
-    return difference if difference is not None and difference.interval else None
-
-
-def _contains_zero(difference: Estimate) -> bool:
-    low, high = settled(difference.interval or (difference.value, difference.value))
-    return bool(low <= 0.0 <= high)
-
-
-def _by(difference: Estimate | None) -> str:
-    return "" if difference is None else f" (a difference of {estimate_text(difference)})"
-
-
-def _marked(found: Sequence[Sampled], metric: str) -> tuple[Cell, ...]:
-    cells = [Cell(each.estimate) for each in found]
-    return with_best_bold(cells, metric in LOWER_IS_BETTER)
-
-
-def _text(cell: Cell) -> str:
-    return estimate_text(cell.ours)
+    if found.undecided:
+        named = few([other(label) for label in found.undecided], _FEW)
+        which = "lowest" if metric in LOWER_IS_BETTER else "highest"
+        return f"{found.best} has the {which} {title}, {best}; {named} cannot be told from it."
+    following = other(next(iter(found.differences)))
+    return f"{found.best} {_VERBS[metric]}: {title} {best}; next is {following}."

@@ -40,8 +40,7 @@ from recall.runs.benches import read_bench
 from recall.runs.description import read_description
 from recall.runs.find import EMPTY, FLEET, LOG, folders_below
 from recall.runs.fleet_folder import FolderInUseError
-from recall.settings.checked import Count, from_plain
-from recall.settings.texts import given_texts
+from recall.settings.checked import Count, from_plain, given_texts
 
 Folder = str | Path
 _MOST_NAMED = 3

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from recall.config.older import completed
+from recall.config.stored import completed
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError, temporary_of
 from recall.files.contained import check_contained

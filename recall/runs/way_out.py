@@ -8,7 +8,7 @@ final policies and its outcome again. Earlier checkpoints may need transitions t
 import shlex
 from pathlib import Path
 
-from recall.config.given_functions import functions_argument
+from recall.config.stored import functions_argument
 from recall.errors import RecallError
 from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, has_checkpoint, is_archive
 from recall.runs.description import read_description

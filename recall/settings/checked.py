@@ -9,7 +9,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from numbers import Real
@@ -207,3 +207,10 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and abs(value) > 10**30:
         return f"about 2**{value.bit_length()}"  # Python refuses to print very long numbers
     return str(value)
+
+
+def given_texts(value: object, name: str) -> tuple[str, ...]:
+    """Return the texts that the argument `name` gives, whether it is one or several."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return tuple(from_plain(str, each, name) for each in value)
+    return (from_plain(str, value, name),)

@@ -1,11 +1,12 @@
-"""The demo: methods on tasks whose rewards differ by a factor of a thousand, in a few minutes.
+"""The demo: a few methods on a few tasks, in minutes on two cores.
 
-All numbers of the demo are in `PLAN`. It trains three methods, or the requested ones, either on
-the rewards as they are or with normalised targets for every method. In the latter case the scale
-of rewards no longer matters, and the results show how well each method protects old tasks.
+All numbers are in the plans. `POINTWORLD` has tasks whose rewards differ by a factor of a thousand;
+with normalised targets for every method, this no longer matters, and the results show how well each
+method protects old tasks. `ROBOTS` has two robot tasks. Fleets are kept, so the same demo continues
+what was stopped and shows again what is finished.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,33 +22,54 @@ from recall.analysis.collection import gather
 from recall.analysis.measures import Measure
 from recall.analysis.scores import ScoreBoard, Scores
 from recall.analysis.together import learnt_together
+from recall.config.resolve import resolve
+from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
+from recall.filming.film import Film, film
 from recall.methods import method_class
-from recall.runs.store import Results
 from recall.training.callbacks import Callback
 
-NEXT = "recall train --sequence handle-press-side,window-close --steps-per-task 100000"
+SINGLE = "single"  # folder of the fleet that learns every task alone
 
 
 @dataclass(frozen=True)
 class Plan:
     """What the demo trains, and for how long."""
 
-    tasks: tuple[str, ...] = ("point-slide", "point-rich", "point-poor")
-    methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall")
-    seeds: tuple[int, ...] = (0, 1, 2)
-    preset: str = "quick"
-    window: int = 1  # evaluations averaged for the success at the end of a stage
-    changes: dict[str, Any] = field(default_factory=lambda: {"steps_per_task": 2_500})
-    of_methods: dict[str, dict[str, Any]] = field(default_factory=dict)  # changes by method
+    tasks: tuple[str, ...]
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    preset: str
+    single: bool = True  # whether each task is also learnt alone, for forward transfer
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    of_methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def normalised(self) -> bool:
         """Return True if PopArt is on for every method."""
         return bool(self.changes.get("normalise_targets", False))
 
+    def spec(self, method: str, sequence: str | list[str] | None = None) -> FleetSpec:
+        """Return the fleet of a method, on all tasks in a row unless another sequence is given."""
+        changes = {**self.changes, **self.of_methods.get(method, {})}
+        sequence = sequence or ",".join(self.tasks)
+        return resolve(method, sequence, self.seeds, self.preset, changes=changes)
 
-PLAN = Plan()
+
+POINTWORLD = Plan(
+    tasks=("point-slide", "point-rich", "point-poor"),
+    methods=("fine_tuning", "perfect_memory", "recall"),
+    seeds=(0, 1, 2),
+    preset="quick",
+    changes={"steps_per_task": 2_500},
+)
+ROBOTS = Plan(
+    tasks=("handle-press-side", "window-close"),
+    methods=("perfect_memory", "recall"),
+    seeds=(0,),
+    preset="laptop",
+    single=False,
+)
 
 
 def with_normalised_targets(plan: Plan) -> Plan:
@@ -55,7 +77,7 @@ def with_normalised_targets(plan: Plan) -> Plan:
 
     CLEAR then clones no values, because their scale changes.
     """
-    changes = plan.changes | {"normalise_targets": True}
+    changes = {**plan.changes, "normalise_targets": True}
     return replace(plan, changes=changes, of_methods={"clear": {"critic_weight": 0.0}})
 
 
@@ -63,27 +85,37 @@ class Row(NamedTuple):
     """The scores of one method."""
 
     scores: Scores
-    transfer: float | None  # None if all tasks are learnt at once
+    transfer: float | None = None  # None without single-task runs, or if tasks are learnt at once
 
 
 def run_demo(
-    folder: Path, plan: Plan = PLAN, callback: Callable[[], Callback] = Callback
+    folder: Path, plan: Plan, callback: Callable[[], Callback], tell: Callable[[str], None] = print
 ) -> list[Row]:
-    """Train every method, and single tasks as a reference; return a row for each method."""
-    single = _train(folder, "fine_tuning", list(plan.tasks), "single", plan, callback)
-    sequence = ",".join(plan.tasks)
-    fleets = [_train(folder, method, sequence, method, plan, callback) for method in plan.methods]
-    return [row_of(fleet.folder, single.folder, plan.window) for fleet in fleets]
+    """Train what is not trained yet, a fleet in a folder of its own; return a row per method."""
+    single = None
+    if plan.single:
+        tell(
+            f"First, {method_class('fine_tuning').label} learns each task alone, from scratch: "
+            "forward transfer is measured against it."
+        )
+        single = folder / SINGLE
+        api.run_fleet(plan.spec("fine_tuning", list(plan.tasks)), single, callback())
+    for method in plan.methods:
+        api.run_fleet(plan.spec(method), folder / method, callback())
+    return [row_of(folder / method, single) for method in plan.methods]
 
 
-def row_of(folder: Path, single: Path, window: int) -> Row:
+def row_of(folder: Path, single: Path | None = None) -> Row:
     """Return the row of the fleet in `folder`, with single-task runs to compare with.
 
     Reports compare with plain SAC alone. Here targets are normalised in both or in neither.
     """
-    scores = scores_in(folder, window)
-    if learnt_together(scores.method):
-        return Row(scores, None)
+    found = list(ScoreBoard(gather(folder), Measure(window=1)).scores.values())
+    if not found:
+        raise BadValueError(f"{folder} has no run that was trained to its end: nothing to show")
+    scores = found[0]
+    if single is None or learnt_together(scores.method):
+        return Row(scores)
     areas: dict[str, list[float]] = {}
     for run in gather(single).runs:
         areas.setdefault(run.tasks[0], []).append(metrics.area(run.curve(), 0))
@@ -91,15 +123,42 @@ def row_of(folder: Path, single: Path, window: int) -> Row:
     return Row(scores, float(metrics.forward_transfer(scores.areas, reference).mean()))
 
 
-def scores_in(folder: Path, window: int) -> Scores:
-    """Return the scores of the fleet in `folder`."""
-    found = list(ScoreBoard(gather(folder), Measure(window)).scores.values())
-    if not found:
-        raise BadValueError(f"{folder} has no run that was trained to its end: nothing to show")
-    return found[0]
+def make_film(folder: Path, plan: Plan) -> Film:
+    """Film every task as the last method plays it, when it was just learnt and at the end."""
+    return film(folder / plan.methods[-1], out=folder / "demo.mp4")
 
 
-def learnt_and_kept(scores: Scores) -> list[str]:
+def print_table(rows: list[Row], plan: Plan) -> None:
+    """Print the rows as a table."""
+    seeds = "one seed" if len(plan.seeds) == 1 else f"mean of {len(plan.seeds)} seeds"
+    title = f"success just learnt and at the end, {seeds}"
+    table = Table(
+        title=f"{title}, targets normalised" if plan.normalised else title,
+        caption="forward transfer: against learning each task alone, from scratch"
+        if plan.single
+        else None,
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),  # fits 80 columns
+    )
+    table.add_column("method", no_wrap=True)
+    tasks = [task.removeprefix("point-") for task in plan.tasks]
+    transfer = ["forward\ntransfer"] if plan.single else []
+    for heading in (*tasks, "average\nperformance", "forgetting", *transfer):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        lost = row.scores.forgetting
+        cells = [
+            *_successes(row.scores),
+            f"[bold]{row.scores.performance.value:.2f}[/bold]",
+            "" if lost is None else f"{lost.value:.2f}",
+        ]
+        if plan.single:
+            cells.append("" if row.transfer is None else f"{row.transfer:+.2f}")
+        table.add_row(method_class(row.scores.method).label, *cells)
+    Console().print(table)
+
+
+def _successes(scores: Scores) -> list[str]:
     """Return the mean success in each task when it was just learnt and at the end, as text.
 
     For a method that learns all tasks at once, only the success at the end is meaningful.
@@ -108,48 +167,3 @@ def learnt_and_kept(scores: Scores) -> list[str]:
     if learnt_together(scores.method):
         return [f"{end:.0%}" for _, end in pairs]
     return [f"{100 * own:.0f}→{end:.0%}" for own, end in pairs]
-
-
-def _train(
-    folder: Path,
-    method: str,
-    sequence: Any,
-    name: str,
-    plan: Plan,
-    callback: Callable[[], Callback],
-) -> Results:
-    return api.train(
-        method,
-        sequence,
-        plan.seeds,
-        folder / name,
-        preset=plan.preset,
-        callback=callback(),
-        **plan.changes,
-        **plan.of_methods.get(method, {}),
-    )
-
-
-def print_table(rows: list[Row], plan: Plan = PLAN) -> None:
-    """Print the rows as a table."""
-    title = f"success just learnt and at the end, mean of {len(plan.seeds)} seeds"
-    table = Table(
-        title=f"{title}, targets normalised" if plan.normalised else title,
-        caption="forward transfer: against learning each task alone, from scratch",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),  # fits 80 columns
-    )
-    table.add_column("method", no_wrap=True)
-    tasks = [task.removeprefix("point-") for task in plan.tasks]
-    for heading in (*tasks, "average\nperformance", "forgetting", "forward\ntransfer"):
-        table.add_column(heading, justify="right")
-    for scores, transfer in rows:
-        lost = scores.forgetting
-        table.add_row(
-            method_class(scores.method).label,
-            *learnt_and_kept(scores),
-            f"[bold]{scores.performance.value:.2f}[/bold]",
-            "" if lost is None else f"{lost.value:.2f}",
-            "" if transfer is None else f"{transfer:+.2f}",
-        )
-    Console().print(table)

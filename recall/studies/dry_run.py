@@ -21,7 +21,7 @@ from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
 from recall.studies.study import Study
 from recall.studies.study_folder import known_fleets
-from recall.training.sizes import gibibytes
+from recall.training.memory import gibibytes
 from recall.worlds.registry import horizon_steps
 
 _HOW_TO_MEASURE = (
@@ -155,6 +155,21 @@ class _Preview:
     expected: TimeEstimate | None
     took: float | None  # seconds that it has already trained
 
+    def plain(self) -> dict[str, Any]:
+        """Return the preview as plain data."""
+        spec = self.fleet.spec
+        return {
+            "name": self.fleet.name,
+            "variant": self.fleet.variant.title,
+            "runs": [run.name for run in spec.runs],
+            "tasks": spec.tasks,
+            "steps_per_task": spec.steps_per_task,
+            "transitions": self.fleet.transitions,
+            "memory_bytes": self.fleet.memory_bytes,
+            "seconds": self.expected.seconds if self.expected else None,
+            "state": self.state,
+        }
+
 
 class DryRun:
     """The fleets of a study, in the order in which they would train."""
@@ -223,30 +238,18 @@ class DryRun:
 
     def plain(self) -> dict[str, Any]:
         """Return the preview as plain data."""
+        fleets = [each.plain() for each in self.previews]
         return {
             "study": self.study.name,
             "question": self.study.question,
             "folder": str(self.folder),
             "device_bytes": self.place.room.bytes_per_device,
             "places": self.place.room.places,
-            "runs": sum(len(each.fleet.spec.runs) for each in self.previews),
-            "transitions": sum(each.fleet.transitions for each in self.previews),
+            "runs": sum(len(fleet["runs"]) for fleet in fleets),
+            "transitions": sum(fleet["transitions"] for fleet in fleets),
             "seconds": self.seconds(),
             "notes": self.notes(),
-            "fleets": [
-                {
-                    "name": each.fleet.name,
-                    "variant": each.fleet.variant.title,
-                    "runs": [run.name for run in each.fleet.spec.runs],
-                    "tasks": each.fleet.spec.tasks,
-                    "steps_per_task": each.fleet.spec.steps_per_task,
-                    "transitions": each.fleet.transitions,
-                    "memory_bytes": each.fleet.memory_bytes,
-                    "seconds": each.expected.seconds if each.expected else None,
-                    "state": each.state,
-                }
-                for each in self.previews
-            ],
+            "fleets": fleets,
         }
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from recall.config.spec import FleetSpec, RunSpec, spec_from
+from recall.config.spec import FleetSpec, RunSpec
+from recall.config.stored import spec_from
 from recall.errors import BadValueError
 from recall.files.fleet_layout import fleets_below
 from recall.files.names import file_name
@@ -20,7 +21,7 @@ from recall.runs.way_out import resuming
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
-from recall.training.sizes import check_fits, gibibytes, run_bytes
+from recall.training.memory import check_fits, gibibytes, run_bytes
 
 
 @dataclass(frozen=True)

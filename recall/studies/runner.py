@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall.errors import BadValueError
-from recall.plugins import portable
+from recall.plugins import loaded
 from recall.runs.fleet_folder import hold, is_finished
 from recall.runs.store import Results, read, read_outcome
 from recall.studies.launch.display import Display
@@ -125,4 +125,4 @@ def run_study(
 def _job(fleet: Fleet, folder: Path) -> Job:
     description = json.loads(json.dumps(fleet.spec.describe()))
     where = str((folder / fleet.name).resolve())
-    return Job(fleet.name, where, description, portable(), own_command())
+    return Job(fleet.name, where, description, loaded(), own_command())

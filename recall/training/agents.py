@@ -1,11 +1,20 @@
-"""The agent of a fleet, from its spec and the sizes of its tasks, and the check of its method."""
+"""What follows from a fleet's spec: its agent, its worker processes, and checks of the user's code.
+
+Tasks and methods of the user's are tried before a folder is made.
+"""
 
 from functools import lru_cache
 
+from recall.collect.cores import cores
+from recall.collect.pool import default_workers
 from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
+from recall.errors import RecallError, raised_at
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
+from recall.worlds.gym_world import reports_success
+from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
+from recall.worlds.simulator import TaskFailedError
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
@@ -16,6 +25,17 @@ def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
     return Agent(spec.method, spec.settings.learner, columns, spec.tasks), state_size
 
 
+def collecting_workers(spec: FleetSpec) -> int:
+    """Return the number of processes that collect."""
+    schedule = spec.settings.schedule
+    return schedule.workers or default_workers(len(spec.runs) * schedule.environments)
+
+
+def evaluation_workers(spec: FleetSpec) -> int:
+    """Return the number of processes that play evaluations: at most one for each run and task."""
+    return min(spec.settings.schedule.workers or cores(), len(spec.runs) * spec.tasks)
+
+
 def check_method(spec: FleetSpec) -> None:
     """Raise BadValueError if a method of the user's breaks the contract of methods.
 
@@ -23,3 +43,31 @@ def check_method(spec: FleetSpec) -> None:
     """
     if type(spec.method).__module__.partition(".")[0] != __name__.partition(".")[0]:
         check_contract(agent_of(spec)[0])
+
+
+def tasks_without_success(spec: FleetSpec) -> list[str]:
+    """Return the names of the tasks whose environments showed no success in one episode.
+
+    One random episode of every Gymnasium environment is played; one that raises an exception, or
+    does not answer as Gymnasium's do, is refused. The tasks of this package always report success.
+    """
+    tasks = {task_label(task): task for run in spec.runs for task in run.tasks}
+    world = spec.settings.world
+    return [
+        name
+        for name, task in tasks.items()
+        if is_gymnasium(task) and not _reports_success(task, horizon_steps(task, world))
+    ]
+
+
+def _reports_success(task: Task, steps: int) -> bool:
+    try:
+        return reports_success(task, steps)
+    except RecallError:  # it names the task already
+        raise
+    except Exception as error:
+        where = f" in {at}" if (at := raised_at(error)) else ""
+        raise TaskFailedError(
+            f"task {task_label(task)} failed in an episode that is played before training: "
+            f"{type(error).__name__}{where}: {error}. Repair its environment"
+        ) from error

@@ -1,86 +1,106 @@
-"""The policies that collect the next chunk, and their transfer from the device to the workers."""
+"""Who acts in the next chunk: the policies of the state, random actions or old heads.
+
+At the start of a task with best-return exploration, uniformly random actions and every old head act
+in turns of whole episodes. All of it goes to replay and counts as steps, so whatever is copied, the
+learner has seen what old policies do in the new task. Then the policy of the old head with the
+highest return is copied, if it earned more than random actions did (`Method.copies`). Random tails
+shorten a share of all heads' episodes alike.
+"""
+
+from dataclasses import dataclass
 
 import jax
+import numpy as np
 
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.learn import fleet
-from recall.learn.agent import Agent
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument
-from recall.training.progress import Progress
-from recall.training.start import Turns, turn_steps
+from recall.learn.agent import Agent, LearnerState
+from recall.nets.sharding import to_int32
+from recall.training.checkpoint import Progress
 from recall.worlds.registry import horizon_steps
 
-# Flat policies [run, size] by task; None stands for uniformly random actions.
-Policies = dict[int, jax.Array | None]
+Array = np.ndarray
 
 
-def only_random(spec: FleetSpec) -> str | None:
-    """Return a warning if no policy of a fleet acts in its first stage, or None."""
-    random, steps = spec.settings.schedule.random_steps, spec.task_schedule.steps_per_stage
-    if random < steps:
-        return None
-    what = "the first task" if spec.task_schedule.stages > 1 else "training"
-    return (
-        f"warning: random_steps is {random:,}, so all {steps:,} steps of {what} are random and no "
-        f"policy acts in it: choose fewer, such as random_steps {steps // 10}"
-    )
+@dataclass(frozen=True)
+class Turns:
+    """Who acts when in the first `steps` steps of a task: random actions, then each old head."""
+
+    heads: int
+    turn_steps: int
+    steps: int
+    random: bool = True  # whether random actions have a turn; without old heads they have all
+
+    def actor(self, step: int) -> int:
+        """Return what acts at a step: the number of an old head, or -1 for random actions."""
+        first = -1 if self.random or not self.heads else 0
+        return first + step // self.turn_steps % (self.heads - first)
+
+    def scores(self, reward: Array, ended: Array, environments: int) -> Array:
+        """Return the mean return of random actions and of every old head, [run, 1 + head].
+
+        `reward` and `ended` are [run, step], where environments alternate. Only episodes within one
+        turn count. The score is NaN where there are none.
+        """
+        totals, counts = np.zeros((2, len(reward), 1 + self.heads))
+        turn = np.arange(self.steps) // self.turn_steps
+        for run, environment in np.ndindex(len(reward), environments):
+            mine = np.arange(environment, self.steps, environments)
+            ends = np.flatnonzero(ended[run, mine]) + 1
+            for start, end in zip(np.append(0, ends)[:-1], ends, strict=True):
+                episode = mine[start:end]
+                if turn[episode[0]] == turn[episode[-1]]:
+                    actor = 1 + self.actor(episode[0])
+                    totals[run, actor] += reward[run, episode].sum(dtype=float)
+                    counts[run, actor] += 1
+        with np.errstate(invalid="ignore"):
+            scores: Array = totals / counts
+        return scores
+
+
+def turn_steps(episode: int, chunk: int) -> int:
+    """Return the length of a turn in whole chunks, in which at least one whole episode fits.
+
+    Where the steps of an `episode` are no whole chunks, episodes drift against turns.
+    """
+    steps = episode if episode % chunk == 0 else 2 * episode
+    return -(-steps // chunk) * chunk
+
+
+def best_heads(scores: Array) -> Array:
+    """Return each run's best old head, [run], or -1 where random actions earned as much.
+
+    `scores` is [run, 1 + head], random actions first.
+    """
+    known = np.where(np.isnan(scores), -np.inf, scores)
+    return np.argmax(known, axis=1) - 1
 
 
 class Behaviour:
     """Chooses policies, or uniformly random actions, for the tasks of a chunk."""
 
     def __init__(self, spec: FleetSpec, agent: Agent):
-        self._agent = agent
-        self._task_schedule = spec.task_schedule
-        self._schedule = spec.settings.schedule
-        self._method = spec.method
-        chunk = self._schedule.chunk_steps
-        # Chunks that are ordered before a head is chosen still belong to the turns.
-        self._ordered_steps = (self._schedule.policy_lag + 1) * chunk
-        longest = [
-            max(horizon_steps(run.tasks[stage], spec.settings.world) for run in spec.runs)
+        """Raise BadValueError if replay cannot hold the turns, from which old heads are scored."""
+        self._agent, self._method = agent, spec.method
+        self._task_schedule, self._schedule = spec.task_schedule, spec.settings.schedule
+        self._turn_steps = [
+            turn_steps(
+                self._schedule.environments
+                * max(horizon_steps(run.tasks[stage], spec.settings.world) for run in spec.runs),
+                self._schedule.chunk_steps,
+            )
             for stage in range(spec.task_schedule.stages)
         ]
-        self._turn_steps = [
-            turn_steps(horizon * self._schedule.environments, chunk) for horizon in longest
-        ]
-        self._check_replay()
-
-    def _check_replay(self) -> None:
-        """Refuse a replay that cannot hold the turns, from which old heads are scored."""
         capacity = self._schedule.replay_capacity
-        for stage in range(1, self._task_schedule.stages):
-            turns = self.turns(stage)
+        for turns in map(self.turns, range(spec.task_schedule.stages)):
             if turns.heads and turns.steps > capacity:
                 raise BadValueError(
                     f"replay_capacity is {capacity}, but old heads take turns in the first "
                     f"{turns.steps} steps of a task: choose a larger replay_capacity, or "
                     "best_return=False"
                 )
-
-    def policies(self, state: LearnerState, progress: Progress, ahead: int = 0) -> Policies:
-        """Return the policies of `state` for the chunk that starts `ahead` steps from now.
-
-        With `ahead=0` that is the next chunk. The copy to the host is started, not waited for.
-        """
-        stage, steps = progress.stage, progress.steps + ahead
-        turns = self.turns(stage)
-        starting = steps < turns.steps + (self._ordered_steps if turns.heads else 0)
-        policies: Policies = {
-            position: self._starting(state, turns.actor(steps))
-            if starting and position in self._task_schedule.learnt(stage)
-            else fleet.flat_policies(self._agent, state, as_argument(position), collecting=True)
-            for position in self._task_schedule.chunk(
-                stage, self._task_schedule.steps_at(stage, steps)
-            )
-        }
-        for flat in policies.values():
-            if flat is not None:
-                flat.copy_to_host_async()
-        return policies
 
     def turns(self, stage: int) -> Turns:
         """Return who acts in the first steps of a stage."""
@@ -92,19 +112,48 @@ class Behaviour:
             steps = max(-(-steps // chunk) * chunk, (heads + random) * self._turn_steps[stage])
         return Turns(heads, self._turn_steps[stage], steps, random)
 
-    def _starting(self, state: LearnerState, actor: int) -> jax.Array | None:
-        """Return the policies of an old head; None stands for random actions."""
-        return None if actor < 0 else fleet.flat_policies(self._agent, state, as_argument(actor))
-
     def requests(
-        self, policies: Policies, progress: Progress, ahead: int = 0
+        self, state: LearnerState, progress: Progress, ahead: int = 0
     ) -> list[ChunkRequest]:
         """Return the requests for the chunk that starts `ahead` steps from now.
 
-        Its policies may still be on their way.
+        The policies' copy to the host is started, not waited for.
         """
-        total = self._task_schedule.steps_at(progress.stage, progress.steps + ahead)
-        return [
-            ChunkRequest(position, self._task_schedule.collected(position, total), flat)
-            for position, flat in policies.items()
+        stage, steps = progress.stage, progress.steps + ahead
+        total = self._task_schedule.steps_at(stage, steps)
+        requests = [
+            ChunkRequest(
+                position,
+                self._task_schedule.collected(position, total),
+                self._policies(state, stage, steps, position),
+            )
+            for position in self._task_schedule.chunk(stage, total)
         ]
+        for each in requests:
+            if each.policies is not None:
+                each.policies.copy_to_host_async()
+        return requests
+
+    def _policies(
+        self, state: LearnerState, stage: int, steps: int, position: int
+    ) -> jax.Array | None:
+        """Return the flat policies [run, size] for a task; None stands for random actions."""
+        turns = self.turns(stage)
+        # Chunks that are ordered before a head is chosen still belong to the turns.
+        ordered = (self._schedule.policy_lag + 1) * self._schedule.chunk_steps if turns.heads else 0
+        if steps >= turns.steps + ordered or position not in self._task_schedule.learnt(stage):
+            return fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
+        actor = turns.actor(steps)
+        return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))
+
+
+def only_random(spec: FleetSpec) -> str | None:
+    """Return a warning if no policy of a fleet acts in its first stage, or None."""
+    random, steps = spec.settings.schedule.random_steps, spec.task_schedule.steps_per_stage
+    if random < steps:
+        return None
+    what = "the first task" if spec.task_schedule.stages > 1 else "training"
+    return (
+        f"warning: random_steps is {random:,}, so no policy acts in {what}, which has {steps:,} "
+        f"steps: choose fewer, such as random_steps {steps // 10}"
+    )

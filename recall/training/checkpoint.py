@@ -1,9 +1,10 @@
 """Checkpoints: the complete state that a fleet resumes from, written atomically.
 
 Orbax writes the learner's state to a new folder, which is renamed once it is complete. The last
-two checkpoints are kept. Transitions, records and policies are files beside them; a checkpoint
-holds the lengths and checksums of those that it needs, and is used only if all of them are whole.
-Reading a checkpoint never unpickles data.
+two checkpoints are kept. Transitions, records and the policies of finished tasks are files beside
+them: a checkpoint holds the stamps of those that it needs, and is used only if all of them are
+whole. The checkpoint behind the last stage needs no transitions, so a finished fleet, which has
+removed them, can write its end again. Reading a checkpoint never unpickles data.
 """
 
 import json
@@ -13,6 +14,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,10 @@ import numpy as np
 
 from recall.errors import RecallError
 from recall.files.fleet_layout import CHECKPOINTS
+from recall.files.stamps import Stamp, check_all, read_stamps
+from recall.replay.history import History
+from recall.runs.description import differences, edits_in_words, identity, read_description
+from recall.runs.store import Store
 
 Array = np.ndarray
 Metadata = dict[str, Any]
@@ -33,6 +39,63 @@ class NotWrittenError(RecallError):
 
 class NoCheckpointError(RecallError):
     """Checkpoints exist, but none of them can be read."""
+
+
+@dataclass
+class Progress:
+    """Counters of a fleet's progress, which are the same for all runs that have not failed."""
+
+    stage: int = 0
+    steps: int = 0  # steps of the stage that are in replay
+    updates: int = 0  # updates since the start of the run
+    retrained: int = -1  # updates without new data at the end of the stage; -1 before its end
+    evaluated: int = -1  # total steps at the last evaluation
+    failed: dict[str, int] = field(default_factory=dict)  # run -> total step of its failure
+    symptoms: dict[str, int] = field(default_factory=dict)  # counted by recall.runs.health
+    episodes: list[list[Any]] = field(default_factory=list)  # ended since the last record
+
+
+class SavedFiles:
+    """The files of one fleet that its checkpoints need."""
+
+    def __init__(self, folder: Path, store: Store, history: History):
+        self._folder, self._store, self._history = folder, store, history
+        self._started_as = identity(read_description(folder))
+        self._policies: dict[str, Stamp] = {}
+
+    def add_policies(self, stamps: dict[str, Stamp]) -> None:
+        """Add the policies of a finished task, which every later checkpoint needs."""
+        self._policies |= stamps
+
+    def sync(self, stage: int) -> Metadata:
+        """Flush everything to disk; return what a checkpoint in this stage says about it."""
+        return {
+            "fleet": self._started_as,
+            "records": self._store.sync(),
+            "replay": self._history.sync(stage),
+            "policies": self._policies,
+        }
+
+    def check(self, metadata: Metadata) -> None:
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if changes := differences(self._started_as, metadata["fleet"]):
+            raise RecallError(f"it belongs to another fleet: {edits_in_words(changes)}")
+        self._store.check(read_stamps(metadata["records"]))
+        if not self._history.is_over(metadata["progress"]["stage"]):
+            self._history.check(read_stamps(metadata["replay"]))
+        check_all(self._folder, read_stamps(metadata["policies"]))
+
+    def restore(self, metadata: Metadata | None) -> None:
+        """Cut all files back to a checkpoint that was checked, or to nothing, and refill replay."""
+        if metadata is None:
+            self._store.cut({})
+            self._history.restore(0, {})
+            return
+        self._store.cut(read_stamps(metadata["records"]))
+        stage = metadata["progress"]["stage"]
+        if not self._history.is_over(stage):
+            self._history.restore(stage, read_stamps(metadata["replay"]))
+        self._policies = read_stamps(metadata["policies"])
 
 
 class Checkpoints:

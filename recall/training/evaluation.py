@@ -1,22 +1,31 @@
-"""Evaluation of every task's head on its task."""
+"""Evaluation of every task's head on its task.
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+An evaluation is a function of its step, the seeds and a snapshot of the policies. It is played
+beside training, by processes of its own, and nothing depends on when it is finished. At most one is
+pending: when the next one is due, training waits for it, so results are reported in the order of
+their steps. A checkpoint holds the snapshot of a pending evaluation, which is played again after
+resuming.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult
-from recall.collect.pool import Pool
+from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult, RunTasks
+from recall.collect.policy import PolicyShape
+from recall.collect.pool import EvaluationPool
+from recall.config.spec import FleetSpec, RunSpec
 from recall.runs.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
+from recall.training.agents import evaluation_workers
 from recall.worlds.registry import task_label
+from recall.worlds.workers import Abandoned, never
 
 Array = np.ndarray
-PoliciesOf = Callable[[int], Array]  # position -> flat policies [run, size]
-Counts = Mapping[Mode, int]  # episodes of each task in an evaluation
 
 
-def counts_of(schedule: ScheduleSettings) -> Counts:
+def counts_of(schedule: ScheduleSettings) -> dict[Mode, int]:
     """Return how many episodes of each mode an evaluation during training has."""
     return {
         "stochastic": schedule.evaluation_episodes,
@@ -24,75 +33,41 @@ def counts_of(schedule: ScheduleSettings) -> Counts:
     }
 
 
-def evaluate(
-    pool: Pool,
-    runs: Sequence[Any],
-    policies_of: PoliciesOf,
-    step: int,
-    counts: Counts,
-    positions: Sequence[int] | None = None,
-    wanted: Sequence[Collection[int]] | None = None,
-    seed: int | None = None,
-) -> Iterator[EvaluationRecord]:
-    """Evaluate every task of every run with `counts` of episodes; yield the records.
+class Evaluation(NamedTuple):
+    """An evaluation: which tasks of which runs play how many episodes."""
 
-    `positions` restricts the evaluation to the tasks at these positions (None: all), and `wanted`
-    does the same for each run on its own. With a `seed` the episodes are others than in training,
-    and the same for all runs.
-    """
-    for position in range(len(runs[0].tasks)) if positions is None else positions:
-        chosen = [
-            index for index in range(len(runs)) if wanted is None or position in wanted[index]
+    runs: Sequence[RunSpec]
+    step: int
+    counts: Mapping[Mode, int]
+    places: Sequence[tuple[int, int]]  # (position of the task, index of the run)
+    seed: int | None = None  # None: the episodes of training at this step
+
+    def episodes(self) -> list[Episode]:
+        """Return the episodes, each with the policy that is trained for its task."""
+        domain = EVALUATION if self.seed is None else OTHER_EPISODES
+        return [
+            Episode(run, position, mode == "deterministic", stream, position)
+            for position, run in self.places
+            for mode, count in self.counts.items()
+            for stream in streams(
+                self.runs[run].own_seed if self.seed is None else self.seed,
+                domain,
+                position,
+                self.step,
+                mode,
+                count,
+            )
         ]
-        played = planned(runs, chosen, [position], step, counts, seed)
-        results = pool.play(policies_of(position), [each._replace(place=0) for each in played])
-        yield from recorded(runs, chosen, [position], step, counts, results)
 
-
-def planned(
-    runs: Sequence[Any],
-    chosen: Sequence[int],
-    positions: Sequence[int],
-    step: int,
-    counts: Counts,
-    seed: int | None = None,
-) -> list[Episode]:
-    """Return the episodes of an evaluation, each with the policy at the place of its position.
-
-    They are those of training at this `step`, or others with a `seed`.
-    """
-    domain = EVALUATION if seed is None else OTHER_EPISODES
-    return [
-        Episode(index, position, mode == "deterministic", stream, position)
-        for position in positions
-        for index in chosen
-        for mode, count in counts.items()
-        for stream in streams(
-            runs[index].own_seed if seed is None else seed, domain, position, step, mode, count
-        )
-    ]
-
-
-def recorded(
-    runs: Sequence[Any],
-    chosen: Sequence[int],
-    positions: Sequence[int],
-    step: int,
-    counts: Counts,
-    results: Iterable[EpisodeResult],
-) -> Iterator[EvaluationRecord]:
-    """Yield the records of an evaluation from the results of its `planned` episodes.
-
-    A mode without episodes has no record.
-    """
-    results = iter(results)
-    for position in positions:
-        for index in chosen:
-            task = task_label(runs[index].tasks[position])
-            for mode, count in counts.items():
+    def records(self, results: Sequence[EpisodeResult]) -> Iterator[EvaluationRecord]:
+        """Yield the records of the results of `episodes`; a mode without episodes has none."""
+        played = iter(results)
+        for position, run in self.places:
+            task = task_label(self.runs[run].tasks[position])
+            for mode, count in self.counts.items():
                 if count:
-                    means = summary([next(results) for _ in range(count)])
-                    yield evaluation_record(index, step, position, task, mode, count, means)
+                    means = summary([next(played) for _ in range(count)])
+                    yield evaluation_record(run, self.step, position, task, mode, count, means)
 
 
 def streams(
@@ -114,3 +89,108 @@ def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
             for name in results[0].criteria
         },
     }
+
+
+class Pending(NamedTuple):
+    """An evaluation that was started: its step, and the runs that had not failed at that step."""
+
+    step: int
+    runs: list[int]
+
+
+class BackgroundEvaluation:
+    """Evaluates one snapshot of a fleet's policies at a time, in processes of its own."""
+
+    def __init__(
+        self,
+        spec: FleetSpec,
+        shape: PolicyShape,
+        report: Callable[[int, list[EvaluationRecord]], None],
+    ):
+        """Prepare for the fleet; `report` is called with every evaluation's step and records."""
+        self._spec, self._shape, self._report = spec, shape, report
+        self._pool: EvaluationPool | None = None
+        self.pending: Pending | None = None
+
+    def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
+        """Take a snapshot of the policies [task][run, size] and start to evaluate these runs.
+
+        Waits for policies that are still being computed.
+        """
+        assert self.pending is None, "the evaluation before is not finished"
+        for position, flat in enumerate(policies):
+            self._ready_pool().snapshot[position] = flat
+        self._play(Pending(step, list(runs)))
+
+    def _play(self, pending: Pending) -> None:
+        self._ready_pool().start(self._evaluation(pending).episodes())
+        self.pending = pending
+
+    def _evaluation(self, pending: Pending) -> Evaluation:
+        places = [(position, run) for position in range(self._spec.tasks) for run in pending.runs]
+        counts = counts_of(self._spec.settings.schedule)
+        return Evaluation(self._spec.runs, pending.step, counts, places)
+
+    def report_finished(self) -> None:
+        """Report the pending evaluation if all of its episodes are played. Does not wait."""
+        if self.pending is not None and self._ready_pool().ready():
+            self.finish()
+
+    def finish(self, should_stop: Callable[[], bool] = never) -> bool:
+        """Wait for the pending evaluation and report it; return False if `should_stop`."""
+        if self.pending is None:
+            return True
+        try:
+            results = self._ready_pool().results(should_stop)
+        except Abandoned:
+            return False
+        pending, self.pending = self.pending, None
+        self._report(pending.step, list(self._evaluation(pending).records(results)))
+        return True
+
+    def saved(self) -> tuple[dict[str, Array], Any]:
+        """Return the state for a checkpoint: arrays, and plain data."""
+        if self.pending is None:
+            return {}, None
+        return {"policies": self._ready_pool().snapshot.copy()}, list(self.pending)
+
+    def arrays_like(self, saved: Any) -> dict[str, Array]:
+        """Return arrays of the shapes that `saved` returned together with this plain data."""
+        shape = (self._spec.tasks, len(self._spec.runs), self._shape.size)
+        return {} if saved is None else {"policies": np.zeros(shape, np.float32)}
+
+    def restore(self, arrays: dict[str, Array], saved: Any) -> None:
+        """Continue from the state that `saved` returned: play a pending evaluation again."""
+        if saved is not None:
+            self._ready_pool().snapshot[:] = arrays["policies"]
+            self._play(Pending(*saved))
+
+    def process_ids(self) -> list[int]:
+        """Return the process ids of the workers."""
+        return self._pool.process_ids() if self._pool is not None else []
+
+    @property
+    def restarts(self) -> int:
+        """Number of workers that died and were restarted."""
+        return self._pool.restarts if self._pool is not None else 0
+
+    def _ready_pool(self) -> EvaluationPool:
+        """Return the workers; start them at the first evaluation."""
+        if self._pool is None:
+            self._pool = evaluation_pool(
+                self._spec.runs, self._spec, self._shape, evaluation_workers(self._spec)
+            )
+        return self._pool
+
+    def close(self) -> None:
+        """End the workers; a pending evaluation is abandoned."""
+        if self._pool is not None:
+            self._pool.close()
+
+
+def evaluation_pool(
+    runs: Sequence[RunSpec], spec: FleetSpec, shape: PolicyShape, workers: int
+) -> EvaluationPool:
+    """Start worker processes that evaluate these runs of a fleet."""
+    tasks = [RunTasks(run.own_seed, run.tasks) for run in runs]
+    return EvaluationPool(tasks, spec.settings.world, shape, spec.tasks, workers)

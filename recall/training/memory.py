@@ -1,22 +1,36 @@
-"""Memory that a fleet needs, estimated and compared with what there is before training starts."""
+"""Memory that a fleet needs, estimated from array shapes, and the memory that there is."""
 
 import contextlib
 import math
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
 
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError
-from recall.learn import fleet
-from recall.training.agents import agent_of
-from recall.training.host_memory import available_host
-from recall.training.sizes import gibibytes, learner_bytes, replay_bytes, run_bytes, with_spare
-from recall.training.worker_counts import collecting_workers, evaluation_workers
+from recall.errors import BadValueError, RecallError
+from recall.learn.agent import Agent
+from recall.learn.fleet import policy_shape
+from recall.replay.history import rows_held
+from recall.training.agents import agent_of, collecting_workers, evaluation_workers
 
 # Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
 # JAX and its compiled programs but without a fleet's arrays, is an estimate.
 _WORKER_BYTES = 64 << 20
 _TRAINER_BYTES = 512 << 20
+_FLOAT_BYTES = 4
+# The state itself, the new state that an update writes, and gradients.
+_STATES = 3
+# At the end of a task, two copies of its rows exist briefly beside D_old: the plain rows, and the
+# rows with the stored policy.
+_COPIES = 2
+# Forward and backward passes through the actor, two critics and two targets.
+_PASSES = 16
+# Allowance for allocators, which round up and leave gaps.
+_SPARE = 1.1
 
 
 class TooLargeError(RecallError):
@@ -33,13 +47,11 @@ class Memory:
 
 
 @contextlib.contextmanager
-def told_if_full(way_on: Callable[[], str]) -> Iterator[None]:
+def explain_out_of_memory(way_on: Callable[[], str]) -> Iterator[None]:
     """Raise an error that says what to do if a device has no memory left; it ends in `way_on()`.
 
     The estimate does not know of other processes: each reserves most of a GPU for itself.
     """
-    import jax
-
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
@@ -57,10 +69,30 @@ def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
     """Raise an error with what would fit if the fleet needs more memory than is available."""
     available = available or measure()
     check_processes(spec, available)
-    if available.device is None:
-        _check_runs(spec, available.host, _process_bytes(spec))
+    on_cpu = available.device is None
+    processes = _process_bytes(spec) if on_cpu else 0
+    there = available.host if available.device is None else available.device
+    runs, each = len(spec.runs), run_bytes(spec)
+    if runs * each + processes <= there:
+        return
+    agent, _ = agent_of(spec)
+    parts = {"replay": runs * replay_bytes(spec, agent), "networks": runs * learner_bytes(agent)}
+    parts |= {"processes": processes} if on_cpu else {}
+    listed = ", ".join(f"{name} {gibibytes(size)}" for name, size in parts.items())
+    # Fewer workers are the first choice, because they do not change results.
+    workers = most_workers(spec, there - runs * each) if on_cpu else 0
+    fitting = (there - processes) // each
+    if workers:
+        way_out = _fewer(workers)
+    elif fitting > 0:
+        way_out = f"train at most {fitting} at once, or choose a smaller replay_capacity"
     else:
-        _check_runs(spec, available.device)
+        way_out = "choose a smaller replay_capacity or smaller networks (hidden, batch_size)"
+    raise TooLargeError(
+        f"{runs} run{'s need' if runs > 1 else ' needs'} about "
+        f"{gibibytes(runs * each + processes)} of {'memory' if on_cpu else 'device memory'} "
+        f"({listed}), but {gibibytes(there)} are available: {way_out}"
+    )
 
 
 def check_processes(spec: FleetSpec, available: Memory) -> None:
@@ -77,30 +109,27 @@ def check_processes(spec: FleetSpec, available: Memory) -> None:
     )
 
 
-def _check_runs(spec: FleetSpec, there: int, processes: int = 0) -> None:
-    """Raise an error if the runs do not fit: on the device, or on the host beside `processes`."""
-    agent, _ = agent_of(spec)
-    runs, each = len(spec.runs), run_bytes(spec)
-    needed = runs * each + processes
-    if needed <= there:
-        return
-    parts = {"replay": runs * replay_bytes(spec, agent), "networks": runs * learner_bytes(agent)}
-    workers = 0
-    if processes:
-        parts["processes"] = processes
-        # Fewer workers are the first choice, because they do not change results.
-        workers = most_workers(spec, there - runs * each)
-    listed = ", ".join(f"{name} {gibibytes(size)}" for name, size in parts.items())
-    way_out = _way_out(spec, there - processes, each)
-    raise TooLargeError(
-        f"{runs} run{'s need' if runs > 1 else ' needs'} about {gibibytes(needed)} of "
-        f"{'memory' if processes else 'device memory'} ({listed}), but {gibibytes(there)} are "
-        f"available: {_fewer(workers) if workers else way_out}"
-    )
+def check_fits(what: str, needed: int, there: int) -> None:
+    """Raise an error if a single run does not fit, however a study is split into fleets."""
+    if needed > there:
+        raise BadValueError(
+            f"one run of {what} needs {gibibytes(needed)} of device memory, but only "
+            f"{gibibytes(there)} are available; use a smaller --scale, fewer tasks or a "
+            "memory_per_task"
+        )
 
 
 def _fewer(workers: int) -> str:
     return f"choose workers {workers} (to resume a fleet, in its run.json)"
+
+
+def most_workers(spec: FleetSpec, room: int) -> int:
+    """Return the largest `workers` with which all processes fit into `room` bytes, or 0.
+
+    So many workers collect, and as many evaluate, but at most one for each run and task.
+    """
+    processes = (room - _without_workers(spec)) // _WORKER_BYTES
+    return max(processes // 2, processes - len(spec.runs) * spec.tasks, 0)
 
 
 def _process_bytes(spec: FleetSpec) -> int:
@@ -115,50 +144,78 @@ def _without_workers(spec: FleetSpec) -> int:
     schedule = spec.settings.schedule
     ordered = (1 + schedule.policy_lag) * spec.task_schedule.most_at_once
     policies = len(spec.runs) * (spec.tasks + schedule.environments * ordered)
-    return _TRAINER_BYTES + 4 * policies * fleet.policy_shape(agent).size
+    return _TRAINER_BYTES + _FLOAT_BYTES * policies * policy_shape(agent).size
 
 
-def most_workers(spec: FleetSpec, room: int) -> int:
-    """Return the largest `workers` with which all processes fit into `room` bytes, or 0.
-
-    So many workers collect, and as many evaluate, but at most one for each run and task.
-    """
-    processes = (room - _without_workers(spec)) // _WORKER_BYTES
-    return max(processes // 2, processes - len(spec.runs) * spec.tasks, 0)
-
-
-def _way_out(spec: FleetSpec, room: int, each: int) -> str:
-    if room >= each:
-        return f"train at most {room // each} at once, or choose a smaller replay_capacity"
-    capacity = largest_capacity(spec, room)
-    if capacity:
-        return f"one run would fit with replay_capacity {capacity}"
-    return "not even one run without replay fits, so choose smaller networks (hidden, batch_size)"
-
-
-def largest_capacity(spec: FleetSpec, room: int) -> int:
-    """Return the largest replay_capacity with which one run fits into `room` bytes, or 0."""
+def run_bytes(spec: FleetSpec) -> int:
+    """Return the bytes of device memory for each run of the fleet."""
     agent, _ = agent_of(spec)
-    learner = learner_bytes(agent)
-    chunk = spec.settings.schedule.chunk_steps
-    low, high = 0, spec.settings.schedule.replay_capacity // chunk
-    while low < high:
-        middle = math.ceil((low + high) / 2)
-        replay = replay_bytes(spec.with_schedule(replay_capacity=middle * chunk), agent)
-        if with_spare(replay + learner) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low * chunk
+    return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent)))
+
+
+def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
+    """Return the bytes of D_new and D_old of one run, and of copying one into the other."""
+    columns, schedule = agent.columns, spec.settings.schedule
+    capacity, memory = rows_held(
+        schedule.replay_capacity, spec.steps_per_task, spec.method.memory_per_task
+    )
+    kept = spec.tasks - 1 if spec.method.stores_old_data() else 0
+    copied = _COPIES * memory if kept else 0
+    numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width
+    return _FLOAT_BYTES * numbers
+
+
+def learner_bytes(agent: Agent) -> int:
+    """Return the bytes of networks, optimisers, the method's state and all work arrays."""
+    state = jax.eval_shape(agent.init, jax.ShapeDtypeStruct((), jnp.int32))
+    numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state))
+    method, hidden = agent.method, agent.settings.network.hidden
+    rows = method.batch_size + (method.old_batch_size if method.sampling == "balanced" else 0)
+    # The policies of an evaluation are still there while the next burst runs.
+    policies = agent.tasks * policy_shape(agent).size
+    return _FLOAT_BYTES * (_STATES * numbers + _PASSES * rows * sum(hidden) + policies)
+
+
+def gibibytes(size: float) -> str:
+    """Return a number of bytes as text with a unit from B to TiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            break
+        size /= 1024
+    return f"{size:.3g} {unit}"
 
 
 def measure() -> Memory:
     """Return the memory that is available to this process and on the devices that JAX sees."""
-    import jax
-
     devices = jax.local_devices()
     stats = [each.memory_stats() if each.platform != "cpu" else None for each in devices]
     limits = [each.get("bytes_limit") if each else None for each in stats]
-    if all(limits):
-        return Memory(available_host(), sum(limit for limit in limits if limit))
-    return Memory(available_host())
+    return Memory(available_host(), sum(filter(None, limits)) if all(limits) else None)
+
+
+def available_host() -> int:
+    """Return the bytes of host memory that this process can still get, with its group's limit."""
+    path = Path("/proc/meminfo")
+    if not path.exists():
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    lines = dict(line.split(":") for line in path.read_text().splitlines())
+    free = sum(1024 * int(lines[name].split()[0]) for name in ("MemAvailable", "SwapFree"))
+    new, old = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
+    left = min(
+        left_in(new, "memory.max", "memory.current", ""),
+        left_in(old, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+    )
+    return min(free, max(left, 0))
+
+
+def left_in(group: Path, limit: str, used: str, prefix: str) -> int:
+    """Return what the limit in a control group's folder leaves, or a huge number without a limit.
+
+    Cached files count as used there, although they give way, so they are added again.
+    """
+    try:
+        numbers = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        cached = sum(int(numbers[prefix + name]) for name in ("inactive_file", "active_file"))
+        return int((group / limit).read_text()) - int((group / used).read_text()) + cached
+    except (OSError, ValueError, KeyError):  # no such group, or "max"
+        return 2**63

@@ -1,4 +1,7 @@
-"""Provenance of a fleet for run.json: versions, machine and state of the source code."""
+"""Provenance of a fleet for run.json: versions, machine and state of the source code.
+
+A fleet whose run.json was edited is refused, and other versions than at its start are named.
+"""
 
 import contextlib
 import os
@@ -11,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from recall import plugins
-from recall.plugins.sources import sources
+from recall.files.fleet_layout import DESCRIPTION
+from recall.plugins import sources
+from recall.runs.description import Description, EditedFleetError, is_edited
 from recall.version import version
 
 _PACKAGE = "recall"
+_CHECKOUT = Path(__file__).parents[2]
 _PACKAGES = {
     "jax": "jax",
     "jaxlib": "jaxlib",
@@ -34,10 +40,10 @@ def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "versions": versions(),
         "machine": machine(),
-        "git": git_state(Path(__file__).parents[2]),
+        "git": git_state(_CHECKOUT),
         "command": list(command) or own_command(),
         "plugins": plugins.loaded(),
-        "plugin_sources": sources(),
+        "plugin_sources": sources.sources(),
     }
 
 
@@ -102,3 +108,44 @@ def _git(checkout: Path, *arguments: str) -> str:
         ["git", *arguments], cwd=checkout, capture_output=True, text=True, check=True, timeout=10
     )
     return done.stdout.strip()
+
+
+def check_unedited(folder: Path, description: Description) -> None:
+    """Raise EditedFleetError if run.json is not what the fleet was started with."""
+    if is_edited(description):
+        raise EditedFleetError(
+            f"{folder / DESCRIPTION} was edited after the fleet was started: undo the edit, or "
+            "train the changed fleet in another folder"
+        )
+
+
+def other_versions(description: Description) -> str | None:
+    """Return a warning that names what has another version than at the start, or None."""
+    now, code = versions(), git_state(_CHECKOUT)
+    changes = [
+        f"{name} {before} (now {now.get(name, 'missing')})"
+        for name, before in description.get("versions", {}).items()
+        if before != now.get(name)
+    ]
+    recorded = description.get("git")
+    before = recorded.get("commit") if isinstance(recorded, dict) else None
+    if isinstance(before, str) and code is not None and before != code["commit"]:
+        changes.append(f"source code {before[:12]} (now {code['commit'][:12]})")
+    own = other_plugins(description, sources.sources())
+    if not changes and not own:
+        return None
+    how_far = "differ" if own else "differ in the last bits"
+    return (
+        f"warning: this fleet was started with {', '.join([*changes, *own])}: its results may "
+        f"{how_far} from those of a fleet that was never interrupted"
+    )
+
+
+def other_plugins(description: Description, now: sources.Sources) -> list[str]:
+    """Return the plug-ins whose code is no longer that of the start, as texts."""
+    recorded = description.get("plugin_sources", {})
+    told = sources.facts_in_words
+    return [
+        f"plug-in {name} {told(recorded[name])} (now {told(now[name])})"
+        for name in sources.differing(recorded, now)
+    ]

@@ -2,13 +2,13 @@
 
 A failed run keeps stepping with its fleet, but nothing more is recorded for it.
 
-A burst's metrics are noted when it is started and recorded after the next burst is queued, so the
-device does not wait while records are written. Measures of the networks are noted too: a thread
-computes their ranks until the next burst is recorded. The order of the records is always the same.
+Records are deferred until the next burst is queued, so the device does not wait while they are
+written. A thread computes the ranks of the networks until the next record. The order of the records
+is always the same.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -23,22 +23,13 @@ from recall.runs.evaluations import EvaluationRecord
 from recall.runs.records import health_record, training_records
 from recall.runs.store import Store
 from recall.training.callbacks import Callback
-from recall.training.progress import Progress
+from recall.training.checkpoint import Progress
 from recall.worlds.task_names import numbered
 
 Array = np.ndarray
 
 
-class Noted(NamedTuple):
-    """Metrics of a burst that may still be running, and the episodes that ended before it."""
-
-    step: int
-    metrics: Any
-    episodes: Sequence[Sequence[Any]]
-    failed_at: jax.Array
-
-
-class NotedNetworks(NamedTuple):
+class PendingRecord(NamedTuple):
     """Measures of the networks of the runs that had not failed at `step`."""
 
     step: int
@@ -55,40 +46,48 @@ class Recorder:
         self._task_schedule = spec.task_schedule
         self._store, self._callback = store, callback
         self.broken_tasks: dict[str, None] = {}  # that returned non-finite numbers, in this process
-        self._noted: Noted | None = None
-        self._noted_networks: NotedNetworks | None = None
+        self._deferred: list[Callable[[], None]] = []
+        self._networks: PendingRecord | None = None
         self._thread = ThreadPoolExecutor(1, "recall-ranks")
+
+    def defer(self, record: Callable[[], None]) -> None:
+        """Have `flush` call this function, which may wait for the device."""
+        self._deferred.append(record)
+
+    def flush(self) -> None:
+        """Record what was deferred, but for the networks, whose ranks may still be computed."""
+        deferred, self._deferred = self._deferred, []
+        for record in deferred:
+            record()
 
     def evaluation(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Record an evaluation of every task."""
         self._store.append("evaluations", records)
         self._callback.on_evaluation(step, records)
 
-    def note(self, noted: Noted) -> None:
-        """Keep the burst that was just started; `write` must be called before the next `note`."""
-        assert self._noted is None, "the burst before is not recorded"
-        self._noted = noted
-
-    def write(self, progress: Progress) -> None:
-        """Record the noted burst, if there is one; wait until it is finished."""
-        if self._noted is None:
-            return
+    def burst(
+        self,
+        progress: Progress,
+        step: int,
+        metrics: Any,
+        episodes: Sequence[Sequence[Any]],
+        failed_at: Any,
+    ) -> None:
+        """Record the metrics of a burst, and the episodes that ended before it."""
         self.write_networks(progress)
-        noted, self._noted = self._noted, None
-        self.check_losses(progress, noted.step, noted.failed_at)
-        runs = self.alive(progress)
-        self._training(progress, noted.step, runs, noted.metrics, noted.episodes)
+        self.check_losses(progress, step, failed_at)
+        self._training(progress, step, self.alive(progress), metrics, episodes)
 
-    def note_networks(self, progress: Progress, step: int, plasticity: Plasticity) -> None:
+    def networks(self, progress: Progress, step: int, plasticity: Plasticity) -> None:
         """Keep the measures of the networks, and start to compute their ranks."""
         self.write_networks(progress)
         measures = self._thread.submit(plasticity.with_ranks)
-        self._noted_networks = NotedNetworks(step, self.alive(progress), measures)
+        self._networks = PendingRecord(step, self.alive(progress), measures)
 
     def write_networks(self, progress: Progress) -> None:
-        """Record the noted measures of the networks, if there are any."""
-        if self._noted_networks is not None:
-            (step, runs, measures), self._noted_networks = self._noted_networks, None
+        """Record the measures of the networks that were kept, if there are any."""
+        if self._networks is not None:
+            (step, runs, measures), self._networks = self._networks, None
             self._training(progress, step, runs, measures.result())
 
     def alive(self, progress: Progress) -> list[int]:
@@ -103,19 +102,13 @@ class Recorder:
         metrics: Any,
         episodes: Sequence[Sequence[Any]] = (),
     ) -> None:
-        """Record the metrics of updates or of the networks, and the episodes that ended."""
+        """Record metrics, and report the problems that they show, each problem once."""
         if not runs:
             return
         values = jax.tree.map(np.asarray, metrics)
         records = training_records(step, runs, episodes, values)
         self._store.append("training", records)
         self._callback.on_training(records)
-        self._check_health(progress, step, records)
-
-    def _check_health(
-        self, progress: Progress, step: int, records: Sequence[dict[str, Any]]
-    ) -> None:
-        """Report the problems that these training records show, each problem once."""
         learnt = self._task_schedule.learnt(progress.stage)
         for record in records:
             run = record["run"]
@@ -142,10 +135,11 @@ class Recorder:
         found = fleet.failures(failed_at, self._names)
         together = Counter(found.values())
         for name, update in found.items():
-            others = together[update] - 1
-            self._fail(
-                progress, name, step, f"a loss was not finite in update {update}{_with(others)}"
-            )
+            reason = f"a loss was not finite in update {update}"
+            if others := together[update] - 1:
+                runs = f"{others} other run{'s' * (others > 1)}"
+                reason += f", as in {runs}: the machine may be at fault"
+            self._fail(progress, name, step, reason)
 
     def _fail(self, progress: Progress, name: str, step: int, reason: str) -> None:
         if name not in progress.failed:
@@ -155,10 +149,3 @@ class Recorder:
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown()
-
-
-def _with(others: int) -> str:
-    """Say what it means that so many other runs failed in the same update."""
-    if not others:
-        return ""
-    return f", as in {others} other run{'s' * (others > 1)}: the machine may be at fault"

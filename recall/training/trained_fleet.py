@@ -1,6 +1,6 @@
 """A fleet in training: its parts, and the checkpoints that hold all of them.
 
-Between two chunks, once everything noted is recorded, the complete state of training is in
+Between two chunks, once everything deferred is recorded, the complete state of training is in
 `LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
 `Progress`. A checkpoint holds all of them, or how much of a file belongs to it.
 """
@@ -8,8 +8,9 @@ Between two chunks, once everything noted is recorded, the complete state of tra
 import dataclasses
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,34 +23,22 @@ from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
 from recall.learn import fleet
+from recall.learn.agent import LearnerState
 from recall.learn.plasticity import Plasticity
-from recall.learn.state import LearnerState
-from recall.nets.sharding import as_argument, shard
+from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
 from recall.runs.policies import write_policies
 from recall.runs.store import Store
-from recall.training.agents import agent_of
-from recall.training.background import BackgroundEvaluation
+from recall.training.agents import agent_of, collecting_workers
 from recall.training.callbacks import Callback
-from recall.training.checkpoint import Checkpoints
+from recall.training.checkpoint import Checkpoints, Progress, SavedFiles
+from recall.training.evaluation import BackgroundEvaluation
 from recall.training.programs import keep_programs
-from recall.training.progress import Progress
 from recall.training.recorder import Recorder
-from recall.training.saved_files import SavedFiles
-from recall.training.worker_counts import collecting_workers
 from recall.worlds.workers import never
 
 Array = np.ndarray
-
-
-class NotedEvaluation(NamedTuple):
-    """What an evaluation needs of the networks at `step`; all may still be computed."""
-
-    step: int
-    policies: list[jax.Array]  # [task][run, size]
-    failed_at: jax.Array
-    measured: Plasticity | None  # None before the current task has transitions (multi-task)
 
 
 class TrainedFleet:
@@ -103,7 +92,6 @@ class TrainedFleet:
         )
         self.saved_at = time.monotonic()  # of the newest checkpoint
         self._stage_saved = 0  # stage of the newest checkpoint
-        self._noted: NotedEvaluation | None = None
         self.files = SavedFiles(folder, store, self.history)
 
     @property
@@ -122,7 +110,7 @@ class TrainedFleet:
 
     def policies(self, position: int) -> Array:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        return np.asarray(fleet.flat_policies(self.agent, self.state, as_argument(position)))
+        return np.asarray(fleet.flat_policies(self.agent, self.state, to_int32(position)))
 
     def write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
         """Write policies [run, size] by task; return the stamps of their files."""
@@ -130,51 +118,54 @@ class TrainedFleet:
         return write_policies(self.folder, self.spec, shape, label, flat)
 
     def evaluate(self) -> None:
-        """Note the policies and networks as they are now; `catch_up` starts to evaluate them."""
-        assert self._noted is None, "the evaluation before is not started"
+        """Copy the policies and measures of the networks; `flush` starts to evaluate them."""
         step = self.total_steps
         self.callback.on_evaluation_start(step)
         policies = [
-            fleet.flat_policies(self.agent, self.state, as_argument(position))
+            fleet.flat_policies(self.agent, self.state, to_int32(position))
             for position in range(self.spec.tasks)
         ]
-        measured = self._measured() if self.task_schedule.collected(self.task, step) else None
+        measured = None  # before the current task has transitions (multi-task)
+        if self.task_schedule.collected(self.task, step):
+            measured = fleet.plasticity(
+                self.agent, self.state, self.history.replay, self.view(), to_int32(step)
+            )
         for array in jax.tree.leaves((policies, measured)):
             array.copy_to_host_async()
-        # The state itself goes into the next burst.
-        failed_at = jnp.copy(self.state.failed_at)
-        self._noted = NotedEvaluation(step, policies, failed_at, measured)
+        failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
+        self.recorder.defer(partial(self._start_evaluation, step, policies, failed_at, measured))
         self.progress.evaluated = step
 
-    def _measured(self) -> Plasticity:
-        replay, view, step = self.history.replay, self.view(), as_argument(self.total_steps)
-        return fleet.plasticity(self.agent, self.state, replay, view, step)
-
-    def catch_up(self) -> None:
-        """Record the burst that was noted and start the evaluation that was noted, if any.
-
-        Waits until the device has computed them, so another burst should be queued before. The
-        networks of the evaluation are recorded later (`finish_notes`, or with the next burst).
-        """
-        self.recorder.write(self.progress)
-        noted, self._noted = self._noted, None
-        if noted is None:
-            return
-        self.recorder.check_losses(self.progress, noted.step, noted.failed_at)
+    def _start_evaluation(
+        self,
+        step: int,
+        policies: list[jax.Array],
+        failed_at: jax.Array,
+        measured: Plasticity | None,
+    ) -> None:
+        self.recorder.check_losses(self.progress, step, failed_at)
         runs = self.recorder.alive(self.progress)
         if runs:
-            self.evaluation.start(noted.step, noted.policies, runs)
-            if noted.measured is not None:
-                self.recorder.note_networks(self.progress, noted.step, noted.measured)
+            self.evaluation.start(step, policies, runs)
+            if measured is not None:
+                self.recorder.networks(self.progress, step, measured)
 
-    def finish_notes(self) -> None:
-        """Catch up with everything that was noted, and wait until all of it is recorded."""
-        self.catch_up()
+    def flush(self) -> None:
+        """Record the burst and start the evaluation that were deferred, if any.
+
+        Waits until the device has computed them, so another burst should be queued before. The
+        networks of the evaluation are recorded with the next burst, or by `flush_all`.
+        """
+        self.recorder.flush()
+
+    def flush_all(self) -> None:
+        """Record everything that was deferred, and wait until all of it is recorded."""
+        self.flush()
         self.recorder.write_networks(self.progress)
 
     def save(self) -> None:
-        """Write a checkpoint that includes everything noted and the chunks being collected."""
-        self.finish_notes()
+        """Write a checkpoint that includes everything deferred and the chunks being collected."""
+        self.flush_all()
         self.chunks.wait()
         arrays, waiting = self.chunks.saved()
         snapshot, pending = self.evaluation.saved()

@@ -2,17 +2,22 @@
 
 A fleet advances chunk by chunk, with all runs in lockstep:
 
-    wait for the chunk that the workers collect -> append it to replay -> burst of updates
-    (meanwhile the workers collect the next chunks, `policy_lag` of them with policies from before
-    this burst, and then one with its policies, which they are sent as soon as these are there)
+    collect     take the chunk that the workers have collected, and order another one
+    append      add it to replay
+    update      start a burst of updates
+    evaluate    if it is due, beside training (recall.training.evaluation)
+    checkpoint  if it is due (recall.training.trained_fleet)
+
+The workers collect the next chunks meanwhile: `policy_lag` of them with policies from before this
+burst, and then one with its policies, which they are sent as soon as these are there.
 
 The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
-task, or others too. Evaluations run beside this loop (recall.training.background). Everything that
-a checkpoint holds is in recall.training.trained_fleet.
+task, or others too.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,14 +30,12 @@ from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
-from recall.nets.sharding import as_argument, reshard
+from recall.nets.sharding import reshard, to_int32
 from recall.runs.fleet_folder import failures
 from recall.runs.records import score_records
 from recall.runs.store import Store
-from recall.training.behaviour import Behaviour
+from recall.training.behaviour import Behaviour, best_heads
 from recall.training.callbacks import Callback
-from recall.training.recorder import Noted
-from recall.training.start import best_heads
 from recall.training.trained_fleet import TrainedFleet
 from recall.worlds.workers import never
 
@@ -78,32 +81,19 @@ class Trainer(TrainedFleet):
     def start_stage(self) -> None:
         """Reset the optimisers and build the environments."""
         stage = self.progress.stage
-        self.state = reshard(fleet.start_task(self.agent, self.state, as_argument(self.task)))
+        self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
 
     def _train_stage(self) -> None:
-        # A fleet that was stopped during an evaluation resumes with that evaluation.
-        while True:
-            at_end = self._at_end
-            if at_end:
-                self.catch_up()
-                self._end_task()
-            self.evaluation.report_finished()
-            if self._evaluation_is_due() and self._finish_evaluation():
-                self.evaluate()
-            if jax.default_backend() == "cpu":
-                # On a CPU a burst may take seconds. No second one is queued behind it, so that a
-                # signal waits for one burst at most. An accelerator needs its next burst queued.
-                jax.block_until_ready(self.state)
-            self._save_if_due()
-            if at_end:
-                self.finish_notes()
-                return
+        self._evaluate_and_save()  # a fleet may have been stopped before it had
+        while not self._at_end:
             self.advance()
             self.callback.on_steps(self.total_steps)
+            self._evaluate_and_save()
+        self.flush_all()
 
     def advance(self) -> None:
-        """Take one chunk, learn from it and order another one.
+        """Collect a chunk, append it to replay and update.
 
         The burst is started as soon as the chunk is there, and the workers get their order as soon
         as the policies are. All that can wait is done while both are busy.
@@ -115,34 +105,16 @@ class Trainer(TrainedFleet):
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         self.history.append(self.progress.stage, before, rows)
-        metrics = self.learn() if self.progress.steps >= self.schedule.update_after else {}
+        metrics = self.update() if self.progress.steps >= self.schedule.update_after else {}
         self._order_ahead()
-        self.catch_up()
-        self._keep(rows, ended, before)
+        self.flush()
+        self._log_chunk(rows, ended, before)
         # At the end of a stage too: its last episodes must not count as the next task's.
         if self._at_end or self.progress.steps % self.schedule.record_every == 0:
+            episodes, self.progress.episodes = self.progress.episodes, []
             failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
-            self.recorder.note(Noted(self.total_steps, metrics, self.progress.episodes, failed_at))
-            self.progress.episodes = []
-
-    def _choose_head(self) -> None:
-        """Copy the best old head, where one earned more than random actions, at the end of turns.
-
-        The scores are computed from replay, so that a checkpoint need not hold them.
-        """
-        turns = self.behaviour.turns(self.progress.stage)
-        if not turns.heads:
-            return
-        reward, terminated, truncated = self.agent.columns.split(
-            self.history.replay.new[:, : turns.steps]
-        )[2:5]
-        ended = np.asarray(terminated + truncated) > 0
-        scores = turns.scores(np.asarray(reward), ended, self.schedule.environments)
-        best = best_heads(scores)
-        self.finish_notes()  # as a checkpoint may just have done, so that records keep their order
-        self.store.append("training", score_records(scores, best, self.total_steps, self.task))
-        copied = fleet.copy_best(self.agent, self.state, as_argument(self.task), best)
-        self.state = reshard(copied)
+            burst = (self.progress, self.total_steps, metrics, episodes, failed_at)
+            self.recorder.defer(partial(self.recorder.burst, *burst))
 
     def _order_ahead(self) -> None:
         """Order chunks with the policies of this state, until `policy_lag` + 1 of them are ordered.
@@ -153,23 +125,9 @@ class Trainer(TrainedFleet):
             ahead = self.chunks.ordered * self.schedule.chunk_steps
             if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
                 return
-            policies = self.behaviour.policies(self.state, self.progress, ahead)
-            self.chunks.order(self.behaviour.requests(policies, self.progress, ahead))
+            self.chunks.order(self.behaviour.requests(self.state, self.progress, ahead))
 
-    def _keep(self, rows: Array, ended: Ended, before: int) -> None:
-        """Check the chunk after the first `before` steps, log it and keep its ended episodes."""
-        stage = self.progress.stage
-        self.recorder.check_rows(
-            self.progress, before, rows, self.task_schedule.chunk(stage, before)
-        )
-        self.history.log(stage, before, rows)
-        self.progress.episodes += [
-            [run, outcome.success, outcome.episode_return]
-            for run, position, outcome in ended
-            if position in self.task_schedule.learnt(stage)
-        ]
-
-    def learn(self) -> Any:
+    def update(self) -> Any:
         """Start one burst of updates; return its metrics without waiting for them."""
         updates = self.spec.settings.learner.updates_per_burst
         self.state, metrics = fleet.burst(
@@ -177,51 +135,42 @@ class Trainer(TrainedFleet):
             self.state,
             self.history.replay,
             self.view(),
-            as_argument(self.progress.updates),
+            to_int32(self.progress.updates),
             fleet.groups_of(self.agent, self.task),
             updates,
         )
         self.progress.updates += updates
         return metrics
 
-    def _end_task(self) -> None:
-        """Call the method's end-of-task hook and retrain, unless that has already been done.
+    def _log_chunk(self, rows: Array, ended: Ended, before: int) -> None:
+        """Check the chunk after the first `before` steps, log it and keep its ended episodes."""
+        stage = self.progress.stage
+        positions = self.task_schedule.chunk(stage, before)
+        self.recorder.check_rows(self.progress, before, rows, positions)
+        self.history.log(stage, before, rows)
+        self.progress.episodes += [
+            [run, outcome.success, outcome.episode_return]
+            for run, position, outcome in ended
+            if position in self.task_schedule.learnt(stage)
+        ]
 
-        The stage's last evaluation comes afterwards, as in Continual World, so it measures the
-        final policies of the stage.
+    def _evaluate_and_save(self) -> None:
+        """Do what is due between two chunks or at the end of a stage.
+
+        The stage's last evaluation comes after the method's end-of-task hook, as in Continual
+        World, so it measures the final policies of the stage.
         """
-        progress = self.progress
-        if progress.retrained < 0:
-            replay = self.history.replay
-            self.state = reshard(fleet.end_task(self.agent, self.state, replay, self.view()))
-            progress.retrained = 0
-        last = progress.stage == self.task_schedule.stages - 1
-        updates = 0 if last else self.spec.method.retraining_updates
-        if progress.retrained < updates:
-            self._retrain(updates)
-
-    def _retrain(self, updates: int) -> None:
-        self.callback.on_activity("retraining")
-        while self.progress.retrained < updates:
-            self.learn()
-            self.progress.retrained += self.spec.settings.learner.updates_per_burst
-            # No chunk is collected here, so without this wait all bursts would be queued at once.
+        if self._at_end:
+            self.flush()
+            self._end_task()
+        self.evaluation.report_finished()
+        if self._evaluation_is_due() and self._finish_evaluation():
+            self.evaluate()
+        if jax.default_backend() == "cpu":
+            # On a CPU a burst may take seconds. No second one is queued behind it, so that a
+            # signal waits for one burst at most. An accelerator needs its next burst queued.
             jax.block_until_ready(self.state)
-            self._save_if_due()
-
-    def _end_stage(self) -> None:
-        """Archive the stage's transitions, write its policies and save the next stage's start."""
-        number = self.progress.stage
-        view = self.view()
-        self.history.archive(
-            view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
-        )
-        for task in self.task_schedule.learnt(number):
-            policies = {task: self.policies(task)}
-            self.files.add_policies(self.write_policies(learnt(task), policies))
-        self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
-        self.save()
-        self.callback.on_task_end(self.task_schedule.current(number))
+        self._save_if_due()
 
     @property
     def _at_end(self) -> bool:
@@ -240,31 +189,6 @@ class Trainer(TrainedFleet):
             self.callback.on_activity(f"waiting for the evaluation at step {pending.step:,}")
         return self.evaluation.finish(self.should_stop)
 
-    def catch_up(self) -> None:
-        """Record and evaluate what was noted; stop if no run is left."""
-        super().catch_up()
-        if len(self.progress.failed) < len(self.names):
-            return
-        self.recorder.write_networks(self.progress)
-        self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
-        self.store.finish({"finished": False, "failed": self.progress.failed})
-        raise NoRunLeftError(
-            f"{failures(self.progress.failed)}. {self._cause()} in another folder; "
-            f"{self.folder} keeps the records up to there"
-        )
-
-    def _cause(self) -> str:
-        """Return why the runs failed and what may help."""
-        if tasks := self.recorder.broken_tasks:
-            return (
-                f"{', '.join(tasks)} returned a number that is not finite: repair the environment, "
-                "then train again"
-            )
-        return (
-            "Their losses, transitions or parameters were not finite: try other settings, such as "
-            "a lower learning_rate,"
-        )
-
     def _save_if_due(self) -> None:
         due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
@@ -278,4 +202,72 @@ class Trainer(TrainedFleet):
         raise Interrupted(
             f"stopped at step {self.total_steps:,} of {self.spec.total_steps:,}; "
             "everything is saved"
+        )
+
+    def _choose_head(self) -> None:
+        """Copy the best old head, where one earned more than random actions, at the end of turns.
+
+        The scores are computed from replay, so that a checkpoint need not hold them.
+        """
+        turns = self.behaviour.turns(self.progress.stage)
+        if not turns.heads:
+            return
+        reward, terminated, truncated = self.agent.columns.split(
+            self.history.replay.new[:, : turns.steps]
+        )[2:5]
+        ended = np.asarray(terminated + truncated) > 0
+        scores = turns.scores(np.asarray(reward), ended, self.schedule.environments)
+        best = best_heads(scores)
+        self.flush_all()  # as a checkpoint may just have done, so that records keep their order
+        self.store.append("training", score_records(scores, best, self.total_steps, self.task))
+        copied = fleet.copy_best(self.agent, self.state, to_int32(self.task), best)
+        self.state = reshard(copied)
+
+    def _end_task(self) -> None:
+        """Call the method's end-of-task hook and retrain, unless that has already been done."""
+        progress = self.progress
+        if progress.retrained < 0:
+            replay = self.history.replay
+            self.state = reshard(fleet.end_task(self.agent, self.state, replay, self.view()))
+            progress.retrained = 0
+        last = progress.stage == self.task_schedule.stages - 1
+        updates = 0 if last else self.spec.method.retraining_updates
+        if progress.retrained < updates:
+            self.callback.on_activity("retraining")
+        while progress.retrained < updates:
+            self.update()
+            progress.retrained += self.spec.settings.learner.updates_per_burst
+            # No chunk is collected here, so without this wait all bursts would be queued at once.
+            jax.block_until_ready(self.state)
+            self._save_if_due()
+
+    def _end_stage(self) -> None:
+        """Archive the stage's transitions, write its policies and save the next stage's start."""
+        number = self.progress.stage
+        view = self.view()
+        self.history.archive(
+            view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
+        )
+        for task in self.task_schedule.learnt(number):
+            policies = {task: self.policies(task)}
+            self.files.add_policies(self.write_policies(learnt(task), policies))
+        self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
+        self.save()
+        self.callback.on_task_end(self.task_schedule.current(number))
+
+    def flush(self) -> None:
+        """Record and evaluate what was deferred; stop if no run is left."""
+        super().flush()
+        if len(self.progress.failed) < len(self.names):
+            return
+        self.recorder.write_networks(self.progress)
+        self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
+        self.store.finish({"finished": False, "failed": self.progress.failed})
+        tasks = ", ".join(self.recorder.broken_tasks)
+        cause = f"{tasks} returned a number that is not finite: repair the environment, then train"
+        if not tasks:
+            cause = "Try other settings, such as a lower learning_rate: train"
+        raise NoRunLeftError(
+            f"{failures(self.progress.failed)}. {cause} in another folder; {self.folder} keeps the "
+            "records up to there"
         )

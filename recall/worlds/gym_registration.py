@@ -1,15 +1,54 @@
-"""Registration of this package's tasks with Gymnasium, so that `gymnasium.make` finds them.
+"""Ids of Gymnasium environments: registering ours, finding others, and telling worker processes.
 
-Importing `recall` calls `register_all`. This imports nothing heavy: Gymnasium loads the entry
-points when it makes an environment.
+A user may register environments in a plug-in, in a module or in the script itself. A worker is a
+new process that has imported none of these, so it is sent what Gymnasium's registry holds here.
 """
 
-import gymnasium
+import copy
+import warnings
+from collections.abc import Collection, Iterable
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from recall.worlds.registry import Task, tasks_of, world_horizon_steps, world_of
+import cloudpickle
+import gymnasium
+from gymnasium.envs.registration import EnvSpec, load_env_creator
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.worlds.registry import (
+    GYMNASIUM_PREFIX,
+    Task,
+    is_gymnasium,
+    register_worlds,
+    registered_worlds,
+    tasks_of,
+    world_horizon_steps,
+    world_of,
+)
 
 # Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
+
+# Ids that were sent to this process and could not be read here, with the reasons.
+_unreadable: dict[str, str] = {}
+
+
+def register_all() -> None:
+    """Register our tasks with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`.
+
+    Plug-ins are not asked for theirs: that would import all of them. Gymnasium imports the entry
+    points when it makes an environment.
+    """
+    for world, namespace in _NAMESPACES.items():
+        for task in tasks_of(world):
+            if f"{namespace}/{task}" not in gymnasium.registry:
+                gymnasium.register(
+                    f"{namespace}/{task}",
+                    entry_point="recall.worlds.env:registered_env",
+                    vector_entry_point="recall.worlds.vector:make_vec",
+                    kwargs={"task": task},
+                    max_episode_steps=world_horizon_steps(world),
+                )
 
 
 def environment_id(task: Task) -> str | None:
@@ -18,20 +57,91 @@ def environment_id(task: Task) -> str | None:
     return f"{namespace}/{task}" if namespace else None
 
 
-def register_all() -> None:
-    """Register our tasks with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`.
+def known_spec(task: str) -> EnvSpec:
+    """Return what Gymnasium knows about `gym:<id>` or `gym:<module>:<id>`; import that module."""
+    module, name = _module_and_id(task)
+    if module is not None:
+        try:
+            import_module(module)
+        except Exception as error:
+            raise BadValueError(
+                f"Gymnasium task {task!r}: its module {module!r} cannot be imported "
+                f"({type(error).__name__}: {error}). It must be installed or on PYTHONPATH; a file "
+                f"is loaded with --plugin, and the task is then {GYMNASIUM_PREFIX}<id>"
+            ) from error
+    try:
+        return gymnasium.spec(name)
+    except gymnasium.error.Error as error:
+        why = _unreadable.get(name, f"Gymnasium says: {str(error).rstrip('.')}")
+        known = (f"{GYMNASIUM_PREFIX}{known}" for known in gymnasium.registry)
+        hint = f"{why}. Load the module that registers it: --plugin, or import it in Python."
+        raise UnknownNameError("Gymnasium task", task, known, hint) from error
 
-    Plug-ins are not asked for theirs: that would import all of them.
-    """
-    for world in _NAMESPACES:
-        horizon = world_horizon_steps(world)
-        for task in tasks_of(world):
-            name = f"{_NAMESPACES[world]}/{task}"
-            if name not in gymnasium.registry:
-                gymnasium.register(
-                    name,
-                    entry_point="recall.worlds.env:registered_env",
-                    vector_entry_point="recall.worlds.vector:make_vec",
-                    kwargs={"task": task},
-                    max_episode_steps=horizon,
+
+def is_registered(task: str) -> bool:
+    """Return True if the id of a task is registered, or its name says which module registers it."""
+    module, name = _module_and_id(task)
+    return module is not None or name in gymnasium.registry
+
+
+def _module_and_id(task: str) -> tuple[str | None, str]:
+    before, colon, after = task.removeprefix(GYMNASIUM_PREFIX).rpartition(":")
+    return (before if colon else None), after
+
+
+class Registrations(NamedTuple):
+    """Worlds and Gymnasium environments that a new process does not know by itself."""
+
+    worlds: dict[str, str]  # of plug-ins: name and module
+    gym_specs: dict[str, bytes]  # by id, pickled; none if no task is Gymnasium's
+
+    def register(self) -> None:
+        """Register them in this process."""
+        register_worlds(self.worlds)
+        # Importing the module that registered an environment registers it here once more.
+        warnings.filterwarnings("ignore", message=".*Overriding environment .* already in registry")
+        for name, content in self.gym_specs.items():
+            try:
+                gymnasium.registry[name] = cloudpickle.loads(content)
+            except Exception as error:  # its module may raise anything here; nobody may need it
+                # Gymnasium's own environment of this id is not what was meant.
+                gymnasium.registry.pop(name, None)
+                _unreadable[name] = (
+                    f"it is registered in the main process, but a worker process cannot read it "
+                    f"({type(error).__name__}: {error})"
                 )
+
+
+def registrations_for(tasks: Collection[Any]) -> Registrations:
+    """Return what a worker process needs to make the environments of these tasks."""
+    needed = any(is_gymnasium(task) for task in tasks)
+    return Registrations(registered_worlds(), _sendable_specs(tasks) if needed else {})
+
+
+def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
+    """Return every registered environment for a worker process that plays these tasks.
+
+    All of them are sent, because functions and environments may make others by id. One that cannot
+    be sent is an error only if it is itself a task.
+    """
+    needed = {_module_and_id(task)[1]: task for task in tasks if isinstance(task, str)}
+    sent = {}
+    for name, spec in gymnasium.registry.items():
+        try:
+            sent[name] = cloudpickle.dumps(_findable(spec))
+        except Exception as error:  # a user's objects may raise anything when they are pickled
+            if name in needed:
+                raise BadValueError(
+                    f"task {needed[name]!r} cannot be sent to a worker process ({error}): register "
+                    "it with an entry point and arguments that can be pickled"
+                ) from error
+    return sent
+
+
+def _findable(spec: EnvSpec) -> EnvSpec:
+    """Return a spec that another process can use, in which `__main__` is another module."""
+    if not (isinstance(spec.entry_point, str) and spec.entry_point.startswith("__main__:")):
+        return spec
+    changed = copy.copy(spec)
+    changed.entry_point = load_env_creator(spec.entry_point)  # type: ignore[assignment]
+    return changed

@@ -8,13 +8,12 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from recall.errors import BadValueError
-from recall.worlds import gym_answers, gym_drawing
-from recall.worlds.gym_drawing import RENDER_MODE
-from recall.worlds.gym_specs import known_spec
+from recall.worlds import gym_checks
+from recall.worlds.gym_checks import RENDER_MODE
+from recall.worlds.gym_registration import known_spec
 from recall.worlds.registry import Task, task_label
 from recall.worlds.simulator import Array, DrawingError, Simulator, Step, unit_box
 
-_Env = gymnasium.Env[Any, Any]
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
 _WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
@@ -35,7 +34,7 @@ class GymnasiumSimulator(Simulator):
         self._horizon_steps = horizon_steps or time_limit(task)
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
-        gym_answers.refuse_shared(self._envs, self.task)
+        gym_checks.refuse_shared(self._envs, self.task)
         self.observation_space = _flat_box(
             self._envs[0].observation_space, self.task, "observation"
         )
@@ -82,7 +81,7 @@ class GymnasiumSimulator(Simulator):
             reward=reward,
             terminated=np.asarray(terminated, bool),
             truncated=np.asarray(truncated, bool),
-            success=np.asarray([gym_answers.success(info, self.task) for info in infos], bool),
+            success=np.asarray([gym_checks.success(info, self.task) for info in infos], bool),
             diverged=~(np.isfinite(observation).all(axis=1) & np.isfinite(reward)),
         )
 
@@ -119,21 +118,21 @@ class GymnasiumSimulator(Simulator):
             if not isinstance(self._source, str):
                 raise DrawingError(
                     f"{self.task} made an environment with render_mode "
-                    f"{self._envs[slot].render_mode!r}; rendering needs 'rgb_array': give a "
-                    'function that makes it with render_mode="rgb_array" (recall.film takes it in '
-                    f"functions={{{self.task!r}: ...}})"
+                    f"{self._envs[slot].render_mode!r}: give a function that makes it with "
+                    f"'rgb_array' (recall.film takes it in functions={{{self.task!r}: ...}})"
                 )
             state = self.get_state(slot)
-            drawing = gym_drawing.made(lambda: self._make(RENDER_MODE), self.task)
+            with gym_checks.drawing(self.task):
+                drawn = self._make(RENDER_MODE)
             self._envs[slot].close()
-            self._envs[slot] = drawing
+            self._envs[slot] = drawn
             self.set_state(slot, state)
-        return gym_drawing.image(self._envs[slot], self.task)
+        return gym_checks.image(self._envs[slot], self.task)
 
     def close(self) -> None:
         """Close every environment."""
         for env in self._envs:
-            gym_answers.raising(self.task, "close()", env.close)
+            gym_checks.raising(self.task, "close()", env.close)
 
     def check_makes_anew(self) -> None:
         """Refuse a task that gives the first slot's environment again.
@@ -142,16 +141,16 @@ class GymnasiumSimulator(Simulator):
         """
         again = self._make()
         again.close()
-        gym_answers.refuse_shared((self._envs[0], again), self.task)
+        gym_checks.refuse_shared((self._envs[0], again), self.task)
 
     def _make(self, render_mode: str | None = None) -> Any:
         if not isinstance(self._source, str):
-            return gym_answers.made(self._source)
+            return gym_checks.made(self._source)
         name = known_spec(self._source).id
         steps = self._horizon_steps
         if render_mode is not None:
             return gymnasium.make(name, max_episode_steps=steps, render_mode=render_mode)
-        return gym_answers.raising(
+        return gym_checks.raising(
             self._source,
             "its constructor",
             lambda: gymnasium.make(name, max_episode_steps=steps),
@@ -160,7 +159,7 @@ class GymnasiumSimulator(Simulator):
     def _begin(self, slot: int, seed: int) -> Array:
         options = self._options[slot]
         shape = self.observation_space.shape
-        first = gym_answers.reset(
+        first = gym_checks.reset(
             self._envs[slot], self.task, shape, seed, dict(options) if options else None
         )
         self._seed[slot], self._steps[slot] = seed, 0
@@ -171,7 +170,7 @@ class GymnasiumSimulator(Simulator):
         self._actions[slot, self._steps[slot]] = action
         self._steps[slot] += 1
         own = self._own_action(action)
-        return gym_answers.step(self._envs[slot], self.task, self.observation_space.shape, own)
+        return gym_checks.step(self._envs[slot], self.task, self.observation_space.shape, own)
 
     def _own_action(self, action: Array) -> Array:
         """Return an action in [-1, 1] as one in the environment's own box."""
@@ -197,14 +196,13 @@ def time_limit(task: Task) -> int:
     if isinstance(task, str):
         steps = known_spec(task).max_episode_steps
     else:
-        env = gym_answers.made(task)
+        env = gym_checks.made(task)
         steps = env.spec.max_episode_steps if env.spec else None
         env.close()
     if steps is None:
         raise BadValueError(
-            f"{task_label(task)} declares no time limit (spec.max_episode_steps); give the longest "
-            "length of an episode, such as horizon=200 to recall.make or horizon_steps=200 to "
-            "recall.train (--horizon-steps 200)"
+            f"{task_label(task)} declares no time limit (spec.max_episode_steps): give the length "
+            "of its episodes, horizon=200 to recall.make or horizon_steps=200 to recall.train"
         )
     return steps
 
@@ -238,12 +236,12 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
 def _shows_success(simulator: GymnasiumSimulator, horizon_steps: int) -> bool:
     rng, found = np.random.default_rng(0), False
     first = simulator.reset(0, rng)
-    gym_answers.check_finite(first, 0.0, f"reset of {simulator.task}")
+    gym_checks.check_finite(first, 0.0, f"reset of {simulator.task}")
     for _ in range(horizon_steps):
         action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
         observation, reward, terminated, truncated, info = simulator._act(0, action)
-        gym_answers.check_finite(observation, reward, f"step of {simulator.task}")
-        gym_answers.success(info, simulator.task)  # refuses what is no success
+        gym_checks.check_finite(observation, reward, f"step of {simulator.task}")
+        gym_checks.success(info, simulator.task)  # refuses what is no success
         found = found or "success" in info or "is_success" in info
         if terminated or truncated:
             break

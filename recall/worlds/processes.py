@@ -7,7 +7,7 @@ from typing import Any
 
 from recall.errors import BadValueError
 from recall.settings import WorldSettings
-from recall.worlds.registrations import Registrations, registrations_for
+from recall.worlds.gym_registration import Registrations, registrations_for
 from recall.worlds.registry import Task, task_label
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Spaces, Stream, board_of, board_shapes, sizes_of

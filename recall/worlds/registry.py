@@ -1,6 +1,6 @@
-"""Registry of worlds and their tasks. A new world is one line in `_OURS`, or a plug-in."""
+"""Registry of worlds and their tasks. A new world is one line in `BUILTIN`, or a plug-in."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -34,7 +34,7 @@ class _World:
         return import_module(self.module)
 
 
-_OURS = {
+BUILTIN = {
     "continual_world": _World("recall.worlds.continual_world", ("reward", "observation")),
     "pointworld": _World("recall.worlds.pointworld"),
 }
@@ -55,7 +55,7 @@ def _checked(name: str, module: Any) -> _World:
     return _World(module.__name__, tuple(getattr(module, "SETTINGS", ())))
 
 
-_WORLDS: Registry[_World] = Registry("recall.worlds", _OURS, _checked)
+_WORLDS: Registry[_World] = Registry("recall.worlds", BUILTIN, _checked)
 
 
 def register_world(name: str, module: str | ModuleType) -> None:
@@ -64,7 +64,7 @@ def register_world(name: str, module: str | ModuleType) -> None:
     Its tasks are then known by their names, in worker processes too, which import the module. If
     make_simulator takes settings, SETTINGS of the module names these fields of WorldSettings.
     """
-    if name in _OURS:
+    if name in BUILTIN:
         raise BadValueError(f"world {name!r} is one of recall's own: choose another name")
     found = import_module(module) if isinstance(module, str) else module
     _WORLDS[name] = _checked(name, found)
@@ -74,7 +74,7 @@ def register_world(name: str, module: str | ModuleType) -> None:
 def registered_worlds() -> dict[str, str]:
     """Return the worlds of plug-ins and their modules, to be registered in another process."""
     worlds = _WORLDS.known().items()
-    return {name: world.module for name, world in worlds if name not in _OURS}
+    return {name: world.module for name, world in worlds if name not in BUILTIN}
 
 
 def register_worlds(worlds: Mapping[str, str]) -> None:
@@ -92,7 +92,7 @@ def tasks_of(world: str) -> tuple[str, ...]:
 
 def is_own_task(task: str) -> bool:
     """Return True for the name of a task of our worlds, which no world of a plug-in can take."""
-    return any(task in tasks_of(world) for world in _OURS)
+    return any(task in tasks_of(world) for world in BUILTIN)
 
 
 def world_horizon_steps(world: str) -> int:
@@ -119,8 +119,8 @@ def refuse_nameless(task: Task) -> None:
     name = getattr(task, "__name__", None)
     if not isinstance(task, str) and (not isinstance(name, str) or name == "<lambda>"):
         raise BadValueError(
-            f"task {task!r} has no name of its own, which its results need: define it with a name, "
-            'def my_task(): return gymnasium.make(...), or give it one, task.__name__ = "my_task"'
+            f"task {task!r} has no name of its own, which its results need: define it with "
+            "`def my_task(): ...`"
         )
 
 
@@ -129,8 +129,18 @@ def refuse_instance(task: Any) -> None:
     if not isinstance(task, type) and hasattr(task, "reset") and hasattr(task, "step"):
         raise BadValueError(
             f"task {task} is an environment; give a function that makes it, since every run and "
-            "worker process needs its own: def my_task(): return gymnasium.make(...)"
+            "worker process needs its own"
         )
+
+
+def tasks_in(given: Task | Iterable[Task]) -> list[Task]:
+    """Return the one or several tasks that an argument holds, all of them known ones."""
+    refuse_instance(given)
+    several = isinstance(given, Iterable) and not isinstance(given, str | type)
+    tasks: list[Any] = list(given) if several and not callable(given) else [given]
+    for task in tasks:
+        world_of(task)
+    return tasks
 
 
 def world_of(task: Task) -> str:

@@ -1,12 +1,12 @@
 """Our slots as a `VecEnv` of Stable-Baselines3, so that its agents step all of them at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from recall.errors import BadValueError, RecallError
-from recall.worlds.registry import Task, refuse_instance
+from recall.worlds.registry import Task
 from recall.worlds.simulator import Array
 from recall.worlds.vector import TaskVectorEnv, make_vec
 
@@ -84,13 +84,11 @@ class Sb3VecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
 
-def make_sb3_vec(task: Task | Iterable[Task], num_envs: int = 1, **arguments: Any) -> VecEnv:
+def make_sb3_vec(task: Task | Sequence[Task], num_envs: int = 1, **arguments: Any) -> VecEnv:
     """Return a `VecEnv` of Stable-Baselines3 with `num_envs` slots; arguments as for `make_vec`.
 
     It is wrapped in a VecMonitor, so that returns, lengths and the success rate are logged.
     """
     if arguments.get("autoreset", "same_step") != "same_step":
         raise BadValueError("autoreset: Stable-Baselines3 needs 'same_step', the default")
-    refuse_instance(task)
-    tasks = task if isinstance(task, str) or callable(task) else list(task)
-    return VecMonitor(Sb3VecEnv(make_vec(tasks, num_envs, **arguments)))
+    return VecMonitor(Sb3VecEnv(make_vec(task, num_envs, **arguments)))

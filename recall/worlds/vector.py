@@ -1,6 +1,6 @@
 """Gymnasium vector environment with many slots of one or several tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,12 +11,11 @@ from gymnasium.vector.utils import batch_space
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode
+from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode, step_info
 from recall.worlds.processes import ProcessSlots
-from recall.worlds.registry import Task, refuse_instance, task_label, world_of
+from recall.worlds.registry import Task, task_label, tasks_in
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
-from recall.worlds.vector_infos import final_infos, reset_infos, step_infos
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 _MODES = {
@@ -94,7 +93,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._started = True
         slots = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._ended &= ~slots
-        return self._observation(), reset_infos(self._board, slots)
+        return self._observation(), _reset_infos(self._board, slots)
 
     def step(self, actions: Array) -> StepResult:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
@@ -108,11 +107,11 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._slots.step(values.dtype.name, held)
         self.diverged_episodes += int(np.count_nonzero(board.diverged))
         ended = board.terminated | board.truncated
-        infos = step_infos(board)
+        infos = _step_infos(board)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._ended = ended
         elif ended.any():
-            infos |= final_infos(board, ended, self.single_observation_space.dtype)
+            infos |= _final_infos(board, ended, self.single_observation_space.dtype)
         return (
             self._observation(),
             board.reward.copy(),
@@ -196,6 +195,44 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         return values
 
 
+# Infos in Gymnasium's form: an array and a mask for each key.
+
+
+def _reset_infos(board: Board, slots: Array) -> dict[str, Any]:
+    """Return the infos of a reset of the `slots` [slots] that are True."""
+    none = np.zeros(len(slots), bool)
+    return _marked(step_info(none, none, none, dict.fromkeys(board.criteria, none)), slots)
+
+
+def _step_infos(board: Board) -> dict[str, Any]:
+    """Return the infos of a step, the same keys in every step."""
+    return _marked(_flags(board), np.ones(len(board.success), bool))
+
+
+def _final_infos(board: Board, ended: Array, dtype: Any) -> dict[str, Any]:
+    """Return the entries about the slots whose episode has `ended` and whose next one began."""
+    observations = np.full(len(ended), None, object)
+    for slot in np.flatnonzero(ended):
+        observations[slot] = board.final_observation[slot].astype(dtype)
+    return {
+        "final_obs": observations,
+        "_final_obs": ended,
+        "final_info": _marked(_flags(board), ended),
+        "_final_info": ended.copy(),
+    }
+
+
+def _flags(board: Board) -> dict[str, Array]:
+    return step_info(board.success, board.episode_success, board.diverged, board.criteria)
+
+
+def _marked(flags: Mapping[str, Array], mask: Array) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for key, flag in flags.items():
+        told |= {key: flag & mask, f"_{key}": mask.copy()}
+    return told
+
+
 def _checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise BadValueError(f"seed {seed!r} is not a whole number of zero or more")
@@ -218,15 +255,13 @@ def make_vec(
 
     It takes the arguments of `make` and those described here. With a list of tasks, slot i plays
     `task[i % len(task)]`. The slots are divided among `workers` processes (at most one per slot);
-    with one worker, they run in the current process. A script that uses more workers must do its
-    work under `if __name__ == "__main__":`. `autoreset` is what happens at the end of an episode
-    (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
+    with one worker, they run in the current process. `autoreset` is what happens at the end of an
+    episode (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
             raise BadValueError(f"{kind} {number!r} is not a positive whole number")
-    refuse_instance(task)
-    tasks = [task] if isinstance(task, str) or callable(task) else list(task)
+    tasks = tasks_in(task)
     if not 1 <= len(tasks) <= num_envs:
         raise BadValueError(
             f"{len(tasks)} tasks for {num_envs} slots: give at least one task, and a slot for each"
@@ -235,8 +270,6 @@ def make_vec(
         raise UnknownNameError("autoreset", autoreset, _MODES)
     settings = WorldSettings(reward, observation, _limit(horizon, max_episode_steps))
     check_render_mode(render_mode)
-    for each in tasks:
-        world_of(each)  # raises for an unknown name here rather than in a worker
     seed = None if seed is None else _checked_seed(seed)
     slots = [tasks[slot % len(tasks)] for slot in range(num_envs)]
     return TaskVectorEnv(slots, settings, seed, workers, render_mode, autoreset)

@@ -1,37 +1,33 @@
 """Worker processes with shared memory: starting them, sending orders, restarting and ending them.
 
-A worker serves one object, which it makes itself from a setup and the worker's own part of it. The
-object maps the arrays that all workers share with the parent, and carries out one order after the
-other. A worker that dies may be restarted and given the same orders again. No worker outlives its
-parent, however the parent dies and whatever the worker does at that moment.
+What runs in a worker is in recall.worlds.serving. A worker that dies may be restarted and given the
+same orders again. No worker outlives its parent, however the parent dies and whatever the worker
+does at that moment.
 """
 
 import contextlib
-import fcntl
-import mmap
 import os
 import pickle
 import select
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
 import numpy as np
 
 from recall.errors import RecallError
 from recall.plugins.python_process import python_command
-from recall.worlds.simulator import Array, TaskFailedError
+from recall.worlds.serving import map_arrays, tell
+from recall.worlds.simulator import TaskFailedError
 
 Shapes = Mapping[str, tuple[tuple[int, ...], Any]]  # of shared arrays: shape and dtype
 
@@ -48,25 +44,6 @@ class WorkerDiedError(RecallError, RuntimeError):
 
 class Abandoned(RecallError):  # noqa: N818  (not an error)
     """Signal that answers are no longer waited for, because their owner wants to stop."""
-
-
-class Service(Protocol):
-    """Object that a worker serves. It is made with (setup, part, shared arrays, pulse).
-
-    `pulse` [2] is shared: the service increases the first number with every step, and the second
-    one says what it works on. A worker whose pulse stands still is reported.
-    """
-
-    task: str  # the task that is being made or played, for messages
-
-    def handle(self, order: Any) -> Any:
-        """Carry out an order and return the answer."""
-
-    def rest(self) -> None:
-        """Prepare for the next order, after an answer was sent."""
-
-    def close(self) -> None:
-        """Release all resources."""
 
 
 def never() -> bool:
@@ -107,7 +84,7 @@ class WorkerGroup:
             offsets[name] = (total, shape, np.dtype(dtype).str)
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
         self._memory_file = _make_memory(total)
-        self.shared = _map_arrays(self._memory_file, offsets)
+        self.shared = map_arrays(self._memory_file, offsets)
         self.describe, self.restarts_per_order = describe, restarts_per_order
         self._put_back = put_back
         self._first = cloudpickle.dumps((setup, offsets))
@@ -269,7 +246,7 @@ class WorkerProcess:
         self.process = subprocess.Popen(
             # A task's function may come from the user's script, or from a module beside it.
             python_command(
-                f"from recall.worlds.workers import main; from {module} import {name}",
+                f"from recall.worlds.serving import main; from {module} import {name}",
                 f"main({name}, *map(int, sys.argv[1:]))",
                 *inherited,
                 self._niceness,
@@ -365,11 +342,6 @@ def how_it_ended(status: int) -> str:
     return f"by {name}{hint}"
 
 
-def tell(text: str) -> None:
-    """Print a warning."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
-
-
 def _make_memory(size: int) -> int:
     """Return the descriptor of a file in memory that has no name.
 
@@ -384,72 +356,3 @@ def _make_memory(size: int) -> int:
             descriptor = os.dup(file.fileno())
     os.truncate(descriptor, size)
     return descriptor
-
-
-def _map_arrays(memory_file: int, offsets: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the shared arrays by name."""
-    memory = mmap.mmap(memory_file, 0)
-    return {
-        name: np.frombuffer(memory, dtype, count=int(np.prod(shape)), offset=offset).reshape(shape)
-        for name, (offset, shape, dtype) in offsets.items()
-    }
-
-
-# In the worker process.
-
-
-def main(service: type, socket_number: int, lifeline: int, memory_file: int, niceness: int) -> None:
-    """Serve orders until the parent says that there are no more, or is gone."""
-    os.nice(niceness)
-    _end_with(lifeline)
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
-        _serve(service, Connection(socket_number), memory_file)
-
-
-def _end_with(lifeline: int) -> None:
-    """Let the kernel end this process when the other end of the socket closes.
-
-    Nothing is ever sent on it. The default action for SIGIO ends a process even while a task hangs
-    in a library that never returns to Python.
-    """
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
-
-
-def _serve(service: type, connection: Connection, memory_file: int) -> None:
-    served: Any = None
-    unmade: str | None = None  # why there is nothing to serve
-    first, part = connection.recv_bytes(), connection.recv_bytes()
-    try:
-        setup, offsets = cloudpickle.loads(first)
-        index, own = pickle.loads(part)
-        arrays = _map_arrays(memory_file, offsets)
-        served = service(setup, own, arrays, arrays["pulse"][index])
-    except Exception as error:
-        unmade = _failure(error, "a worker process at its start")
-    while (order := pickle.loads(connection.recv_bytes())) is not None:
-        failure, answer = unmade, None
-        if failure is None:
-            try:
-                answer = served.handle(order)
-            except Exception as error:
-                failure = _failure(error, f"task {served.task}")
-        connection.send((failure, answer))
-        if failure is None:
-            try:
-                served.rest()
-            except Exception as error:
-                unmade = _failure(error, f"task {served.task}")
-    if served is not None:
-        try:
-            served.close()
-        except Exception as error:
-            tell(_failure(error, f"task {served.task}"))
-
-
-def _failure(error: Exception, where: str) -> str:
-    """Return the message about an exception; print where it was raised unless a user need not."""
-    if isinstance(error, RecallError):
-        return str(error)
-    traceback.print_exc()
-    return f"{type(error).__name__} in {where}: {error}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse, list_of, matrix
 from tests.factories.folders import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
 
@@ -137,15 +137,14 @@ def test_an_unfinished_fleet_is_in_the_curves_and_not_in_the_tables(tmp_path):
     found = gather(folder)
     assert [len(run.steps) for run in found.runs] == [5, 5]
     assert told(found, "unfinished", "step 1,250 of 2,000", "left out", "recall resume")
-    assert not ScoreBoard(found).scores
+    assert analyse(found).scores.empty
 
 
 def test_a_failed_run_is_told_and_its_peers_are_scored(tmp_path):
     failed = {"fine_tuning-push,hammer-seed1": 1_100}
     found = gather(write_fleet(tmp_path / "a", failed=failed))
     assert told(found, "seed1", "failed at step 1,100", "left out of the tables")
-    (scores,) = ScoreBoard(found).scores.values()
-    assert [run.seed for run in scores.runs] == [0]
+    assert list_of(analyse(found).scores, "seed") == [0]
 
 
 def test_numbers_that_are_none_are_told_and_left_out_of_means(tmp_path):
@@ -154,13 +153,11 @@ def test_numbers_that_are_none_are_told_and_left_out_of_means(tmp_path):
 
     found = gather(write_fleet(tmp_path / "a", success=holed))
     assert told(found, "seed1", "2 recorded values are not numbers")
-    (scores,) = ScoreBoard(found).scores.values()
-    assert scores.final == pytest.approx(np.full((2, 2), 0.8))
+    assert matrix(analyse(found).scores, "final") == pytest.approx(np.full((2, 2), 0.8))
     gone = gather(
         write_fleet(tmp_path / "b", success=lambda seed, task, step: None if seed else 0.8)
     )
-    (scores,) = ScoreBoard(gone).scores.values()
-    assert [run.seed for run in scores.runs] == [0]
+    assert list_of(analyse(gone).scores, "seed") == [0]
 
 
 def test_lines_that_cannot_be_used_are_counted(tmp_path):

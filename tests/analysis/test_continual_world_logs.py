@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.estimates import estimate
+from recall.analysis.frames import analyse, select
+from recall.analysis.measures import FORGETTING, PERFORMANCE, TRANSFER
 from recall.report.tables import all_tables
 from recall.report.tables.table import notes_below
 from tests.factories.folders import EVERY, STEPS, write_fleet, write_log
@@ -64,16 +66,15 @@ def test_their_sequences_have_our_names(tmp_path):
 def test_their_runs_are_compared_with_their_single_tasks(tmp_path):
     write_log(tmp_path / "theirs" / "cl", cl_method="ewc")
     write_fleet(tmp_path / "ours", sequence=["push", "hammer"])
-    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
-    assert scores.missing_references == ["push", "hammer"]
+    assert analyse(gather(tmp_path)).scores["alone"].tolist() == [(), ()]
     for task in ("push", "hammer"):
         write_log(tmp_path / "theirs" / task, [f"{task}-v1"], success=lambda seed, task, step: 0.25)
-    (scores,) = ScoreBoard(gather(tmp_path)).scores.values()
+    scores = analyse(gather(tmp_path)).scores
     # Each task's own area is (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.25) / 0.75.
-    assert scores.forward_transfer.value == pytest.approx(0.5)
-    assert scores.performance.value == 1.0
+    assert estimate(scores, TRANSFER).value == pytest.approx(0.5)
+    assert estimate(scores, PERFORMANCE).value == 1.0
     write_log(tmp_path / "theirs" / "v2", ["push-v2", "hammer-v2"], cl_method="ewc", seed=1)
-    assert any(found.missing_references for found in ScoreBoard(gather(tmp_path)).scores.values())
+    assert () in analyse(gather(tmp_path)).scores["alone"].tolist()
 
 
 def test_ours_and_theirs_stand_side_by_side(tmp_path):
@@ -105,26 +106,26 @@ def test_the_bundled_example_is_imported_whole():
     )
     assert found.labels == ["Fine-tuning, imported", "EWC, imported", "Multi-task, imported"]
     assert [run.seed for run in found.runs if run.method == "ewc"] == [0, 1]
-    scores = {each.method: each for each in ScoreBoard(found).scores.values()}
+    analysis = analyse(found)
+    ewc, together = (select(analysis.scores, method=name) for name in ("ewc", "multi_task"))
     names = [f"test/stochastic/{n}/{task}-v1/success" for n, task in enumerate(("push", "hammer"))]
     logs = np.array(
         [[successes(f"cl/{log}", name) for name in names] for log in (1700000000, 1700000001)]
     )  # [run, task, evaluation]; ten evaluations a stage, of which the last two count
     final = logs[:, :, -2:].mean(axis=2)
-    assert scores["ewc"].performance.value == pytest.approx(final.mean())
+    assert estimate(ewc, PERFORMANCE).value == pytest.approx(final.mean())
     learnt = np.stack([logs[:, 0, 8:10].mean(axis=1), final[:, 1]], axis=1)
-    assert scores["ewc"].forgetting.value == pytest.approx((learnt - final).mean())
+    assert estimate(ewc, FORGETTING).value == pytest.approx((learnt - final).mean())
     alone = [
         successes(f"single/{log}", f"test/stochastic/0/{task}-v1/success").mean()
         for log, task in ((1700000020, "push"), (1700000021, "hammer"))
     ]
     areas = [logs[:, 0, :10].mean(), logs[:, 1, 10:].mean()]
     gains = [(own - other) / (1 - other) for own, other in zip(areas, alone, strict=True)]
-    assert scores["ewc"].forward_transfer.value == pytest.approx(np.mean(gains))
-    together = scores["multi_task"]
-    assert (together.forgetting, together.forward_transfer) == (None, None)
-    assert together.runs[0].settings["log.use_popart"] is True
-    notes = [note for table in all_tables(ScoreBoard(found)) for note in notes_below(table)]
+    assert estimate(ewc, TRANSFER).value == pytest.approx(np.mean(gains))
+    assert estimate(together, FORGETTING) is estimate(together, TRANSFER) is None
+    assert together["run"].iloc[0].settings["log.use_popart"] is True
+    notes = [note for table in all_tables(analysis) for note in notes_below(table)]
     assert not any("recall train" in note or "Not comparable" in note for note in notes)
 
 

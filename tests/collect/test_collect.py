@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import recall
-from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
 from recall.collect.policy import NumpyPolicy, PolicyShape
 from recall.collect.pool import (
@@ -83,14 +82,6 @@ def test_a_worker_settles_the_next_hand_in_a_thread(task, threads):
         assert len(list(Path(f"/proc/{worker}/task").iterdir())) == threads
     finally:
         pool.close()
-
-
-def test_threads_change_sooner_while_chunks_are_ordered():
-    before = sys.getswitchinterval()
-    chunks = Chunks(None)
-    assert sys.getswitchinterval() < before / 10
-    chunks.close()
-    assert sys.getswitchinterval() == before
 
 
 class KillWorkers(Callback):

@@ -56,13 +56,6 @@ def test_runs_and_tasks_have_noise_of_their_own(colour):
     assert not np.array_equal(one, of_other_task)
 
 
-def test_white_noise_is_drawn_as_before_it_had_a_colour():
-    rng = np.random.default_rng([5, 0, 2, 150])
-    assert np.array_equal(draw((5, 2), 150, (50, 4), 0.0, 200), rng.standard_normal((50, 4)))
-    rng = np.random.default_rng([5, 0, 2, 150])
-    assert np.array_equal(draw_uniform((5, 2), 150, (50, 4), 0.0, 200), rng.uniform(-1, 1, (50, 4)))
-
-
 @pytest.mark.parametrize("colour", [0.0, 1.0, 2.0])
 def test_random_actions_are_uniform(colour):
     drawn = [draw_uniform((seed, 0), 0, (200, 4), colour, 200) for seed in range(200)]

@@ -10,8 +10,8 @@ import pytest
 
 import recall
 from recall.errors import BadValueError
-from recall.worlds import gym_specs
-from recall.worlds.registrations import registrations_for
+from recall.worlds import gym_registration
+from recall.worlds.gym_registration import registrations_for
 
 MODULE = """
 import gymnasium
@@ -112,7 +112,7 @@ def registered():
     yield register
     gymnasium.registry.clear()
     gymnasium.registry.update(before)
-    gym_specs._unreadable.clear()
+    gym_registration._unreadable.clear()
 
 
 def test_an_environment_that_cannot_be_sent_matters_only_if_it_is_a_task(registered):
@@ -133,7 +133,7 @@ def test_an_environment_that_a_worker_cannot_read_is_named_with_the_reason(regis
     gymnasium.registry.update(there)
     sent.register()  # as a worker does, which has to go on for other tasks
     with pytest.raises(recall.errors.UnknownNameError, match="no licence here"):
-        gym_specs.known_spec(f"gym:{name}")
+        gym_registration.known_spec(f"gym:{name}")
 
 
 def test_tasks_of_other_worlds_need_no_specs():

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recall.commands.train import parse_train, spec_of
-from recall.config.names import paths
-from recall.config.resolve import resolve
+from recall.config.resolve import paths, resolve
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.methods import METHODS

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from recall.config.names import paths
+from recall.config.resolve import paths
 from recall.errors import BadValueError, RecallError
 from recall.learn.method import Method
 from recall.methods import METHODS, Recall
@@ -18,54 +18,41 @@ from recall.settings import (
     SacSettings,
     ScheduleSettings,
     Settings,
-    WorldSettings,
 )
 from recall.settings.checked import Words, from_plain
 
 BAD = [
-    (ScheduleSettings, {"steps_per_task": 120}, "multiple of chunk_steps, which is 50; 100 is the"),
-    (ScheduleSettings, {"steps_per_task": 10}, "expected a multiple of chunk_steps.*50 is the"),
-    (ScheduleSettings, {"steps_per_task": 100.5}, "is 100.5; expected a whole number"),
-    (ScheduleSettings, {"steps_per_task": 1e10}, "a whole number of at most 2,147,483,647"),
-    (ScheduleSettings, {"steps_per_task": 10**5000}, "steps_per_task is about 2"),
-    (ScheduleSettings, {"steps_per_task": math.inf}, "is inf; expected a whole number"),
-    (ScheduleSettings, {"steps_per_task": "100"}, "is '100'; expected a whole number"),
-    (ScheduleSettings, {"steps_per_task": True}, "is True; expected a whole number"),
-    (ScheduleSettings, {"evaluation_episodes": 0}, "is 0; expected a whole number of at least 1"),
-    (ScheduleSettings, {"checkpoint_minutes": 0}, "is 0.0; expected a number above 0"),
-    (ScheduleSettings, {"random_steps": -5}, "is -5; expected a whole number of at least 0"),
-    (ScheduleSettings, {"policy_lag": -1}, "policy_lag is -1; expected a whole number of at least"),
-    (SacSettings, {"bound_targets": 1}, "bound_targets is 1; expected true or false"),
-    (NetworkSettings, {"hidden": ()}, "hidden is empty"),
-    (NetworkSettings, {"hidden": 64}, "hidden is 64; expected a list"),
-    (NetworkSettings, {"hidden": (64, 0, 64)}, "hidden is 0; expected a whole number of at least"),
-    (NetworkSettings, {"head_layers": 5}, "head_layers is 5, but the network has 4 hidden layers"),
-    (NetworkSettings, {"head_layers": -1}, "head_layers is -1; .* of at least 0"),
-    (SacSettings, {"learning_rate": math.nan}, "learning_rate is nan; expected a number"),
-    (SacSettings, {"learning_rate": 2}, "is 2.0; expected a number of at least 0 and at most 1"),
-    (SacSettings, {"adam_epsilon": 0.0}, "adam_epsilon is 0.0; expected a number above 0"),
-    (SacSettings, {"adam_epsilon": 1e-60}, "is 1e-60, which is too small for a 32-bit number"),
-    (SacSettings, {"adam_epsilon": 1e60}, r"is 1e\+60, which is too large for a 32-bit number"),
-    (SacSettings, {"initial_log_alpha": -math.inf}, "initial_log_alpha is -inf; expected a number"),
-    (SacSettings, {"target_output_std": -1}, "target_output_std is -1.0; .* above 0"),
-    (SacSettings, {"discount": 1.5}, "of at least 0 and at most 1"),
-    (SacSettings, {"precision": "bf16"}, "unknown precision 'bf16'; did you mean 'bfloat16'"),
-    (PopArtSettings, {"step_size": 2}, "step_size is 2.0; expected"),
-    (PopArtSettings, {"sigma_bounds": (5, 1)}, "expected the smaller bound first"),
-    (PopArtSettings, {"sigma_bounds": (1.0,)}, "expected 2 values"),
-    (PopArtSettings, {"statistics_of": "row"}, "did you mean 'raw'"),
-    (WorldSettings, {"horizon_steps": 0}, "horizon_steps is 0"),
-    (Settings, {"schedule": 5}, "schedule is 5; expected named settings"),
-    (Settings, {"schedule": {"stepz": 5}}, "unknown setting 'stepz'"),
-    (Recall, {"distillation_kl": "avg"}, "unknown distillation_kl 'avg'"),
-    (Recall, {"sampling": "half"}, "unknown sampling 'half'.*balanced"),
-    (Recall, {"distil": "no"}, "distil is 'no'; expected true or false"),
+    (ScheduleSettings, {"steps_per_task": 120}, "100"),  # the nearest multiple of chunk_steps
+    (ScheduleSettings, {"steps_per_task": 10}, "50"),
+    (ScheduleSettings, {"steps_per_task": 100.5}, "whole number"),
+    (ScheduleSettings, {"steps_per_task": 10**5000}, "2,147,483,647"),
+    (ScheduleSettings, {"steps_per_task": math.inf}, "whole number"),
+    (ScheduleSettings, {"steps_per_task": "100"}, "whole number"),
+    (ScheduleSettings, {"steps_per_task": True}, "whole number"),
+    (ScheduleSettings, {"evaluation_episodes": 0}, "at least 1"),
+    (ScheduleSettings, {"checkpoint_minutes": 0}, "above 0"),
+    (SacSettings, {"bound_targets": 1}, "true or false"),
+    (NetworkSettings, {"hidden": ()}, "at least one"),
+    (NetworkSettings, {"hidden": 64}, "list"),
+    (NetworkSettings, {"hidden": (64, 0, 64)}, "at least 1"),
+    (NetworkSettings, {"head_layers": 5}, "at most 4"),
+    (NetworkSettings, {"activation": ["relu"]}, "leaky_relu"),
+    (SacSettings, {"learning_rate": math.nan}, "number"),
+    (SacSettings, {"learning_rate": 2}, "at most 1"),
+    (SacSettings, {"adam_epsilon": 1e-60}, "too small"),
+    (SacSettings, {"adam_epsilon": 1e60}, "too large"),
+    (SacSettings, {"precision": "bf16"}, "bfloat16"),
+    (PopArtSettings, {"sigma_bounds": (5, 1)}, "smaller bound first"),
+    (PopArtSettings, {"sigma_bounds": (1.0,)}, "2 values"),
+    (Settings, {"schedule": 5}, "named settings"),
+    (Settings, {"schedule": {"stepz": 5}}, "unknown"),
+    (Recall, {"sampling": "half"}, "balanced"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "bad", "message"), BAD)
-def test_a_value_that_cannot_be_used_is_refused_on_creation(kind, bad, message):
-    with pytest.raises(RecallError, match=message) as caught:
+@pytest.mark.parametrize(("kind", "bad", "way_out"), BAD)
+def test_a_value_that_cannot_be_used_is_refused_on_creation(kind, bad, way_out):
+    with pytest.raises(RecallError, match=way_out) as caught:
         kind(**bad)
     assert "\n" not in str(caught.value)
     assert next(iter(bad)) in str(caught.value) or "stepz" in str(caught.value)
@@ -126,22 +113,12 @@ def test_words_of_the_command_line_become_values(kind, words, value):
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "message"),
-    [
-        (int, "1.5", "it is 1.5; expected a whole number"),
-        (int, "nan", "it is NaN; expected a whole number"),
-        (int, "1e400", "at most 2,147,483,647"),
-        (int, "six", "it is 'six'; expected a whole number"),
-        (int, "1 2", "it is '1 2'; expected one value"),
-        (int, "", "it is ''; expected one value"),
-        (float, "inf", "it is Infinity; expected a number"),
-        (float, "1e400", "too large"),
-        (bool, "maybe", "it is 'maybe'; expected true or false"),
-        (tuple[float, float], "1", "expected 2 values"),
-    ],
-)
-def test_words_that_are_no_value_are_refused(kind, words, message):
-    with pytest.raises(BadValueError, match=message):
+    ("kind", "words"),
+    [(int, "1.5"), (int, "nan"), (int, "1e400"), (int, "six"), (int, "1 2"), (int, ""),
+     (float, "inf"), (float, "1e400"), (bool, "maybe"), (tuple[float, float], "1")],
+)  # fmt: skip
+def test_words_that_are_no_value_are_refused(kind, words):
+    with pytest.raises(BadValueError, match=r"it is .*(expected|too large)"):
         from_plain(kind, Words(words.split()), "it")
 
 

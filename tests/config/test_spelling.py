@@ -6,8 +6,7 @@ import pytest
 
 from recall.commands.options import read_options
 from recall.commands.train import parse_train, spec_of
-from recall.config.names import paths
-from recall.config.resolve import resolve
+from recall.config.resolve import paths, resolve
 from recall.errors import BadValueError, RecallError
 from recall.methods import METHODS, Recall
 from recall.settings import Settings
@@ -89,7 +88,7 @@ def test_methods_may_be_spelt_with_dashes(tmp_path):
     ("changes", "message"),
     [
         ({"hidden": (8, 8, 8), "network.hidden": (9, 9, 9)},
-         r"hidden is \(8, 8, 8\) and network.hidden is \(9, 9, 9\), but both name the same"),
+         "hidden .* network.hidden"),
         ({"sac": {"discount": 0.5}, "discount": 0.6}, "sac.discount is 0.5 and discount is 0.6"),
         ({"batch-size": 5, "batch_size": 6}, "batch-size is 5 and batch_size is 6"),
         ({"network": 5}, "network is a group of settings; set those in it, such as network.hidden"),

@@ -14,7 +14,6 @@ from recall.config.resolve import choose
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
-from recall.learn.state import Forward
 from recall.methods import FineTuning, method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
@@ -78,7 +77,8 @@ def test_prioritised_rows_come_as_often_as_their_errors_say():
     view = ReplayView(jnp.asarray(0), jnp.asarray(3), 0 * counts, counts, jnp.asarray(1))
     state = state._replace(error=jnp.array([1.0, 2.0, 5.0, 9.0]))
     bits = jax.random.bits(jax.random.PRNGKey(0), (40_000,))
-    batch = method.sample(agent, state, replay, view, 0, jnp.asarray(0), bits)
+    heads = method.heads(view, 2, 0, jnp.asarray(0))
+    batch = method.sample(agent, state, replay, view, heads, bits)
     slots = np.asarray(batch.notes["slot"])
     shares = np.bincount(slots, minlength=4) / len(slots)
     np.testing.assert_allclose(shares, [1 / 8, 2 / 8, 5 / 8, 0.0], atol=0.01)
@@ -87,14 +87,12 @@ def test_prioritised_rows_come_as_often_as_their_errors_say():
     weights = np.asarray(method.row_weights(batch, jnp.asarray(0)))
     sums = [weights[slots == slot].sum() for slot in range(3)]
     np.testing.assert_allclose(sums, 1 / 3, atol=0.01)
-    forward = Forward(batch, None, jnp.full((2, len(slots)), 4.0), jnp.full(len(slots), 1.0))
-    after = method.on_update(agent, state, forward)
+    q, target = jnp.full((2, len(slots)), 4.0), jnp.full(len(slots), 1.0)
+    after = method.on_update(agent, state, batch, q, target)
     np.testing.assert_allclose(after.error, [3.001, 3.001, 3.001, 9.0], rtol=1e-5)
     assert after.largest == pytest.approx(3.001)
     with pytest.raises(BadValueError, match="below replay_capacity"):
-        method_class("prioritised")(slots=2).sample(
-            agent, state, replay, view, 0, jnp.asarray(0), bits
-        )
+        method_class("prioritised")(slots=2).sample(agent, state, replay, view, heads, bits)
 
 
 def test_an_ensemble_of_critics_is_a_property():

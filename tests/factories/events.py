@@ -7,9 +7,8 @@ from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
 
 from recall.training.callbacks import CallbackList
+from recall.training.callbacks.display import Lines, LiveView
 from recall.training.callbacks.tensorboard_callback import TensorBoard
-from recall.training.callbacks.terminal import LiveView
-from recall.training.callbacks.text import Lines
 
 
 class Seen:

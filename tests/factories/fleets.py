@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, Sequences, spec_from
+from recall.config.spec import FleetSpec, Sequences
+from recall.config.stored import spec_from
 from recall.runs.store import Store, read_description
 from recall.training.callbacks import Callback
 from recall.training.trainer import Trainer

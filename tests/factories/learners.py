@@ -8,7 +8,7 @@ from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import Method, Recall
-from recall.nets.sharding import as_argument
+from recall.nets.sharding import to_int32
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
@@ -35,13 +35,13 @@ def make_replay(runs: int, kept: int = TASKS - 1, seed: int = 0) -> buffer.Repla
 
 
 def make_view(task: int) -> ReplayView:
-    sizes = as_argument([STORED] * TASKS)
-    return ReplayView(as_argument(task), as_argument(STORED), sizes, sizes, as_argument(1))
+    sizes = to_int32([STORED] * TASKS)
+    return ReplayView(to_int32(task), to_int32(STORED), sizes, sizes, to_int32(1))
 
 
 def run_burst(agent, state, replay, task, updates=3, first=0):
     groups = fleet.groups_of(agent, task)
-    return fleet.burst(agent, state, replay, make_view(task), as_argument(first), groups, updates)
+    return fleet.burst(agent, state, replay, make_view(task), to_int32(first), groups, updates)
 
 
 def one(tree):

@@ -11,13 +11,19 @@ import numpy as np
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.learn import fleet
-from recall.learn.agent import Agent
-from recall.learn.state import Gradients, LearnerState, Networks, TrainedParams
-from recall.learn.update import UpdateNoise, joint_loss
+from recall.learn.agent import Agent, LearnerState
+from recall.learn.method import Gradients
+from recall.learn.sac import (
+    UpdateNoise,
+    critic_target,
+    gradients_of,
+    loss_inputs,
+    with_rewards,
+)
 from recall.methods import METHODS, Method
 from recall.nets.arrays import Metrics
-from recall.nets.heads import Rows, take_heads
-from recall.replay import buffer, fleet_buffer
+from recall.nets.heads import BatchLayout, take_heads
+from recall.replay import buffer, history
 from recall.replay.batch import Batch, ReplayView
 from recall.settings import LearnerSettings, NetworkSettings
 
@@ -92,9 +98,9 @@ class SmallFleet:
         for task in self.task_schedule.played(self.number):
             rows, slot = jnp.asarray(transitions(task, self.runs)), jnp.asarray(0)
             if task == self.task:
-                self.replay = fleet_buffer.append(self.replay, rows, slot)
+                self.replay = history.append(self.replay, rows, slot)
             else:
-                self.replay = fleet_buffer.append_old(self.replay, rows, jnp.asarray(task), slot)
+                self.replay = history.append_old(self.replay, rows, jnp.asarray(task), slot)
 
     def next_burst(self) -> tuple[Any, ...]:
         """What fleet.burst is called with."""
@@ -114,7 +120,7 @@ class SmallFleet:
             if self.method.collects == "current":
                 self.replay = fleet.archive(self.agent, self.state, self.replay, self.view())
             else:
-                self.replay = fleet_buffer.set_aside(self.replay, jnp.asarray(self.task))
+                self.replay = history.set_aside(self.replay, jnp.asarray(self.task))
         self.number += 1
 
     def train(self) -> None:
@@ -142,32 +148,29 @@ class SmallFleet:
 def gradients(
     agent: Agent, state: LearnerState, batch: Batch, weights: jax.Array, key: jax.Array
 ) -> tuple[Gradients, Metrics]:
-    """Of the joint loss on a batch that uses the first heads, in order."""
-    arrays = batch._replace(rows=None, heads=None)
-    return _gradients(agent, batch.rows, len(batch.heads), state, arrays, weights, key)
+    """Of the losses on a batch that uses the first heads, in order."""
+    arrays = batch._replace(layout=None, heads=None)
+    return _gradients(agent, batch.layout, len(batch.heads), state, arrays, weights, key)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _gradients(
     agent: Agent,
-    rows: Rows,
+    layout: BatchLayout,
     heads: int,
     state: LearnerState,
     arrays: Batch,
     weights: jax.Array,
     key: jax.Array,
 ) -> tuple[Gradients, Metrics]:
-    batch = arrays._replace(rows=rows, heads=np.arange(heads))
-    part = take_heads(Networks.of(state.trainable), batch.heads)
+    batch = arrays._replace(layout=layout, heads=np.arange(heads))
     drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
-
-    def loss(trained: TrainedParams) -> Any:
-        return joint_loss(agent, trained, part, state.method_state, batch, weights, drawn)
-
-    found, (_, metrics) = jax.grad(loss, has_aux=True)(
-        TrainedParams(part.actor, part.critic, part.log_alpha)
+    part = take_heads(state.trainable, batch.heads)
+    inputs = loss_inputs(
+        agent, state.method_state, with_rewards(part, batch), batch, weights, drawn
     )
-    return found, metrics
+    found, losses = gradients_of(inputs, critic_target(inputs))
+    return found, losses.metrics
 
 
 def leaves(tree: Any) -> list[np.ndarray]:

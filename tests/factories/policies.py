@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec, Sequences, spec_from
+from recall.config.spec import FleetSpec, Sequences
+from recall.config.stored import spec_from
 from recall.learn import fleet
 from recall.runs.policies import FINAL, write_policies
 from recall.runs.store import Store, read_description

@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from recall.analysis.collection import gather
+from recall.analysis.frames import analyse
 from recall.analysis.measures import Measure
-from recall.analysis.scores import ScoreBoard
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Table
 
 
 def tables_of(folder: Path, benches: Any = (), measure: Measure | None = None) -> dict[str, Table]:
     """Return all tables by name."""
-    board = ScoreBoard(gather(folder), measure)
-    return {table.name: table for table in all_tables(board, benches)}
+    analysis = analyse(gather(folder), measure)
+    return {table.name: table for table in all_tables(analysis, benches)}
 
 
 def cell_of(table: Table, row: str, column: str) -> Cell:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.scores import Measure, ScoreBoard
+from recall.analysis.frames import analyse
+from recall.analysis.measures import Measure
 from recall.errors import RecallError
 from recall.report.tables import all_tables
 from recall.runs.description import digest_of
@@ -74,7 +75,7 @@ def load_policy(folder):
 
 def report(folder):
     collection = gather([folder.parent])
-    all_tables(ScoreBoard(collection, Measure()), [])
+    all_tables(analyse(collection, Measure()), [])
     assert all("\n" not in problem for problem in collection.problems)
 
 

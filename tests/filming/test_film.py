@@ -22,8 +22,7 @@ from recall.learn import fleet
 from recall.runs.policies import write_policies
 from recall.runs.store import Store
 from recall.training.agents import agent_of
-from recall.worlds.pointworld import expert_action, make_simulator
-from recall.worlds.pointworld.picture import draw_point
+from recall.worlds.pointworld import draw_point, expert_action, make_simulator
 from tests.factories.policies import write_untrained
 
 TASKS = ("point-rich", "point-poor")

@@ -46,9 +46,9 @@ class Broken(Blank):
 
 
 WHY = {
-    WithoutMode: "takes no render_mode",
+    WithoutMode: "argument 'render_mode'",
     WithoutImage: "returned None",
-    WithoutRender: "has no render()",
+    WithoutRender: "NotImplementedError",
     Undeclared: "no render_modes",
     Broken: "no width and no height",
 }
@@ -92,7 +92,7 @@ def test_the_tasks_that_can_be_drawn_are_filmed(tmp_path, capsys):
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 3
     assert all(why in line for line, why in zip(told, made.left_out.values(), strict=True))
-    with pytest.raises(RecallError, match=r"takes no render_mode.*; .*returned None"):
+    with pytest.raises(RecallError, match=r"render_mode.*; .*returned None"):
         recall.film(folder, [0, id_of(WithoutImage)], out)
 
 

@@ -5,12 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.learn import fleet
-from recall.learn.clipping import global_norm
-from recall.learn.state import Networks, TrainedParams
-from recall.learn.update import joint_loss, update_noise
+from recall.learn import fleet, turns
+from recall.learn.sac import critic_target, gradients_of, loss_inputs, update_noise
 from recall.methods import Recall
-from recall.nets.heads import Blocks, joined, summed_trunk, take_heads
+from recall.nets.heads import OldAndNew, joined, summed_trunk
+from recall.nets.optimiser import global_norm
 from tests.factories.learners import (
     COLUMNS,
     copied,
@@ -105,23 +104,23 @@ def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
     """Taking new and old rows apart changes nothing but the order of sums."""
     agent = make_agent()
     state = one(fleet.init(agent, jnp.array([0])))
+    view, heads = make_view(1), np.arange(2)
     noise = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = agent.method.sample(
-        agent, (), one(make_replay(1)), make_view(1), 1, jnp.asarray(0), noise.rows
-    )
+    batch = agent.method.sample(agent, (), one(make_replay(1)), view, heads, noise.rows)
     weights = agent.method.row_weights(batch, jnp.asarray(1))
-    networks = take_heads(Networks.of(state.trainable), batch.heads)
 
-    def gradients(part):
-        def loss(trained):
-            return joint_loss(agent, trained, part, (), batch, weights, noise)[0]
+    def gradients(groups):
+        def of(state):
+            part = turns.take(state, heads, groups).trainable
+            inputs = loss_inputs(agent, (), part, batch, weights, noise)
+            return gradients_of(inputs, critic_target(inputs))[0]
 
-        return jax.jit(jax.grad(loss))(TrainedParams(part.actor, part.critic, part.log_alpha))
+        return jax.jit(of)(state)
 
-    apart, together = gradients(networks.in_blocks(batch.rows)), gradients(networks)
+    apart, together = gradients(1), gradients(0)
     for name in ("actor", "critic"):
         mine, whole = getattr(apart, name), getattr(together, name)
-        assert isinstance(mine["trunk"], Blocks)
+        assert isinstance(mine["trunk"], OldAndNew)
         assert np.any(mine["trunk"].old)
         assert np.any(mine["trunk"].new)
         np.testing.assert_allclose(

@@ -28,7 +28,7 @@ class Own(Method):
     def init(self, agent, state):
         return self.at_start
 
-    def actor_loss(self, agent, method_state, actor, forward):
+    def extra_actor_loss(self, agent, method_state, actor, batch, policy):
         return 0.0, dict(self.metrics)
 
     def on_task_end(self, agent, state, task, draw, key):
@@ -110,13 +110,13 @@ def test_training_refuses_it_before_anything_is_written(tmp_path):
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
-        (jnp.zeros(()), "actor_loss returns a .*: expected a number, .* and a dict of metrics"),
-        ((0.0, {}, {}), "actor_loss returns a tuple of 3: expected"),
-        ((jnp.zeros(3), {}), r"actor_loss returns a term of shape \[3\] .* take the mean over"),
-        (("a", {}), "actor_loss returns a str as its term: expected a number"),
+        (jnp.zeros(()), "expected a loss and a dict of metrics"),
+        ((0.0, {}, {}), "a tuple of 3"),
+        ((jnp.zeros(3), {}), r"shape \[3\] .* take the mean over"),
+        (("a", {}), "a str as its loss"),
     ],
     ids=["loss alone", "three", "vector", "text"],
 )
 def test_a_term_that_cannot_be_added_to_the_loss_is_refused(returned, told):
-    with pytest.raises(BadValueError, match=f"method own: {told}"):
-        check_contract(make_agent(own(actor_loss=lambda self, *_: returned)))
+    with pytest.raises(BadValueError, match=f"method own: extra_actor_loss returns .*{told}"):
+        check_contract(make_agent(own(extra_actor_loss=lambda self, *_: returned)))

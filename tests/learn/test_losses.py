@@ -1,17 +1,23 @@
-"""The joint loss against a slow transcription of the paper's equations, in float64 NumPy."""
+"""The losses against a slow transcription of the paper's equations, in float64 NumPy."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.learn import fleet, value_bounds
-from recall.learn.state import Networks, TrainedParams
-from recall.learn.update import joint_loss, update_noise
+from recall.learn import fleet
+from recall.learn.method import Gradients
+from recall.learn.sac import (
+    critic_target,
+    gradients_of,
+    loss_inputs,
+    update_noise,
+    with_rewards,
+)
 from recall.methods import FineTuning, PerfectMemory, Recall
-from recall.nets import adam
-from recall.nets.heads import head_of, take_heads
-from tests.factories.learners import NETWORK, make_agent, make_replay, make_view, one
+from recall.nets import optimiser
+from recall.nets.heads import head_of, joined, split_heads, take_heads
+from tests.factories.learners import flat, make_agent, make_replay, make_view, one
 
 optax = pytest.importorskip("optax")
 
@@ -79,7 +85,7 @@ class Transcription:
         future = self.q(row, self.trainable.target, following, action).min()
         value = sigma * future + mu - alpha * log_pi
         y = float(batch.future.returns[row]) + float(batch.future.discount[row]) * value
-        if self.agent.method.distils_critics and not batch.new[row]:
+        if self.agent.method.old_targets(batch) is not None and not batch.new[row]:
             y = np.asarray(batch.stored.q[:, row], float)
         q = self.q(row, self.trainable.critic, batch.observation[row], batch.action[row])
         return np.sum(0.5 * (q - (y - mu) / sigma) ** 2)
@@ -118,11 +124,18 @@ def expected_losses(agent, trainable, batch, weights, noise):
     return losses
 
 
-def networks_of(trainable, batch):
-    """The networks of a batch, with its rewards seen."""
-    part = take_heads(Networks.of(trainable), batch.heads)
-    rewards = value_bounds.widen(part.rewards["heads"], batch.reward, batch.head_of_row())
-    return part._replace(rewards={"heads": rewards})
+def sampled(agent, replay, task, key=9):
+    """A batch at `task`, its random numbers and the weights of its rows."""
+    groups, view = fleet.groups_of(agent, task), make_view(task)
+    drawn = update_noise(agent, groups, jax.random.PRNGKey(key), jnp.asarray(0))
+    heads = agent.method.heads(view, agent.tasks, groups, jnp.asarray(0))
+    batch = agent.method.sample(agent, (), replay, view, heads, drawn.rows)
+    return batch, drawn, agent.method.row_weights(batch, jnp.asarray(task))
+
+
+def inputs_of(agent, trainable, batch, weights, drawn):
+    part = with_rewards(take_heads(trainable, batch.heads), batch)
+    return loss_inputs(agent, (), part, batch, weights, drawn)
 
 
 @pytest.mark.parametrize(
@@ -149,74 +162,61 @@ def test_losses_are_the_papers(method):
     trainable = trainable._replace(
         popart={"heads": statistics}, log_alpha={"heads": jnp.array([0.1, -0.3, 0.4, 1.0])}
     )
-    groups = fleet.groups_of(agent, task)
-    drawn = update_noise(agent, groups, jax.random.PRNGKey(9), jnp.asarray(0))
-    replay, view = one(make_replay(1)), make_view(task)
-    batch = agent.method.sample(agent, (), replay, view, groups, jnp.asarray(0), drawn.rows)
-    part = networks_of(trainable, batch)
-    weights = method.row_weights(batch, jnp.asarray(task))
-    total, (made, metrics) = jax.jit(
-        lambda trained: joint_loss(agent, trained, part, (), batch, weights, drawn)
-    )(TrainedParams(part.actor, part.critic, part.log_alpha))
+    batch, drawn, weights = sampled(agent, one(make_replay(1)), task)
 
+    @jax.jit
+    def losses_of(trainable):
+        inputs = inputs_of(agent, trainable, batch, weights, drawn)
+        target = critic_target(inputs)
+        return gradients_of(inputs, target)[1], target
+
+    losses, target = losses_of(trainable)
     expected = expected_losses(agent, trainable, batch, weights, drawn.noise)
     for name, loss in expected.items():
-        np.testing.assert_allclose(metrics[name], loss, rtol=2e-4, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(losses.metrics[name], loss, rtol=2e-4, atol=1e-5, err_msg=name)
     factors = {"loss_distill": getattr(method, "distillation_weight", None)}
     summed = sum(factors.get(name, 1.0) * loss for name, loss in expected.items())
-    np.testing.assert_allclose(total, summed, rtol=2e-4)
-    assert made.target.shape == weights.shape
+    np.testing.assert_allclose(losses.total, summed, rtol=2e-4)
+    assert target.shape == weights.shape
 
 
-LOSSES = ("loss_q", "loss_pi", "loss_alpha", "loss_distill")
-WEIGHTS = np.array([1.0, 1.0, 1.0, Recall().distillation_weight], np.float32)
+def test_losses_do_not_move_what_belongs_to_other_heads():
+    """The gradient in each network's heads is that of the batch's rows of the same head."""
+    agent = make_agent(Recall(batch_size=8, old_batch_size=8))
+    trainable = one(fleet.init(agent, jnp.array([0])).trainable)
+    batch, drawn, weights = sampled(agent, one(make_replay(1)), 1)
+    weights = weights * (batch.new > 0)  # old rows count for nothing but the distillation
+
+    @jax.jit
+    def gradients(trainable):
+        inputs = inputs_of(agent, trainable, batch, weights, drawn)
+        return gradients_of(inputs, critic_target(inputs))[0]
+
+    found: Gradients = gradients(trainable)
+    assert not np.any(flat(found.critic["heads"])[0])
+    assert np.any(flat(found.critic["heads"])[1])
+    assert np.any(flat(found.actor["heads"])[0]), "the old policy is distilled"
+    assert found.log_alpha["heads"][0] == 0.0 != found.log_alpha["heads"][1]
 
 
-def test_each_loss_reaches_its_own_parameters_alone():
-    agent = make_agent()
-    state = one(fleet.init(agent, jnp.array([0])))
-    replay = one(make_replay(1))
-    drawn = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = agent.method.sample(agent, (), replay, make_view(1), 1, jnp.asarray(0), drawn.rows)
-    part = networks_of(state.trainable, batch)
-    weights = agent.method.row_weights(batch, jnp.asarray(1))
-
-    def each_loss(trained):
-        total, (_, metrics) = joint_loss(agent, trained, part, (), batch, weights, drawn)
-        return jnp.stack([total, *(metrics[name] for name in LOSSES)])
-
-    trained = TrainedParams(part.actor, part.critic, part.log_alpha)
-    by_loss = jax.jit(jax.jacrev(each_loss))(trained)
-    sizes = {
-        (loss, part): max(np.abs(leaf[1 + i]).max() for leaf in jax.tree.leaves(gradients))
-        for i, loss in enumerate(LOSSES)
-        for part, gradients in by_loss._asdict().items()
-    }
-    reached = {pair for pair, size in sizes.items() if size > 0}
-    assert reached == {
-        ("loss_q", "critic"),
-        ("loss_pi", "actor"),
-        ("loss_distill", "actor"),
-        ("loss_alpha", "log_alpha"),
-    }
-    # And the sum has them with their weights, everywhere.
-    for leaf in jax.tree.leaves(by_loss):
-        total = np.tensordot(WEIGHTS, leaf[1:], axes=1)
-        np.testing.assert_allclose(leaf[0], total, rtol=1e-4, atol=1e-6)
+def of_heads(values, count):
+    """Parameters of one head, and moments after `count` steps without a gradient."""
+    params = {"heads": jnp.asarray(values)[None]}
+    steps = {"shared": jnp.asarray(count), "heads": jnp.array([count])}
+    return params, optimiser.init(params)._replace(steps=steps)
 
 
 def test_adam_is_optax_adam_where_gradients_are_large():
     params = jnp.linspace(-1.0, 1.0, 7)
-    theirs, optimiser = params, optax.adam(1e-3)
-    their_state = optimiser.init(theirs)
-    mine, first, second = params, jnp.zeros(7), jnp.zeros(7)
+    theirs, adam = params, optax.adam(1e-3)
+    their_state = adam.init(theirs)
+    mine, moments = of_heads(params, 0)
     for count in range(1, 30):
         gradient = (0.1 + jnp.sin(params * count)) * 10.0 ** (count % 3)
-        change, their_state = optimiser.update(gradient, their_state)
+        change, their_state = adam.update(gradient, their_state)
         theirs = optax.apply_updates(theirs, change)
-        step = jnp.asarray(count)
-        mine, first, second = adam.step(mine, gradient, first, second, step, 1e-3, 1e-7)
-    np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+        mine, moments = optimiser.adam(mine, {"heads": gradient[None]}, moments, 1e-3, 1e-7)
+    np.testing.assert_allclose(mine["heads"][0], theirs, rtol=1e-5)
 
 
 def test_adam_is_keras_adam_where_gradients_are_as_small_as_epsilon():
@@ -224,30 +224,32 @@ def test_adam_is_keras_adam_where_gradients_are_as_small_as_epsilon():
     gradient, epsilon = np.array([4e-8, 1e-6, -1e-3]), 1e-7
     first, second = 0.1 * gradient, 0.001 * gradient**2
     expected = -1e-3 * np.sqrt(0.001) / 0.1 * first / (np.sqrt(second) + epsilon)
-    zeros = jnp.zeros(3)
-    moved, *_ = adam.step(zeros, jnp.asarray(gradient), zeros, zeros, jnp.asarray(1), 1e-3, epsilon)
-    np.testing.assert_allclose(moved, expected, rtol=1e-4)
-    assert abs(moved[0]) < 0.02e-3 < 0.9e-3 < abs(moved[2])
+    params, moments = of_heads(jnp.zeros(3), 0)
+    moved, _ = optimiser.adam(
+        params, {"heads": jnp.asarray(gradient)[None]}, moments, 1e-3, epsilon
+    )
+    np.testing.assert_allclose(moved["heads"][0], expected, rtol=1e-4)
 
 
-def test_every_head_counts_its_own_adam_steps():
-    """Leaves [heads, ...] with one count each step as those heads would alone."""
-    gradient = jnp.array([[0.3, -2.0], [0.3, -2.0]])
-    moments = 0.1 * gradient, 0.01 * gradient**2
-    counts = jnp.array([1, 500])
-    together, *_ = adam.step(jnp.zeros((2, 2)), gradient, *moments, counts, 1e-3, 1e-7)
-    for head, count in enumerate((1, 500)):
-        alone, *_ = adam.step(
-            jnp.zeros(2),
-            gradient[head],
-            *(m[head] for m in moments),
-            jnp.asarray(count),
-            1e-3,
-            1e-7,
-        )
-        np.testing.assert_allclose(together[head], alone, rtol=1e-5)
-    assert not np.allclose(together[0], together[1])
+@pytest.mark.parametrize("groups", [0, 1], ids=["together", "apart"])
+def test_every_head_counts_its_own_adam_steps(groups):
+    """Whether old heads and the current one are apart or not."""
+    counts, gradient = (1, 500), jnp.array([0.3, -2.0])
+    params = {"heads": split_heads(jnp.zeros((2, 2)), groups)}
+    moments = optimiser.init({"heads": jnp.zeros((2, 2))})
+    moments = moments._replace(
+        steps={"shared": jnp.asarray(0), "heads": split_heads(jnp.array(counts), groups)},
+        first={"heads": split_heads(moments.first["heads"], groups)},
+        second={"heads": split_heads(moments.second["heads"], groups)},
+    )
+    both = {"heads": split_heads(jnp.stack([gradient, gradient]), groups)}
+    together, after = optimiser.adam(params, both, moments, 1e-3, 1e-7)
+    for head, count in enumerate(counts):
+        mine, _ = optimiser.adam(*_with(of_heads(jnp.zeros(2), count), gradient), 1e-3, 1e-7)
+        np.testing.assert_allclose(joined(together["heads"])[head], mine["heads"][0], rtol=1e-5)
+    np.testing.assert_array_equal(joined(after.steps["heads"]), [2, 501])
 
 
-def test_network_settings_are_used():
-    assert make_agent().critic.hidden == NETWORK.hidden
+def _with(start, gradient):
+    params, moments = start
+    return params, {"heads": gradient[None]}, moments

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
-from recall.learn.losses import moments_by_head, q_loss
-from recall.learn.state import Networks
-from recall.learn.target_scale import scale_of, scale_of_loss
 from recall.methods import FineTuning, Recall
 from recall.nets import popart
-from recall.nets.heads import Rows, take_heads
+from recall.nets.heads import BatchLayout, take_heads
+from recall.nets.popart import moments_by_head
+from recall.settings import PopArtSettings
 from tests.factories.learners import (
     REWARD,
     TASKS,
@@ -22,17 +21,21 @@ from tests.factories.learners import (
     run_burst,
 )
 
-BOUNDS = (1e-4, 1e6)
+SETTINGS = PopArtSettings()
+
+
+def sigma(statistics):
+    return popart.scale_of(statistics, SETTINGS).sigma
 
 
 def unnormalised(agent, trainable, observation, action, task):
     """Sigma q + mu of both critics and both targets for one task, [4, batch]."""
     statistics = trainable.popart["heads"]
-    scale = popart.sigma(statistics, BOUNDS)[task]
+    scale = sigma(statistics)[task]
     values = []
     for critic in (trainable.critic, trainable.target):
         one = take_heads(critic, jnp.array([task]))
-        q = agent.q(one, observation, action, Rows(len(observation)))
+        q = agent.q(one, observation, action, BatchLayout(len(observation)))
         values.append(scale * q + statistics.mean[task])
     return np.concatenate(values)
 
@@ -53,7 +56,7 @@ def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
                               make_replay(1))  # fmt: skip
         first, before = (copied(each) for each in (state.trainable, state.trainable.popart))
         state, _ = run_burst(agent, state, replay, task=2, updates=updates)
-        scales = popart.sigma(state.trainable.popart["heads"], BOUNDS)[0]
+        scales = sigma(state.trainable.popart["heads"])[0]
         for task in range(3):
             values = [
                 unnormalised(agent, one(each), observation, action, task)
@@ -65,7 +68,7 @@ def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
 
     first = jax.tree.map(lambda leaf: leaf.at[..., REWARD].multiply(scale), make_replay(1))
     state, _ = run_burst(agent, state, first, task=2, updates=1)  # sets the first scale
-    scales = popart.sigma(state.trainable.popart["heads"], BOUNDS)[0, :3]
+    scales = sigma(state.trainable.popart["heads"])[0, :3]
     assert np.all((0.1 * scale < scales) & (scales < scale))
     state, again = moved(state, 30.0 * scale, 3)
     assert np.all(again > 5.0 * scales)
@@ -82,10 +85,11 @@ def test_normalised_losses_do_not_depend_on_the_scale_of_the_targets(scale):
         for _ in range(600):
             mean, variance, present = moments_by_head(targets * factor, head, 1)
             statistics = popart.update(statistics, mean, variance, present, 0.05, False)
-        sigma = popart.sigma(statistics, BOUNDS)
         q = jnp.linspace(-1.0, 1.0, 64)[None]
         weights = jnp.full(64, 1 / 64)
-        return q_loss(q, targets * factor, statistics.mean[0], sigma[0], weights)
+        return FineTuning().q_loss(
+            q[..., None], targets * factor, statistics.mean[0], sigma(statistics)[0], weights
+        )
 
     np.testing.assert_allclose(settled_loss(scale), settled_loss(1.0), rtol=1e-3)
 
@@ -103,7 +107,7 @@ def test_the_variance_keeps_its_digits_where_nu_minus_mu_squared_has_none(
     batch = moments_by_head(targets, jnp.zeros(256, int), 1)
     for _ in range(updates):
         statistics = popart.update(statistics, *batch, step_size, bias_corrected)
-    np.testing.assert_allclose(popart.sigma(statistics, BOUNDS)[0], 3.0, rtol=0.1)
+    np.testing.assert_allclose(sigma(statistics)[0], 3.0, rtol=0.1)
     np.testing.assert_allclose(statistics.mean[0], 1e5, atol=1.0)
 
 
@@ -192,11 +196,8 @@ def test_the_papers_first_loss_is_as_large_as_the_rewards():
 
 
 def test_a_first_batch_of_one_row_is_normalised_too():
-    agent = make_agent(Recall(batch_size=8, old_batch_size=8))
-    trainable = one(fleet.init(agent, jnp.array([0])).trainable)
-    networks = take_heads(Networks.of(trainable), np.arange(2))
     target, head = jnp.array([1.0, 2.0, 3.0, -1000.0]), jnp.array([0, 0, 0, 1])
-    scale = scale_of_loss(agent, networks, target, head)
+    scale = popart.scale_of_loss(popart.init(2), SETTINGS, target, head).of_rows(head)
     np.testing.assert_allclose(scale.mean, [2.0, 2.0, 2.0, -1000.0], rtol=1e-6)
     np.testing.assert_allclose((target - scale.mean) / scale.sigma, [-1.22, 0, 1.22, 0], atol=0.01)
 
@@ -216,7 +217,7 @@ def test_values_are_recorded_in_the_units_of_the_rewards():
 
 def test_the_scale_stays_within_its_bounds():
     statistics = popart.Statistics(jnp.zeros(3), jnp.array([1e-12, 4.0, 1e14]), jnp.ones(3))
-    np.testing.assert_allclose(popart.sigma(statistics, BOUNDS), [1e-4, 2.0, 1e6])
+    np.testing.assert_allclose(sigma(statistics), [1e-4, 2.0, 1e6])
 
 
 def test_bounds_of_the_scale_do_nothing_where_nothing_is_normalised():
@@ -228,6 +229,7 @@ def test_bounds_of_the_scale_do_nothing_where_nothing_is_normalised():
             popart=dataclasses.replace(agent.settings.popart, sigma_bounds=(10.0, 1e6)),
         ),
     )
-    scale = scale_of(wide, one(fleet.init(wide, jnp.array([0]))).trainable)
+    statistics = one(fleet.init(wide, jnp.array([0]))).trainable.popart["heads"]
+    scale = wide.scale(statistics)
     assert np.all(scale.mean == 0.0)
     assert np.all(scale.sigma == 1.0)

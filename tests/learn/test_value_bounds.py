@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
-from recall.learn.update import bounds_of
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
 from recall.methods import Clear, MultiTask, PerfectMemory, Recall
 from tests.factories.learners import REWARD, TASKS, make_agent, make_replay, run_burst
@@ -102,5 +101,5 @@ def test_bounds_are_recorded_for_tasks_whose_rewards_were_seen():
     assert np.all(high[:2] > 0.0)
     # Those of the critics, which may lag two thousand updates behind alpha.
     rewards, log_alpha = state.trainable.rewards["heads"], state.trainable.log_alpha["heads"]
-    expected = bounds_of(agent, rewards, jnp.exp(log_alpha), 2.0)
+    expected = agent.value_bounds(rewards, jnp.exp(log_alpha), 2.0)
     np.testing.assert_allclose([low[:2], high[:2]], [b[0, :2] for b in expected], rtol=1e-5)

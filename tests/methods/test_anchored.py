@@ -8,7 +8,7 @@ import pytest
 from recall.methods import L2, Ewc, Mas
 from recall.methods._anchored import Anchor, Anchors, mean_of_rows, penalty
 from recall.nets.gaussian import Gaussian
-from recall.nets.heads import Rows
+from recall.nets.heads import BatchLayout
 from recall.replay.batch import Batch
 from recall.replay.n_step import Future
 from tests.factories.method_fleets import SmallFleet, small
@@ -34,7 +34,7 @@ def batch_of(states: np.ndarray) -> Batch:
     zeros = jnp.zeros(size)
     task = jnp.zeros(1, jnp.int32)
     future = Future(zeros, zeros, column)
-    return Batch(column, column + 1.0, zeros, future, task, Rows(size), zeros + 1, None)
+    return Batch(column, column + 1.0, zeros, future, task, BatchLayout(size), zeros + 1, None)
 
 
 def importances(method):
@@ -93,8 +93,8 @@ def test_the_penalty_is_the_quadratic_and_pulls_back():
     slope = jax.grad(lambda trunk: penalty(anchor, {"trunk": trunk}))(params["trunk"])
     np.testing.assert_array_equal(slope, [6.0, 0.0])
     method, anchors = Ewc(weight=2.0, critic_weight=5.0), Anchors(anchor, anchor)
-    for loss_of, weight in ((method.actor_loss, 2.0), (method.critic_loss, 5.0)):
-        loss, metrics = loss_of(None, anchors, params, None)
+    for loss_of, weight in ((method.extra_actor_loss, 2.0), (method.extra_critic_loss, 5.0)):
+        loss, metrics = loss_of(None, anchors, params, None, None)
         assert (loss, *metrics.values()) == (weight * 3.0, 3.0)
 
 

@@ -13,7 +13,7 @@ from recall.learn import fleet
 from recall.methods import METHODS, Clear, ClonEx, FineTuning, Method, Recall
 from recall.methods._cloning import mean_of_old
 from recall.nets.gaussian import Gaussian, kl
-from recall.nets.heads import Rows, summed_trunk, take_heads
+from recall.nets.heads import BatchLayout, summed_trunk, take_heads
 from recall.replay import buffer
 from recall.replay.batch import Stored
 from recall.settings import Settings
@@ -58,7 +58,7 @@ def test_clonex_without_cloning_is_fine_tuning(clonex):
     weights = clonex.method.row_weights(batch, jnp.asarray(1))
     cloned, _ = gradients(clonex.agent, state, batch, weights, KEY)
     plain = agent_of(small(FineTuning, clip_norm=0.1))
-    alone = batch._replace(rows=Rows(NEW + OLD, 0, 0), heads=np.arange(1))
+    alone = batch._replace(layout=BatchLayout(NEW + OLD, 0, 0), heads=np.arange(1))
     # Fine-tuning sees the current head only: put it in the first place.
     current = take_heads(state.trainable, jnp.array([1]))
     tuned, _ = gradients(plain, state._replace(trainable=current), alone, weights, KEY)
@@ -101,8 +101,8 @@ def test_a_mean_over_old_rows_leaves_new_rows_out():
 
 def test_values_are_cloned_by_half_the_squared_distance_of_both_critics():
     batch = type("B", (), {"new": jnp.array([1.0, 0.0]), "stored": Stored(None, jnp.zeros((2, 2)))})
-    forward = type("F", (), {"batch": batch, "q": jnp.array([[1.0, 2.0], [3.0, 4.0]])})
-    loss, metrics = Clear(weight=7.0, critic_weight=0.5).critic_loss(None, (), None, forward)
+    q = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    loss, metrics = Clear(weight=7.0, critic_weight=0.5).extra_critic_loss(None, (), None, batch, q)
     # The second row alone is old: (2^2 + 4^2) / 2.
     assert metrics["loss_clone_q"] == 10.0
     assert loss == 0.5 * 10.0
@@ -148,10 +148,13 @@ def test_old_moments_may_not_move_critics_that_nothing_holds():
     Clear(reset_optimiser=False)  # it rehearses
 
 
-def test_critics_are_distilled_only_where_old_rows_are_rehearsed():
-    both = ["policy distillation (λ 10)", "old critics' values as targets"]
-    assert Recall().added_losses() == both
-    assert Recall(rehearse=False).added_losses() == both[:1]
+def test_old_critics_learn_stored_values_only_where_policies_are_distilled():
+    stored = Stored(None, jnp.ones((2, 3)))
+    batch = type("B", (), {"stored": stored})
+    assert Recall().old_targets(batch) is stored.q
+    for bootstraps in ({"distil": False}, {"distil_critics": False}, {"sampling": "uniform"}):
+        assert Recall(**bootstraps).old_targets(batch) is None
+    assert Recall().old_targets(type("B", (), {"stored": None})) is None
     with pytest.raises(BadValueError, match="reset_optimiser is False, but recall needs True"):
         Recall(rehearse=False, reset_optimiser=False)
 

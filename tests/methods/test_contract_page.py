@@ -11,7 +11,7 @@ import pytest
 from recall.collect.transition import Columns
 from recall.config.resolve import choose
 from recall.learn.agent import Agent
-from recall.learn.update import update, update_noise
+from recall.learn.sac import update, update_noise
 from recall.methods import method_class
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
@@ -50,7 +50,8 @@ def drawn(agent, task):
     memory = (observation, *(1.0 + other for other in others))
     state = state._replace(method_state=memory)
     noise = update_noise(agent, 0, state.key, jnp.asarray(0))
-    batch = agent.method.sample(agent, memory, replay, view, 0, jnp.asarray(0), noise.rows)
+    heads = agent.method.heads(view, TASKS, 0, jnp.asarray(0))
+    batch = agent.method.sample(agent, memory, replay, view, heads, noise.rows)
     return batch, state, replay, view, noise
 
 
@@ -76,8 +77,8 @@ def test_the_first_task_has_no_old_rows(agent):
 
 @pytest.mark.slow
 def test_an_update_changes_the_heads_with_rows_and_the_current_temperature_alone(agent):
-    _, state, replay, view, noise = drawn(agent, 1)
-    after, _ = update(agent, state, replay, view, 0, jnp.asarray(0), noise)
+    batch, state, replay, view, noise = drawn(agent, 1)
+    after, _ = update(agent, state, replay, view, batch.heads, jnp.asarray(0), noise)
 
     def moved(before, now):
         change = jax.tree.map(

@@ -8,7 +8,7 @@ import jax
 import pytest
 
 from recall.collect.transition import Columns
-from recall.config.names import paths
+from recall.config.resolve import paths
 from recall.learn.agent import Agent
 from recall.methods import METHODS, Method
 from recall.settings import LearnerSettings, ScheduleSettings, Settings

@@ -29,7 +29,7 @@ def test_the_prior_says_how_much_the_divergence_counts(weight):
     """KL(N(1, 1), N(0, 1)) is 1/2 for each of two weights; without a prior it counts for 0."""
     actor = {"trunk": jnp.ones(2), SPREAD: jnp.zeros(2)}
     prior = Prior(jnp.zeros(2), jnp.zeros(2), jnp.asarray(weight))
-    loss, _ = Vcl(weight=2.0).actor_loss(None, prior, actor, None)
+    loss, _ = Vcl(weight=2.0).extra_actor_loss(None, prior, actor, None, None)
     assert loss == weight * 2 * 0.5
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
-from recall.nets.half_precision import half_layer
-from recall.nets.heads import Rows
+from recall.nets.heads import BatchLayout
+from recall.nets.layers import half_layer
 from tests.factories.learners import flat, make_agent
 
 
@@ -53,7 +53,7 @@ def test_a_network_in_half_precision_hardly_differs():
         jnp.shape, params
     )
     x = jax.random.normal(jax.random.PRNGKey(1), (12, exact.inputs))
-    rows = Rows(8, 2, 2)
+    rows = BatchLayout(8, 2, 2)
 
     def loss(params, network):
         return jnp.mean((network.apply(params, x, rows) - 1.0) ** 2)

@@ -9,7 +9,15 @@ import pytest
 from recall.learn.agent import Agent
 from recall.methods import Recall
 from recall.nets import gaussian
-from recall.nets.heads import Blocks, Rows, head_of, in_blocks, joined, put_heads, take_heads
+from recall.nets.heads import (
+    OldAndNew,
+    head_of,
+    joined,
+    put_heads,
+    put_leaf,
+    split_heads,
+    take_heads,
+)
 from recall.settings import LearnerSettings, NetworkSettings, SacSettings
 from tests.factories.learners import COLUMNS, TASKS, flat, leaves_equal, make_agent
 
@@ -58,19 +66,21 @@ def test_networks_start_as_flax_would_start_them():
 
 def test_heads_taken_apart_and_joined_are_the_same():
     heads = make_agent().critic.init(jax.random.PRNGKey(0))["heads"]
-    rows = Rows(4, TASKS - 1, 2)
-    blocks = in_blocks(heads, rows)
-    assert isinstance(blocks, Blocks)
-    assert leaves_equal(joined(blocks), heads)
-    assert in_blocks(blocks, rows) is blocks
-    assert in_blocks(heads, Rows(4)) is heads is joined(heads)
+    apart = split_heads(heads, TASKS - 1)
+    assert isinstance(apart, OldAndNew)
+    assert leaves_equal(joined(apart), heads)
+    assert split_heads(apart, TASKS - 1) is apart
+    assert split_heads(heads, 0) is heads is joined(heads)
 
 
 def test_put_heads_rewrites_those_and_no_others():
     leaf, values = jnp.arange(4.0), jnp.array([7.0, 8.0])
-    np.testing.assert_array_equal(put_heads(leaf, values, np.arange(2)), [7, 8, 2, 3])
+    np.testing.assert_array_equal(put_leaf(leaf, values, np.arange(2)), [7, 8, 2, 3])
     for heads in (jnp.array([3, 1]), np.array([3, 1])):
-        np.testing.assert_array_equal(put_heads(leaf, values, heads), [0, 8, 2, 7])
+        whole, part = {"heads": leaf, "trunk": 0}, {"heads": values, "trunk": 1}
+        put = put_heads(whole, part, heads)
+        np.testing.assert_array_equal(put["heads"], [0, 8, 2, 7])
+        assert put["trunk"] == 1
         assert leaves_equal(take_heads({"heads": leaf}, heads), {"heads": leaf[jnp.array([3, 1])]})
 
 

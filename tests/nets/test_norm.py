@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.nets.half_precision import half_norm_layer
-from recall.nets.norm import norm_tanh
+from recall.nets.layers import half_norm_layer, norm_tanh
 
 ROWS, INPUTS, WIDTH = 6, 5, 16
 

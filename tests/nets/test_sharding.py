@@ -15,7 +15,7 @@ from recall.replay import buffer
 from recall.collect.transition import Columns
 from recall.nets import sharding
 from recall.learn import fleet
-from recall.replay import fleet_buffer
+from recall.replay import history
 from recall.learn.agent import Agent
 from recall.methods import method_class
 from recall.settings import LearnerSettings, NetworkSettings
@@ -33,7 +33,7 @@ second = ReplayView(jnp.asarray(1), jnp.asarray(STORED), one, both, jnp.asarray(
 def train(place, layout):
     state = place(fleet.init(agent, jnp.arange(RUNS)))
     replay = buffer.init(COLUMNS, STORED, 1, STORED, RUNS, layout)
-    replay = fleet_buffer.append(replay, place(rows), jnp.asarray(0))
+    replay = history.append(replay, place(rows), jnp.asarray(0))
     replay = fleet.archive(agent, state, replay, first)
     state = fleet.start_task(agent, state, jnp.asarray(1))
     state = fleet.copy_best(agent, state, jnp.asarray(1), jnp.zeros(RUNS, jnp.int32))

@@ -40,7 +40,7 @@ def plugins_forgotten() -> Iterator[None]:
     """Restore registries, modules and search path at the end, however it comes."""
     kept = [each.known() for each in (METHODS, FIGURES, registry._WORLDS)]
     path, modules, loaded = list(sys.path), set(sys.modules), dict(plugins._loaded)
-    digests, versions = dict(sources._digests), dict(sources._versions)
+    digests = dict(sources._digests)
     try:
         yield
     finally:
@@ -50,7 +50,7 @@ def plugins_forgotten() -> Iterator[None]:
         sys.path[:] = path
         plugins._loaded.clear()
         plugins._loaded.update(loaded)
-        sources._digests, sources._versions = digests, versions
+        sources._digests = digests
         examples = {example.stem for example in EXAMPLES.glob("*.py")}
         for name in examples & (set(sys.modules) - modules):
             del sys.modules[name]

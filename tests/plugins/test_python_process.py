@@ -11,7 +11,7 @@ from recall.cli import main
 from recall.plugins.python_process import python_command
 from recall.runs.fleet_folder import is_finished
 from recall.studies.launch.place import probe
-from recall.worlds.continual_world.offscreen import _why_not
+from recall.worlds.continual_world.camera import _why_not
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import recall
 from recall.cli import main
 from recall.collect.messages import EVALUATION
 from recall.config.resolve import resolve
-from recall.config.spec import spec_from
+from recall.config.stored import spec_from
 from recall.errors import BadValueError
 from recall.files.fleet_layout import FINAL
 from recall.learn import fleet

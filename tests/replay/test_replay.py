@@ -3,11 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from recall.learn import fleet
-from recall.nets.heads import Rows, take_heads
+from recall.nets.heads import BatchLayout, take_heads
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
+from recall.replay.history import rows_held
 from recall.replay.n_step import NStep
 from tests.factories.learners import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
 
@@ -80,6 +82,22 @@ def test_what_is_kept_has_the_policy_and_the_raw_values_of_its_own_task():
     np.testing.assert_allclose(stored.policy.log_std, policy.log_std, rtol=1e-4, atol=1e-6)
     observation, action, *_ = COLUMNS.split(rows)
     critic = take_heads(one(trainable.critic), jnp.array([1]))
-    q = agent.q(critic, observation, action, Rows(len(rows)))
+    q = agent.q(critic, observation, action, BatchLayout(len(rows)))
     np.testing.assert_allclose(stored.q, 3.0 * q + 7.0, rtol=1e-4, atol=1e-5)
     np.testing.assert_array_equal(kept[jnp.array([0, 2])], before[[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("capacity", "steps_per_task", "memory_per_task", "held"),
+    [
+        (1_000, 500, None, (500, 500)),
+        (300, 500, None, (300, 300)),
+        (300, 500, 100, (300, 100)),
+        (300, 500, 400, (300, 300)),
+        (1_000, 500, 0, (500, 0)),
+    ],
+)
+def test_replay_holds_no_more_than_its_capacity_the_task_and_the_memory(
+    capacity, steps_per_task, memory_per_task, held
+):
+    assert rows_held(capacity, steps_per_task, memory_per_task) == held

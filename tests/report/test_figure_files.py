@@ -84,6 +84,7 @@ def test_nothing_is_cut_off_or_overlaps(sequence, kinds):
     scene = Scene(made_collection(six, [sequence], seeds=1, records=True))
     for found in all_figures(scene, kinds):
         assert not isinstance(found, Skipped)
+        found.figure.draw_without_rendering()  # places the legend
         width, height = found.figure.canvas.get_width_height()
         upright = []
         for text in shown_texts(found.figure):

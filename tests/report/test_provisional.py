@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
+from recall.analysis.frames import analyse
 from recall.analysis.scores import ScoreBoard
 from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
-from recall.report.summary import verdicts
-from recall.report.tables import all_tables
 from tests.factories.figures import curve
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
 from tests.factories.tables import cell_of, tables_of
@@ -61,7 +60,7 @@ def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tm
     (young / "evaluations.jsonl").write_text("")
     for folder in (going, young):
         append_training(folder, warning)
-    told = problems_of(ScoreBoard(gather(tmp_path)))
+    told = problems_of(analyse(gather(tmp_path)))
     assert any("EWC: collapsed temperature in 1 of 2 runs" in line for line in told)
     assert any(f"{young} at step 100: the temperature of push" in line for line in told)
 
@@ -82,16 +81,7 @@ def silent(tmp_path):
 
 
 def test_returns_stand_instead_of_success(silent):
-    board = ScoreBoard(gather(silent))
-    tables = {table.name: table for table in all_tables(board)}
-    assert "push,hammer" not in tables
-    assert "push,hammer-tasks" not in tables
-    table = tables["push,hammer-returns"]
-    assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
-    assert "do not report success" in table.notes[-1]
-    (verdict,) = verdicts(board)
-    assert "do not report success" in verdict.sentences[0]
-    found = {each.kind: each for each in all_figures(Scene(board.collection))}
+    found = {each.kind: each for each in all_figures(Scene(gather(silent)))}
     drawn = found["task_curves"]
     assert "return" in drawn.title
     assert np.allclose(curve(drawn.figure.axes[1], "EWC")[1], 10.0)

@@ -12,8 +12,8 @@ import pytest
 
 import recall
 from recall.analysis.collection import gather
+from recall.analysis.frames import analyse
 from recall.analysis.measures import Measure
-from recall.analysis.scores import ScoreBoard
 from recall.cli import main
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.report.build import problems_of
@@ -97,7 +97,7 @@ def test_one_thing_is_not_many(tmp_path, capsys):
     write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=(0,), finished=False, until=STEPS)
     main(["report", str(tmp_path / "a"), "--no-figures", "--out", str(tmp_path / "out")])
     shown = " ".join(capsys.readouterr().out.split())
-    assert "1 run, 3 tables and 0 figures" in shown
+    assert "1 run, 2 tables and 0 figures" in shown
     assert "1 problem was found" in shown
     assert not re.search(r"\b1 (runs|tables|problems|evaluations|lines)\b", shown)
 
@@ -159,40 +159,28 @@ def test_training_records_that_cannot_be_used_are_told(tmp_path):
     path = folder / "training.jsonl"
     odd = b'{"run": 0, "step": 9, "loss_q": {"a": 1}, "q_value": [[1], "x"]}'
     path.write_bytes(b"\x00\xffgarbage\n" + odd + b"\n" + path.read_bytes())
-    board = ScoreBoard(gather(folder))
-    assert problems_of(board) == ()  # not read yet
-    columns = board.collection.runs[0].training
+    analysis = analyse(gather(folder))
+    assert problems_of(analysis) == ()  # not read yet
+    columns = analysis.collection.runs[0].training
     assert np.isnan(columns["loss_q"][0])
     assert np.isnan(columns["q_value"][0]).all()
     assert columns["loss_q"][1] == 250.0
-    assert problems_of(board) == (f"{path}: 1 line cannot be used and was left out.",)
+    assert problems_of(analysis) == (f"{path}: 1 line cannot be used and was left out.",)
 
 
-def warning(run, step, kind, message="what it means"):
-    return {"run": run, "step": step, "position": 0, "health": kind, "message": message}
-
-
-def test_health_warnings_are_a_line_for_each_method_and_kind(tmp_path):
-    runs = tmp_path / "runs"
-    many = write_fleet(runs / "a", "recall", "push,hammer", seeds=range(5))
-    late = (warning(run, 900, "collapsed_temperature") for run in range(3))
-    append_training(many, *late, warning(1, 500, "collapsed_temperature", "the <first>"))
-    append_training(many, warning(4, 700, "dormant_policy_units"))
-    other = write_fleet(runs / "b", "ewc", "push,hammer", seeds=range(5), finished=False)
-    append_training(other, warning(0, 100, "collapsed_temperature"))
-    made = recall.make_report(runs, tmp_path / "out", figures=False)
-    assert made.problems[-3:] == (
-        f"EWC: collapsed temperature in 1 of 5 runs. The first was ewc-push,hammer-seed0 in "
-        f"{other} at step 100: what it means.",
-        f"RECALL: collapsed temperature in 3 of 5 runs. The first was recall-push,hammer-seed1 in "
-        f"{many} at step 500: the <first>.",
-        f"RECALL: dormant policy units in 1 of 5 runs. The first was recall-push,hammer-seed4 in "
-        f"{many} at step 700: what it means.",
-    )
-    text, page = ((tmp_path / "out" / name).read_text() for name in ("report.md", "index.html"))
-    for problem in made.problems:
-        assert problem in text
-        assert html.escape(problem) in page
+def test_problems_and_cautions_are_told_everywhere(tmp_path, capsys):
+    folder = write_fleet(tmp_path / "runs", "recall", "push,hammer", seeds=range(3))
+    message = "the <first> & only"
+    health = {"run": 1, "step": 500, "position": 0, "health": "odd", "message": message}
+    append_training(folder, health)
+    main(["report", str(folder), "--no-figures", "--out", str(tmp_path / "out")])
+    texts = [(tmp_path / "out" / name).read_text() for name in ("report.md", "index.html")]
+    texts.append(" ".join(capsys.readouterr().out.split()))
+    for text in texts:
+        assert "There are only 3 runs" in text
+        assert message in html.unescape(text)
+    assert message not in texts[1]
+    assert "Average performance: RECALL" in texts[0]
 
 
 def test_a_run_without_a_number_where_one_is_needed_is_told_and_left_out(tmp_path):
@@ -205,8 +193,7 @@ def test_a_run_without_a_number_where_one_is_needed_is_told_and_left_out(tmp_pat
         tmp_path / "out",
         figures=False,
     )
-    (scores,) = made.board.scores.values()
-    assert [run.seed for run in scores.runs] == [0]
+    assert set(made.analysis.scores.seed) == {0}
     assert any("left out of the tables" in problem for problem in made.problems)
 
 

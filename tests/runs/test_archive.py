@@ -8,8 +8,8 @@ import pytest
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.tidy import evaluation_columns
-from recall.config.spec import spec_from
+from recall.analysis.frames import evaluations_frame
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
 from recall.report.compare import compare
 from recall.runs import archived_fleet
@@ -91,8 +91,8 @@ def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
         assert gather(tmp_path / name).references(made.collection.runs[0], "push").runs
     assert reports["runs"] == reports["kept"]
     assert any(name.startswith("updates-cpu") for name in reports["kept"])
-    columns = [evaluation_columns(gather(tmp_path / name)) for name in ("runs", "kept")]
-    assert {**columns[0], "folder": []} == {**columns[1], "folder": []}
+    first, second = (evaluations_frame(gather(tmp_path / name)) for name in ("runs", "kept"))
+    assert first.drop(columns="folder").equals(second.drop(columns="folder"))
     assert compare(fleets, tmp_path / "kept", tmp_path / "c", figures=False).problems == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import recall
 from recall.cli import main
-from recall.config.spec import spec_from
+from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
 from recall.files.fleet_layout import FINAL
 from recall.learn import fleet

@@ -8,9 +8,10 @@ import pytest
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse, list_of
 from recall.errors import BadValueError
-from recall.report.page.runs import runs_section
+from recall.report.figures import Gallery
+from recall.report.page import page
 from recall.training.callbacks import Callback
 from tests.factories.folders import EVERY, STEPS, write_fleet
 
@@ -25,7 +26,7 @@ def told(folder, *words) -> bool:
 
 def scored(folder) -> list[int]:
     """The seeds that tables show."""
-    return [run.seed for each in ScoreBoard(gather(folder)).scores.values() for run in each.runs]
+    return list_of(analyse(gather(folder)).scores, "seed")
 
 
 def drop(folder, lost, name="evaluations"):
@@ -78,8 +79,8 @@ def test_a_cut_line_of_a_finished_fleet_is_counted_and_its_run_left_out(fleet):
 
 def test_a_run_whose_evaluations_end_early_is_told_once(fleet):
     drop(fleet, lambda record: record["run"] == 1 and record["step"] > STEPS)
-    board = ScoreBoard(gather(fleet))
-    found = [problem for problem in (*board.collection.problems, *board.problems)
+    analysis = analyse(gather(fleet))
+    found = [problem for problem in (*analysis.collection.problems, *analysis.problems)
              if SEED1 in problem]  # fmt: skip
     assert len(found) == 1
     assert "its evaluations end at step 1,000 of 2,000" in found[0]
@@ -113,9 +114,9 @@ def test_a_failed_run_has_lost_nothing(tmp_path):
 
 def test_the_page_says_that_evaluations_are_lost(fleet):
     drop(fleet, lambda record: record["run"] == 1 and record["step"] == 2 * STEPS)
-    page = runs_section(gather(fleet))
-    assert page.count("<td>finished</td>") == 1
-    assert page.count("<td>evaluations lost</td>") == 1
+    written = page(analyse(gather(fleet)), [], Gallery(()))
+    assert written.count("<td>finished</td>") == 1
+    assert written.count("<td>evaluations lost</td>") == 1
 
 
 def test_cut_training_records_of_a_finished_fleet_are_told(fleet):

@@ -1,18 +1,25 @@
-"""The demo's sums; the fleets it trains are tested elsewhere."""
+"""The demo: its sums, its table, and a small one that is trained, filmed and continued."""
+
+import dataclasses
 
 import pytest
 
-from recall.config.resolve import resolve
+from recall.config.presets import PRESETS
 from recall.errors import BadValueError
 from recall.methods import METHODS
+from recall.runs.store import read
 from recall.studies.demo import (
-    PLAN,
+    POINTWORLD,
+    ROBOTS,
     Plan,
+    make_film,
     print_table,
     row_of,
-    scores_in,
+    run_demo,
     with_normalised_targets,
 )
+from recall.training.callbacks import Callback
+from tests.factories.fleets import CHANGES
 from tests.factories.folders import write_fleet
 
 TASKS = ["point-rich", "point-poor"]
@@ -23,12 +30,7 @@ def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
     forgets = {500: (0.5, 0), 1_000: (1, 0), 1_500: (0.5, 0.5), 2_000: (0, 1)}
     keeps = {500: (0.5, 0), 1_000: (1, 0), 1_500: (1, 0.5), 2_000: (1, 1)}
     single = write_fleet(
-        tmp_path / "single",
-        "fine_tuning",
-        TASKS,
-        (0,),
-        lambda *_: 0.5,
-        evaluate_every=500,
+        tmp_path / "single", "fine_tuning", TASKS, (0,), lambda *_: 0.5, evaluate_every=500
     )
     fleet = write_fleet(
         tmp_path / "recall",
@@ -38,63 +40,80 @@ def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
         lambda seed, position, step: (forgets, keeps)[seed][step][position],
         evaluate_every=500,
     )
-    scores, transfer = row_of(fleet, single, window=2)
-    # A window is at most a fifth of a stage: of two evaluations, the last one counts.
+    scores, transfer = row_of(fleet, single)
     assert scores.trained.mean(axis=0) == pytest.approx([1.0, 1.0])
     assert scores.final.mean(axis=0) == pytest.approx([(0 + 1) / 2, 1.0])
     assert scores.performance.value == pytest.approx((0.5 + 1) / 2)
     assert scores.forgetting.value == pytest.approx(((1 - 0) / 2 + (1 - 1) / 2) / 2)
     assert transfer == pytest.approx((0.75 - 0.5) / 0.5)
+    assert row_of(fleet).transfer is None
+    failed = {"recall-cw3-1-seed0": 500}
+    fleet = write_fleet(tmp_path / "failed", "recall", "cw3-1", seeds=(0,), failed=failed)
+    with pytest.raises(BadValueError, match="has no run that was trained to its end"):
+        row_of(fleet)
 
 
-def learnt_at_once(folder, method, plan=PLAN):
-    changes = {name: plan.changes[name] for name in plan.changes if name != "steps_per_task"}
-    single = write_fleet(
-        folder / "single" / method, "fine_tuning", list(plan.tasks), (0,), **changes
-    )
-    changes |= plan.of_methods.get(method, {})
-    fleet = write_fleet(
-        folder / method, method, ",".join(plan.tasks), (0,), lambda *_: 1.0, **changes
-    )
-    return row_of(fleet, single, plan.window)
-
-
-def test_the_table_names_every_method(tmp_path, capsys):
-    plan = Plan(methods=tuple(METHODS))
-    print_table([learnt_at_once(tmp_path, name) for name in plan.methods], plan)
+@pytest.mark.parametrize("plan", [POINTWORLD, with_normalised_targets(POINTWORLD)])
+def test_the_table_names_every_method_and_fits_a_terminal(tmp_path, capsys, plan):
+    changes = {"normalise_targets": True} if plan.normalised else {}
+    single = write_fleet(tmp_path / "single", "fine_tuning", list(plan.tasks), (0,), **changes)
+    rows = []
+    for name in METHODS:
+        own = changes | dict(plan.of_methods.get(name, {}))
+        fleet = write_fleet(
+            tmp_path / name, name, ",".join(plan.tasks), (0,), lambda *_: 1.0, **own
+        )
+        rows.append(row_of(fleet, single))
+    print_table(rows, plan)
     shown = capsys.readouterr().out
-    for name in plan.methods:
-        assert METHODS[name].label in shown
+    for method in METHODS.values():
+        assert method.label in shown
     assert "100→100%" in shown
+    assert "+1.00" in shown, "forward transfer"
     assert max(map(len, shown.splitlines())) <= 80
     (together,) = [line for line in shown.splitlines() if METHODS["multi_task"].label in line]
     assert "→" not in together
     assert "0.00" not in together, "nothing to forget or to transfer"
     for heading in ("performance", "forgetting", "transfer"):
         assert heading in shown, "cut off"
+    assert ("normalised" in shown.split("method")[0]) == plan.normalised
 
 
-@pytest.mark.parametrize("plan", [PLAN, with_normalised_targets(PLAN)])
-def test_the_plan_can_be_trained_by_every_method(plan):
+@pytest.mark.parametrize("plan", [POINTWORLD, with_normalised_targets(POINTWORLD), ROBOTS])
+def test_the_plans_can_be_trained_by_every_method(plan):
     for name in METHODS:
-        changes = plan.changes | plan.of_methods.get(name, {})
-        spec = resolve(name, ",".join(plan.tasks), plan.seeds, plan.preset, changes=changes)
+        spec = plan.spec(name)
         assert spec.method.normalise_targets == (plan.normalised or name == "recall")
-        assert len(spec.runs) == len(plan.seeds)
+        assert [run.tasks for run in spec.runs] == [plan.tasks] * len(plan.seeds)
+    assert (
+        ROBOTS.spec("recall").settings.learner.network.hidden
+        == (PRESETS["laptop"].settings["hidden"])
+    )
 
 
-def test_the_table_says_whether_targets_were_normalised(tmp_path, capsys):
-    for plan in (Plan(tasks=TASKS), with_normalised_targets(Plan(tasks=TASKS))):
-        row = learnt_at_once(tmp_path / str(plan.normalised), "recall", plan)
-        print_table([row], plan)
-        shown = capsys.readouterr().out
-        title = " ".join(shown.split("method")[0].split())
-        assert ("normalised" in title) == plan.normalised
-        assert "+1.00" in shown, "forward transfer"
-
-
-def test_a_fleet_without_a_run_that_reached_its_end_is_told(tmp_path):
-    failed = {"recall-cw3-1-seed0": 500}
-    fleet = write_fleet(tmp_path, "recall", "cw3-1", seeds=(0,), failed=failed)
-    with pytest.raises(BadValueError, match="has no run that was trained to its end"):
-        scores_in(fleet, window=1)
+@pytest.mark.slow
+def test_a_demo_trains_shows_and_films_and_does_not_train_again(tmp_path, capsys):
+    plan = Plan(tuple(TASKS), ("recall",), (0, 1), "quick", single=False, changes=CHANGES)
+    (row,) = run_demo(tmp_path, plan, Callback)
+    at_the_end = {
+        (record["run"], record["position"]): record["success"]
+        for record in read(tmp_path / "recall").evaluations
+        if record["step"] == 600 and record["mode"] == "stochastic"
+    }
+    expected = [(at_the_end[0, task] + at_the_end[1, task]) / 2 for task in (0, 1)]
+    assert row.scores.final.mean(axis=0).tolist() == expected
+    print_table([row], plan)
+    shown = " ".join(capsys.readouterr().out.split())  # long titles are wrapped
+    assert "mean of 2 seeds" in shown
+    assert "transfer" not in shown
+    made = make_film(tmp_path, plan)
+    assert made.path.parent == tmp_path
+    assert made.path.stat().st_size > 1_000
+    assert {(take.task, take.when) for take in made.takes} == {
+        (task, when) for task in TASKS for when in ("before", "after")
+    }
+    records = (tmp_path / "recall" / "training.jsonl").stat()
+    more = dataclasses.replace(plan, methods=("recall",))
+    (again,) = run_demo(tmp_path, more, Callback)
+    assert again.scores.final.tolist() == row.scores.final.tolist()
+    assert (tmp_path / "recall" / "training.jsonl").stat().st_mtime_ns == records.st_mtime_ns

@@ -21,7 +21,7 @@ from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study_folder import write_study
 from recall.training.agents import agent_of
-from recall.training.sizes import replay_bytes, run_bytes
+from recall.training.memory import replay_bytes, run_bytes
 from tests.factories.studies import SEQUENCE, SMALL
 
 STUDY = STUDIES["lambda"]

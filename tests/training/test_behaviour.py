@@ -1,4 +1,4 @@
-"""Behaviour: which actions collect a task's first chunks."""
+"""Who collects a task's first chunks, what each earns, and which old head is copied."""
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +8,8 @@ import pytest
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.training.agents import agent_of
-from recall.training.behaviour import Behaviour, only_random
-from recall.training.progress import Progress
+from recall.training.behaviour import Behaviour, Turns, best_heads, only_random, turn_steps
+from recall.training.checkpoint import Progress
 from tests.factories.fleets import small_spec
 
 RANDOM, OLD, NEW = "random", "old head", "new head"
@@ -34,7 +34,7 @@ def test_the_first_actions_of_each_stage(changes, second):
     old = fleet.flat_policies(agent, state, jnp.asarray(0))
 
     def who(stage, steps, ahead=0):
-        (policies,) = behaviour.policies(state, Progress(stage, steps), ahead).values()
+        ((_, _, policies),) = behaviour.requests(state, Progress(stage, steps), ahead)
         if policies is None:
             return RANDOM
         return OLD if stage and np.array_equal(policies, old) else NEW
@@ -51,16 +51,14 @@ def test_the_actor_collects_and_not_its_average():
     state = fleet.init(agent, jnp.array([0, 1]))
     actor = jax.tree.map(lambda leaf: 2.0 * leaf, state.trainable.actor)
     state = state._replace(trainable=state.trainable._replace(actor=actor))
-    (policies,) = Behaviour(spec, agent).policies(state, Progress(0, 200)).values()
+    ((_, _, policies),) = Behaviour(spec, agent).requests(state, Progress(0, 200))
     trunk = actor["trunk"]
     np.testing.assert_array_equal(policies[:, : trunk.shape[-1]], trunk)
 
 
 def test_a_fleet_whose_policies_would_never_act_is_warned_of():
     assert only_random(small_spec()) is None
-    told = only_random(small_spec(random_steps=300))
-    assert "random_steps is 300, so all 300 steps of the first task are random" in told
-    assert "such as random_steps 30" in told
+    assert "random_steps 30" in only_random(small_spec(random_steps=300))
     # All tasks are learnt in one stage, whose random steps count for all of them together.
     assert only_random(small_spec("multi_task", random_steps=300)) is None
 
@@ -78,3 +76,55 @@ def test_a_replay_that_cannot_hold_the_turns_is_refused():
     with pytest.raises(BadValueError, match="replay_capacity is 100"):
         Behaviour(spec, agent_of(spec)[0])
     Behaviour(small_spec("fine_tuning", random_steps=200, replay_capacity=100), agent_of(spec)[0])
+
+
+def test_random_actions_and_old_heads_take_turns():
+    turns = Turns(heads=2, turn_steps=10, steps=70)
+    actors = [turns.actor(step) for step in range(0, 70, 10)]
+    assert actors == [-1, 0, 1, -1, 0, 1, -1]
+    assert [turns.actor(step) for step in (9, 10, 19, 20)] == [-1, 0, 0, 1]
+    paper = Turns(heads=2, turn_steps=10, steps=70, random=False)
+    assert [paper.actor(step) for step in range(0, 40, 10)] == [0, 1, 0, 1]
+    first = Turns(heads=0, turn_steps=10, steps=70, random=False)
+    assert {first.actor(step) for step in range(70)} == {-1}
+
+
+@pytest.mark.parametrize("environments", [1, 2])
+def test_a_score_is_the_mean_return_of_the_episodes_within_an_actors_turns(environments):
+    """Each step pays 1, 10 or 100 by its actor, so a return tells who acted."""
+    turns = Turns(heads=2, turn_steps=12, steps=72)
+    pays = np.array([10.0 ** (1 + turns.actor(step)) for step in range(72)])
+    reward = np.stack([pays, 2.0 * pays])
+    ended = np.zeros((2, 72), bool)
+    length = 4 * environments  # of an episode, in steps of the run
+    for environment in range(environments):
+        ended[:, length - environments + environment :: length] = True
+    scores = turns.scores(reward, ended, environments)
+    np.testing.assert_allclose(scores[0], [4.0, 40.0, 400.0])
+    np.testing.assert_allclose(scores[1], 2.0 * scores[0])
+
+
+def test_episodes_across_turns_do_not_count():
+    turns = Turns(heads=1, turn_steps=10, steps=40)
+    reward, ended = np.ones((1, 40)), np.zeros((1, 40), bool)
+    ended[0, [6, 15, 29, 39]] = True  # 0-6 random, 7-15 across, 16-29 across, 30-39 of the head
+    np.testing.assert_array_equal(turns.scores(reward, ended, 1), [[7.0, 10.0]])
+    ended[0, 39] = False
+    np.testing.assert_array_equal(turns.scores(reward, ended, 1), [[7.0, np.nan]])
+
+
+def test_the_best_old_head_is_chosen_where_it_beats_random_actions():
+    scores = [[0.0, 3.0, 1.0], [5.0, -1.0, 4.0], [np.nan, -3.0, -2.0], [1.0, np.nan, np.nan],
+              [2.0, 2.0, 0.0]]  # fmt: skip
+    np.testing.assert_array_equal(best_heads(np.array(scores)), [0, -1, 1, -1, -1])
+
+
+@pytest.mark.parametrize("episode", [50, 120, 200, 333])
+@pytest.mark.parametrize("heads", [1, 2, 3])
+def test_every_actor_has_whole_episodes_however_long_they_are(episode, heads):
+    """Chunks have 50 steps, and episodes follow each other without regard to turns."""
+    turns = Turns(heads, turn_steps(episode, 50), 10_000)
+    ended = np.zeros((1, 10_000), bool)
+    ended[0, episode - 1 :: episode] = True
+    assert turns.turn_steps % 50 == 0
+    np.testing.assert_array_equal(turns.scores(np.ones((1, 10_000)), ended, 1), episode)

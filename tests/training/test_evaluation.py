@@ -1,11 +1,137 @@
-"""Which episodes an evaluation plays, and what it records of them."""
+"""Evaluations run beside training, and it does not matter when they are finished."""
 
+import os
+import signal
 from types import SimpleNamespace
 
 import pytest
 
-from recall.collect.messages import EVALUATION, EpisodeResult
-from recall.training.evaluation import recorded, streams
+from recall.collect.messages import EVALUATION, Episode, EpisodeResult
+from recall.collect.pool import deal
+from recall.runs.store import read
+from recall.training.callbacks import Callback
+from recall.training.evaluation import Evaluation, streams
+from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
+
+
+class Late(Callback):
+    """Halts the workers that evaluate until training is `steps` further, or waits for them."""
+
+    def __init__(self, steps, crash_after=None):
+        self.steps, self.crash_after, self.trainer = steps, crash_after, None
+        self.started_at, self.reported, self.waited = 0, [], 0
+
+    def _signal(self, number):
+        for worker in self.trainer.evaluation.process_ids():
+            os.kill(worker, number)
+
+    def on_evaluation_start(self, total_steps):
+        self.started_at = total_steps
+        if total_steps > 150:  # the workers exist from the first evaluation on
+            self._signal(signal.SIGSTOP)
+
+    def on_steps(self, total_steps):
+        behind = total_steps - self.started_at
+        if self.started_at > 150 and behind == self.crash_after:
+            raise CrashError
+        if self.started_at > 150 and behind == self.steps:
+            self._signal(signal.SIGCONT)
+
+    def on_activity(self, what):
+        if what.startswith("waiting"):
+            self.waited += 1
+            self._signal(signal.SIGCONT)
+
+    def on_evaluation(self, total_steps, records):
+        self.reported.append((total_steps, self.trainer.total_steps - total_steps))
+
+
+def watched(callback, folder, **changes):
+    callback.trainer = start(small_spec(**changes), folder, callback)
+    return callback
+
+
+def test_late_evaluations_change_nothing(tmp_path, uninterrupted):
+    callback = watched(Late(steps=50), tmp_path)
+    run(callback.trainer)
+    assert [step for step, _ in callback.reported] == [150, 300, 450, 600]
+    behind = dict(callback.reported)
+    assert behind[300] >= 50
+    assert behind[450] >= 50
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_training_waits_rather_than_leave_two_evaluations_behind(tmp_path, uninterrupted):
+    callback = watched(Late(steps=10_000), tmp_path)
+    run(callback.trainer)
+    assert dict(callback.reported)[300] == 150, "the next evaluation was due"
+    assert callback.waited >= 3
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_a_checkpoint_holds_an_evaluation_that_is_not_finished(tmp_path, uninterrupted):
+    callback = watched(Late(10_000, crash_after=100), tmp_path, checkpoint_minutes=1e-9)
+    with pytest.raises(CrashError):
+        run(callback.trainer)
+    assert [step for step, _ in callback.reported] == [150]
+    trainer, complaints = go_on(tmp_path)
+    assert complaints == []
+    assert trainer.progress.steps > 0, "training is in the second task already"
+    assert trainer.evaluation.pending.step == 300
+    run(trainer)
+    assert left_by(tmp_path) == uninterrupted
+
+
+def test_the_workers_that_evaluate_give_way_to_others(tmp_path):
+    trainer = start(small_spec(), tmp_path)
+    try:
+        trainer.evaluate()
+        trainer.flush()
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        assert trainer.evaluation.finish()
+        for process in trainer.evaluation.process_ids():
+            assert os.getpriority(os.PRIO_PROCESS, process) == min(own + 10, 19)
+        for process in trainer.pool.process_ids():
+            assert os.getpriority(os.PRIO_PROCESS, process) == own
+        for process in (*trainer.evaluation.process_ids(), *trainer.pool.process_ids()):
+            assert os.getsid(process) == os.getsid(0), "niceness counts within a session only"
+            assert os.getpgid(process) != os.getpgid(0), "Ctrl-C is for the trainer alone"
+    finally:
+        trainer.close()
+
+
+@pytest.mark.parametrize(
+    ("runs", "tasks", "workers", "shares"),
+    [
+        (2, 2, 2, [8, 8]),  # two batches each
+        (1, 3, 2, [8, 4]),
+        (1, 1, 3, [2, 1, 1]),  # too few batches: the episodes of one are divided
+        (1, 2, 3, [4, 2, 2]),
+    ],
+)
+def test_the_episodes_of_a_run_and_task_stay_together(runs, tasks, workers, shares):
+    episodes = [
+        Episode(run, task, False, (run, task, number))
+        for number in range(4)
+        for task in range(tasks)
+        for run in range(runs)
+    ]
+    dealt = deal(episodes, workers)
+    assert [len(part) for part in dealt] == shares
+    assert sorted(index for part in dealt for index in part) == list(range(len(episodes)))
+    if runs * tasks >= workers:
+        found = [{(episodes[i].run, episodes[i].position) for i in part} for part in dealt]
+        assert sum(map(len, found)) == runs * tasks
+
+
+@pytest.mark.parametrize("deterministic", [0, 1, 3])
+def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(tmp_path, deterministic):
+    spec = small_spec("fine_tuning", seeds=(0,), deterministic_episodes=deterministic)
+    run(start(spec, tmp_path))
+    counts = {(each["mode"], each["episodes"]) for each in read(tmp_path).evaluations}
+    assert counts == {("stochastic", 2)} | (
+        {("deterministic", deterministic)} if deterministic else set()
+    )
 
 
 def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
@@ -14,7 +140,8 @@ def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
         for lax, strict in ((True, False), (True, True), (False, False), (True, False))
     ]
     runs = [SimpleNamespace(tasks=("push",))]
-    (record,) = recorded(runs, [0], [0], 100, {"stochastic": 4, "deterministic": 0}, results)
+    evaluation = Evaluation(runs, 100, {"stochastic": 4, "deterministic": 0}, [(0, 0)])
+    (record,) = evaluation.records(results)
     assert (record["success"], record["success_v1"], record["success_v2"]) == (0.25, 0.75, 0.25)
     assert (record["last_success"], record["return"]) == (0.0, 1.0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
-from recall.training.evaluation import counts_of, planned
+from recall.training.evaluation import Evaluation, counts_of
 from tests.factories.fleets import small_spec, start
 
 RICH, POOR, SLIDE = "point-rich", "point-poor", "point-slide"
@@ -46,5 +46,6 @@ def test_runs_that_begin_alike_are_different_from_the_first_step_on(tmp_path):
         assert (action[0] != action[1]).all()
     finally:
         trainer.close()
-    episodes = planned(trainer.spec.runs, [0, 1], [0], 100, counts_of(trainer.schedule))
+    counts = counts_of(trainer.schedule)
+    episodes = Evaluation(trainer.spec.runs, 100, counts, [(0, 0), (0, 1)]).episodes()
     assert len({episode.stream for episode in episodes}) == len(episodes)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from recall.config.spec import spec_from
+from recall.config.stored import spec_from
 from recall.learn import fleet
 from recall.runs.store import read_description
 from recall.training.checkpoint import NoCheckpointError

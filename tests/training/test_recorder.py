@@ -7,7 +7,7 @@ import numpy as np
 
 from recall.runs.store import Store, read
 from recall.training.callbacks import Callback
-from recall.training.progress import Progress
+from recall.training.checkpoint import Progress
 from recall.training.recorder import Recorder
 from tests.factories.fleets import run, small_spec, start
 

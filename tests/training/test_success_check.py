@@ -9,8 +9,8 @@ from recall.config.spec import make_spec
 from recall.errors import RecallError
 from recall.runs.store import read_description
 from recall.settings import Settings
-from recall.training.callbacks.text import Lines
-from recall.training.success_check import tasks_without_success
+from recall.training.agents import tasks_without_success
+from recall.training.callbacks.display import Lines
 from tests.factories.own_tasks import Point, Raising
 
 

@@ -3,7 +3,6 @@
 import jax
 import pytest
 
-import recall
 from recall.runs.health import COLLAPSED_TEMPERATURE
 from recall.runs.store import read
 from recall.training.callbacks import Callback, CallbackList
@@ -88,23 +87,6 @@ def test_the_records_hold_every_warning_and_the_run_keeps_training(unwell):
         for (name, step, text), position in zip(warnings, (0, 0, 1, 1), strict=True)
     ]
     assert results.training[-1]["step"] == 600
-
-
-def test_a_healthy_fleet_has_no_warnings(finished):
-    assert not [record for record in read(finished).training if "health" in record]
-
-
-def test_the_report_lists_warnings_among_its_problems(unwell, tmp_path):
-    folder, _, warnings = unwell
-    made = recall.make_report(folder, tmp_path / "report", figures=False)
-    (problem,) = made.problems
-    assert problem.startswith("RECALL, ")
-    assert problem.endswith(
-        f": collapsed temperature in 2 of 2 runs. The first was {NAMES[0]} in {folder} at step "
-        f"100: {warnings[0][2]}."
-    )
-    assert problem in (tmp_path / "report" / "report.md").read_text()
-    assert problem in (tmp_path / "report" / "index.html").read_text()
 
 
 def test_a_warning_that_a_checkpoint_holds_is_not_repeated(unwell, tmp_path):

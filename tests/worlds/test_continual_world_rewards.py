@@ -7,7 +7,7 @@ import pytest
 
 from recall.worlds.continual_world import make_simulator
 from recall.worlds.continual_world.rewards import both, gaussian, goal_term, long_tail
-from recall.worlds.continual_world.tasks import hammer, load_task, push_back, stick_pull
+from recall.worlds.continual_world.tasks import hammer, push_back, stick_pull
 from recall.worlds.continual_world.tasks.task import Start
 
 
@@ -218,7 +218,3 @@ def test_tolerances_fall_to_a_tenth_at_the_margin():
 def test_both_is_one_only_if_both_values_are():
     a, b = np.array([0.0, 1.0, 0.5, 0.0]), np.array([0.0, 1.0, 0.5, 1.0])
     np.testing.assert_allclose(both(a, b), [0.0, 1.0, 1 / 3, 0.0])
-
-
-def test_every_task_declares_itself_under_its_file():
-    assert load_task("peg-unplug-side").name == "peg-unplug-side"

@@ -90,13 +90,6 @@ def test_slots_and_wrapped_environments_are_copied():
     assert_goes_on_equally(wrapped, [make(wrapped) for make in COPIES.values()])
 
 
-def test_a_fresh_copy_has_to_be_reset_and_is_then_equal():
-    env = recall.make("hammer", horizon=20)
-    other = copy.deepcopy(env)
-    first, _ = env.reset(seed=5)
-    np.testing.assert_array_equal(other.reset(seed=5)[0], first)
-
-
 def test_what_cannot_be_copied_exactly_is_refused():
     with contextlib.closing(recall.make_vec("point-slide", num_envs=2, workers=2)) as slots:
         slots.reset(seed=0)

@@ -9,7 +9,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import recall
-from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.errors import BadValueError, RecallError
 from recall.worlds.registry import task_names, tasks_of
 from tests.factories.environments import breaking, counter, ending
 
@@ -84,12 +84,6 @@ def test_a_seed_begins_a_stream_and_resets_go_on_in_it():
     assert not np.array_equal(*unseeded)
 
 
-def test_options_reach_the_task():
-    start = [0.1, -0.2, 0.5, 0.6]
-    observation, _ = recall.make("point-rich").reset(options={"rand_vec": start})
-    assert observation.tolist() == [0.1, -0.2, 0.0, 0.0, 0.5, 0.6]
-
-
 @pytest.mark.parametrize(
     ("action", "words"),
     [
@@ -106,15 +100,6 @@ def test_bad_actions_are_refused_and_change_nothing(action, words):
         env.step(action)
     assert all(word in str(caught.value) for word in words)
     assert np.array_equal(env.step(ACTION)[0], control.step(ACTION)[0])
-
-
-def test_bad_names_are_refused():
-    with pytest.raises(UnknownNameError, match="unknown render mode 'human'"):
-        recall.make("point-rich", render_mode="human")
-    with pytest.raises(UnknownNameError, match="unknown task 'point-rch'"):
-        recall.make("point-rch")
-    with pytest.raises(BadValueError, match="horizon_steps is -1"):
-        recall.make("point-rich", horizon=-1)
 
 
 def test_a_picture_changes_as_the_arm_moves():
@@ -165,5 +150,5 @@ def test_gymnasium_makes_what_we_make():
 @pytest.mark.parametrize("use", [recall.make, recall.make_vec, lambda env: recall.train("ewc", env),
                                  lambda env: recall.train("ewc", [env, env])])  # fmt: skip
 def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
-    with pytest.raises(BadValueError, match=r"is an environment; give a function.*def my_task"):
+    with pytest.raises(BadValueError, match=r"is an environment; give a function"):
         use(gymnasium.make("Pendulum-v1"))

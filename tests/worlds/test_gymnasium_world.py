@@ -4,9 +4,8 @@ import pytest
 from gymnasium.spaces import Box
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.worlds.episodes import Episodes
 from recall.worlds.gym_world import GymnasiumSimulator
-from tests.factories.environments import breaking, counter, discrete, ending, image, unbounded
+from tests.factories.environments import counter, discrete, image, unbounded
 
 
 def generator(seed):
@@ -62,41 +61,6 @@ def test_a_trajectory_is_the_environments_own():
     assert truncated, "Gymnasium's time limit is the task's own truncation"
 
 
-def test_ends_and_success_are_passed_on():
-    simulator = GymnasiumSimulator(ending, 1, 10)
-    simulator.reset(0, generator(0))
-    steps = [simulator.step(np.zeros((1, 1))) for _ in range(3)]
-    assert [bool(step.terminated[0]) for step in steps] == [False, False, True]
-    assert [bool(step.success[0]) for step in steps] == [False, True, False]
-    assert not any(step.truncated[0] or step.diverged[0] for step in steps)
-
-
-def test_an_observation_that_is_no_number_is_a_divergence():
-    simulator = GymnasiumSimulator(breaking, 1, 10)
-    simulator.reset(0, generator(0))
-    steps = [simulator.step(np.zeros((1, 1))) for _ in range(4)]
-    assert [bool(step.diverged[0]) for step in steps] == [False, False, False, True]
-
-
-@pytest.mark.parametrize("task", ["gym:Pendulum-v1", "gym:MountainCarContinuous-v0"])
-def test_a_saved_state_goes_on_bit_for_bit_elsewhere(task):
-    actions = generator(2).uniform(-1, 1, (60, 2, 1))
-    original = GymnasiumSimulator(task, 2)
-    for slot in range(2):
-        original.reset(slot, generator(slot))
-    for action in actions[:30]:
-        original.step(action)
-    states = [original.get_state(slot) for slot in range(2)]
-    assert {state.shape for state in states} == {(original.state_size,)}
-    copy = GymnasiumSimulator(task, 2)
-    copy.set_state(0, states[1])
-    copy.set_state(1, states[0])
-    for action in actions[30:]:
-        ours, theirs = original.step(action), copy.step(action[::-1])
-        assert np.array_equal(ours.observation, theirs.observation[::-1])
-        assert np.array_equal(ours.reward, theirs.reward[::-1])
-
-
 def test_a_saved_state_holds_nothing_of_earlier_episodes():
     used, fresh = (GymnasiumSimulator("gym:Pendulum-v1", 1) for _ in range(2))
     used.reset(0, generator(0))
@@ -104,20 +68,6 @@ def test_a_saved_state_holds_nothing_of_earlier_episodes():
     for simulator in (used, fresh):
         simulator.reset(0, generator(1))
     assert np.array_equal(used.get_state(0), fresh.get_state(0))
-
-
-def test_episodes_of_gymnasium_tasks_are_saved_too():
-    def episodes():
-        return Episodes(GymnasiumSimulator("gym:Pendulum-v1", 1, 20), 20, [(3, 0)])
-
-    original, copy = episodes(), episodes()
-    original.start_all()
-    actions = generator(4).uniform(-1, 1, (50, 1, 1))
-    for action in actions[:33]:
-        original.step(action)
-    copy.set_state(0, original.get_state(0))
-    for action in actions[33:]:
-        assert np.array_equal(original.step(action).observation, copy.step(action).observation)
 
 
 def test_a_horizon_replaces_the_environments_own_limit():

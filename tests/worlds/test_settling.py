@@ -7,7 +7,7 @@ import pytest
 
 from recall.settings import WorldSettings
 from recall.worlds.continual_world import TASKS, sawyer
-from recall.worlds.continual_world.settling import HandsAhead
+from recall.worlds.continual_world.starts import HandsAhead
 from recall.worlds.continual_world.tasks import load_task
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import make_simulator

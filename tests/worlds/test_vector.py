@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 import recall
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -220,16 +219,13 @@ def test_equal_seeds_give_equal_episodes_and_resets_give_new_ones():
     assert fixed.tolist() == [[0.1, -0.2, 0.0, 0.0, 0.5, 0.6]] * 2
 
 
-def test_a_list_of_tasks_is_dealt_to_the_slots_in_turn():
-    env = recall.make_vec(POINTS, 5)
-    assert env.tasks == (*POINTS, *POINTS[:2])
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
         ({"task": POINTS, "num_envs": 2}, BadValueError, "3 tasks for 2 slots"),
         ({"task": [], "num_envs": 2}, BadValueError, "0 tasks for 2 slots"),
+        ({"task": 3}, BadValueError, "task 3 is neither a name nor a function"),
+        ({"task": ["push", None], "num_envs": 2}, BadValueError, "task None is neither"),
         ({"task": "point-rich", "num_envs": 0}, BadValueError, "num_envs 0"),
         ({"task": "point-rich", "num_envs": 2, "workers": 0}, BadValueError, "workers 0"),
         ({"task": "point-rich", "num_envs": 2, "seed": -1}, BadValueError, "seed -1"),
@@ -259,19 +255,6 @@ def test_bad_resets_are_refused():
         env.reset(seed=-4)
     with pytest.raises(BadValueError, match="reset_mask"):
         env.reset(options={"reset_mask": np.array([True, False])})
-
-
-def test_gymnasiums_vector_wrappers_work_on_it():
-    env = RecordEpisodeStatistics(recall.make_vec("point-rich", 2, horizon=5, seed=0))
-    env.reset()
-    for _ in range(10):
-        *_, infos = env.step(np.zeros((2, 2)))
-    assert env.episode_count == 4
-    assert infos["episode"]["l"].tolist() == [5, 5]
-    told = DictInfoToList(recall.make_vec("point-rich", 2, horizon=1, seed=0))
-    told.reset()
-    *_, infos = told.step(np.zeros((2, 2)))
-    assert [info["final_info"]["episode_success"] for info in infos] == [False, False]
 
 
 @pytest.mark.parametrize("mode", [None, "sync", "async"])

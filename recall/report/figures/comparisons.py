@@ -17,7 +17,7 @@ from recall.report.figures.curves import draw_bands
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import Family, shown_families, shown_labels, silence
 from recall.report.figures.style import COLUMN, TEXT, LineStyle
-from recall.report.figures.temporary import (
+from recall.report.tables.lengths import (
     LEAST,
     lengths_apart,
     milliseconds_of_step,
@@ -71,7 +71,8 @@ def _seeds(scene: Scene, family: Family, rows: Mapping[str, pd.DataFrame], note:
     for ax, metric in zip(axes, metrics, strict=True):
         for place, label in enumerate(labels):
             if mean := estimate(rows[label], metric):
-                values = by_run(rows[label], metric).to_numpy(float)
+                found = by_run(rows[label], metric)
+                values = np.array([value for runs in found.values() for value in runs.values()])
                 _draw_row(ax, values, mean.estimate, place, scene.line_styles[label])
         ax.set_ylim(len(labels) - 0.4, -0.6)
         names = [scene.names[label] for label in labels]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from recall.analysis.collection import Collection
 from recall.analysis.families import family_of
-from recall.analysis.main_labels import main_labels
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together
+from recall.analysis.labels import main_labels
+from recall.analysis.run_result import RunResult, is_multi_task
 from recall.analysis.without_success import left_out
 
 PANELS = 12  # most sequences of a family in one figure
@@ -97,7 +96,7 @@ def shown_labels(collection: Collection, staged: bool = False) -> list[str]:
         shown = list(dict.fromkeys(run.label for run in runs))
     else:
         shown = main_labels(runs)
-    together = {run.label for run in runs if staged and learnt_together(run.method)}
+    together = {run.label for run in runs if staged and is_multi_task(run.method)}
     return [label for label in shown if label not in together]
 
 

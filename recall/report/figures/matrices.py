@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from recall.analysis.frames import list_of, select
-from recall.analysis.together import learnt_together
+from recall.analysis.run_result import is_multi_task
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.curves import NAMED_STAGES
@@ -50,7 +50,7 @@ def matrices(scene: Scene, label: str) -> Array:
     scores = select(scene.analysis.scores, label=label, tasks=2)
     for _, rows in scores.groupby("sequence", sort=False):
         tasks = rows.run.iloc[0].tasks
-        if set(tasks) <= set(TASKS) and not learnt_together(rows.method.iloc[0]):
+        if set(tasks) <= set(TASKS) and not is_multi_task(rows.method.iloc[0]):
             means = rows.groupby("position")[["final", "forgotten"]].mean()
             place = TASKS.index(tasks[0]), TASKS.index(tasks[1])
             found[:, *place] = means.final[0], means.final[1], means.forgotten[0]

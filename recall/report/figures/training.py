@@ -9,8 +9,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Canvas
 
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together
+from recall.analysis.run_result import RunResult, is_multi_task
 from recall.files.names import slug
 from recall.report.figures.bands import Band, bands_of, current
 from recall.report.figures.curves import (
@@ -49,7 +48,7 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot losses, Q, temperature and plasticity over the first sequence of each family."""
 
     def draw(group: Group) -> Canvas | None:
-        runs = {k: v for k, v in group.runs.items() if not learnt_together(v[0].method)}
+        runs = {k: v for k, v in group.runs.items() if not is_multi_task(v[0].method)}
         staged = dataclasses.replace(group, runs=runs)
         panels = [
             CurvePanel(title, group, bands, scale, breaks=group.stage_ends if by_task else ())

@@ -1,108 +1,226 @@
-"""Write a report as one HTML file that opens anywhere, without a network."""
+"""Write a report as one HTML file that opens anywhere, without a network.
 
-from collections.abc import Sequence
-from importlib.resources import files
+The template is page.html; this module gathers what it shows. Jinja escapes every text.
+"""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from pathlib import Path
-from string import Template
+from typing import Any
 
-from recall.analysis.scores import ScoreBoard
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from recall.analysis.frames import Analysis
+from recall.analysis.run_result import RunResult
 from recall.files.atomic import write_text
-from recall.report.figures import Gallery
-from recall.report.page.figures import figures_section
-from recall.report.page.films import Film, films_of, films_section
-from recall.report.page.markup import colours_of, named, text
-from recall.report.page.origin import origin_html
-from recall.report.page.runs import runs_section
-from recall.report.page.tables import tables_section
-from recall.report.summary import few_seeds, measured, nothing_to_compare, scope, verdicts
-from recall.report.tables.table import Table
+from recall.files.contained import is_inside
+from recall.files.fleet_layout import FILMS
+from recall.report import summary
+from recall.report.figures import Drawn, Gallery
+from recall.report.figures.style import line_styles
+from recall.report.page.origin import origin
+from recall.report.page.svg import Palette, inline
+from recall.report.tables.table import MISSING, Table, notes_below, number_text
+from recall.report.train_command import train_commands
+from recall.runs.wording import few
 
 FILE = "index.html"
+FILM_KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
+MOST_FILM_BYTES = 24_000_000  # of all films, so that the page still opens quickly
+_LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
+_WIDTH = 504.0  # points; the width of a figure that spans the text of a page
+_MOST = 6  # names in the heading of a fleet
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film or contact sheet, and what it shows."""
+
+    path: Path
+    title: str
+
+    @property
+    def kind(self) -> str:
+        """Return the media type."""
+        return FILM_KINDS[self.path.suffix.lower()]
 
 
 def write_page(
     folder: Path,
-    board: ScoreBoard,
-    tables: list[Table],
+    analysis: Analysis,
+    tables: Sequence[Table],
     gallery: Gallery,
-    left_out: Sequence[str] = (),
+    problems: Sequence[str] = (),
     title: str = "runs",
     live: bool = False,
 ) -> Path:
-    """Write `folder/index.html` and return its path; `left_out` is added to the problems.
+    """Write `folder/index.html` and return its path; `title` says what the report is of.
 
-    `title` says what the report is of. A `live` page is served, and loads itself again when there
-    is a newer one.
+    A `live` page is served, and loads itself again when there is a newer one.
     """
     path = folder / FILE
-    films, too_large = films_of(board.collection.runs)
-    problems = [*left_out, *too_large]
-    write_text(path, page(board, tables, gallery, films, problems, title, live))
+    films, too_large = films_of(analysis.collection.runs)
+    problems = [*problems, *too_large]
+    write_text(path, page(analysis, tables, gallery, films, problems, title, live))
     return path
 
 
 def page(
-    board: ScoreBoard,
-    tables: list[Table],
+    analysis: Analysis,
+    tables: Sequence[Table],
     gallery: Gallery,
-    films: list[Film],
-    left_out: list[str],
+    films: Sequence[Film] = (),
+    problems: Sequence[str] = (),
     title: str = "runs",
     live: bool = False,
 ) -> str:
     """Return the HTML of the page, which contains everything that it shows."""
-    collection = board.collection
-    colours = colours_of([*collection.sequential.runs, *collection.single.runs])
-    sections = {
-        "Summary": _summary(board, colours),
-        "Problems": _problems([*collection.problems, *left_out]),
-        "Tables": tables_section(tables, colours),
-        "Figures": figures_section(gallery),
-        "Films": films_section(films),
-        "Runs": runs_section(collection),
+    collection, palette = analysis.collection, Palette()
+    styles = line_styles([*collection.sequential.runs, *collection.single.runs])
+    figures = [_figure(drawn, number, palette) for number, drawn in enumerate(gallery)]
+    fleets, shared = _fleets([*collection.runs, *collection.reference_runs])
+    written = _template().render(
+        title=title,
+        live=live,
+        scope=summary.scope(collection),
+        verdicts=summary.verdicts(analysis),
+        nothing=summary.nothing_to_compare(collection),
+        caution=summary.few_seeds(collection),
+        measured=summary.measured(analysis.measure, analysis.scores),
+        dots={label: palette.variable(style.colour) for label, style in styles.items()},
+        tables=_grouped(tables),
+        headline=figures[:1],
+        figures=figures[1:],
+        skipped=gallery.skipped,
+        films=films,
+        problems=problems,
+        fleets=fleets,
+        shared=shared,
+        origin=origin(collection.runs),
+        palette=palette,
+    )
+    return written.lstrip()  # the macros above leave empty lines
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number_text,
+        "notes": notes_below,
+        "uri": lambda film: data_uri(film.path, film.kind),
+        "setting": _setting,
+        "options": lambda command: re.split(r" (?=--)", command),
     }
-    shown = {title: body for title, body in sections.items() if body}
-    return Template(_read("page.html")).substitute(
-        style=_read("page.css"),
-        script=_read("page.js") + (_read("live.js") if live else ""),
-        policy="; connect-src 'self'" if live else "",
-        title=text(title),
-        scope=text(scope(board)),
-        origin=origin_html(collection.runs),
-        links="".join(f'<a href="#{title.lower()}">{title}</a>' for title in shown),
-        sections="".join(
-            f'<section id="{title.lower()}"><h2>{title}</h2>{body}</section>'
-            for title, body in shown.items()
-        ),
-    )
+    environment.globals |= {"missing": MISSING}
+    return environment.get_template("page.html")
 
 
-def _read(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
+def data_uri(path: Path, kind: str) -> str:
+    """Return a file as a data URI that contains all of it."""
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def _summary(board: ScoreBoard, colours: dict[str, str]) -> str:
-    found = "".join(
-        f"<div class='card'><h3>{text(verdict.title)}</h3>"
-        + "".join(f"<p>{_with_dot(sentence, colours)}</p>" for sentence in verdict.sentences)
-        + "</div>"
-        for verdict in verdicts(board)
-    )
-    if not found:
-        found = f"<p>{text(nothing_to_compare(board))}</p>"
-    few = f"<p class='caution'>{text(caution)}</p>" if (caution := few_seeds(board)) else ""
-    return f"<div class='cards'>{found}</div>{few}<p class='note'>{text(measured(board))}</p>"
+def _figure(drawn: Drawn, number: int, palette: Palette) -> dict[str, Any]:
+    """Return what the template shows of a figure; one without a small SVG is shown as a bitmap."""
+    shades = drawn.shades
+    found: dict[str, Any] = {"title": drawn.title, "caption": drawn.caption, "width": _WIDTH}
+    svg = drawn.paths.get("svg")
+    if svg is not None and svg.stat().st_size <= _LARGEST_SVG:
+        markup, width = inline(svg, f"f{number}-", None if shades else palette)
+        return found | {"svg": Markup(markup), "width": width, "kind": "shades" if shades else ""}
+    source = data_uri(drawn.paths["png"], "image/png")
+    return found | {"source": source, "kind": "shades" if shades else "inverted"}
 
 
-def _with_dot(sentence: str, colours: dict[str, str]) -> str:
-    """Put a dot in the method's colour before a sentence that begins with a method."""
-    label = max((each for each in colours if sentence.startswith(f"{each} ")), key=len, default="")
-    if not label:
-        return text(sentence)
-    return f"{named(label, colours)}{text(sentence[len(label) :])}"
+def _grouped(tables: Sequence[Table]) -> list[Table]:
+    """Return the tables in their groups, each with its details last."""
+    groups = [
+        list(each) for _, each in groupby(tables, key=lambda table: table.group or table.name)
+    ]
+    return [table for group in groups for table in sorted(group, key=lambda table: table.detail)]
 
 
-def _problems(problems: list[str]) -> str:
-    """Return the section on what is wrong with the records and what was left out."""
-    items = "".join(f"<li>{text(problem)}</li>" for problem in problems)
-    return f"<ul class='block problems'>{items}</ul>" if items else ""
+def films_of(
+    runs: Iterable[RunResult], most_bytes: int = MOST_FILM_BYTES
+) -> tuple[list[Film], list[str]]:
+    """Return the fleets' films that fit into `most_bytes`, and sentences about the others."""
+    labels: dict[Path, dict[str, None]] = {}
+    for run in runs:
+        labels.setdefault(run.folder, {})[run.label] = None
+    films, left_out, used = [], [], 0
+    for folder, names in labels.items():
+        for path in sorted((folder / FILMS).glob("[!.]*")):
+            if path.suffix.lower() not in FILM_KINDS:
+                continue
+            if not (path.is_file() and is_inside(path, folder)):
+                left_out.append(f"{path} is not on the page: it is no file of its fleet's folder.")
+            elif used + path.stat().st_size > most_bytes:
+                left_out.append(f"{path} is not on the page, which would become too large.")
+            else:
+                used += path.stat().st_size
+                films.append(Film(path, f"{', '.join(names)}: {path.stem}"))
+    return films, left_out
+
+
+def _fleets(runs: Sequence[RunResult]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what the template shows of every fleet, and the settings that all of them share."""
+    groups: dict[Path, list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault(run.folder, []).append(run)
+    settings = [group[0].settings for group in groups.values()]
+    shared = {
+        name: value
+        for name, value in (settings[0] if settings else {}).items()
+        if all(name in each and each[name] == value for each in settings)
+    }
+    return [_fleet(group, shared) for group in groups.values()], shared
+
+
+def _fleet(runs: Sequence[RunResult], shared: Mapping[str, Any]) -> dict[str, Any]:
+    first = runs[0]
+    about, machine = first.description, first.description.get("machine") or {}
+    made = [f"{name} {version}" for name, version in (about.get("versions") or {}).items()]
+    made += [str(machine[name]) for name in ("processor", "system") if machine.get(name)]
+    made += machine.get("accelerators") or []
+    return {
+        "labels": few(dict.fromkeys(run.label for run in runs), _MOST),
+        "sequences": few(dict.fromkeys(run.sequence for run in runs), _MOST),
+        "seeds": " ".join(map(str, dict.fromkeys(run.seed for run in runs))),
+        "folder": first.folder,
+        "imported": first.source != "recall",
+        "archived": first.archived is not None,
+        "functions": ", ".join(about.get("functions") or ()),
+        "commands": train_commands(about) if about and first.source == "recall" else [],
+        "runs": [
+            (run.name, run.seed, int(run.steps[-1]) if len(run.steps) else 0, _state(run))
+            for run in runs
+        ],
+        "settings": {n: value for n, value in first.settings.items() if n not in shared},
+        "made": ", ".join(made),
+    }
+
+
+def _state(run: RunResult) -> str:
+    if run.failed_at is not None:
+        return f"failed at {run.failed_at:,}"
+    if not run.recorded:
+        return "evaluations lost"
+    return "finished" if run.finished else "unfinished"
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

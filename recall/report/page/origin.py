@@ -1,44 +1,36 @@
-"""Say at the top of the page when and with what the report was made, and where runs come from."""
+"""Say when and with what a report was made, and where its runs come from."""
 
 import os
 import time
 from collections.abc import Iterable
 
 from recall.analysis.run_result import RunResult
-from recall.report.page.markup import text
 from recall.runs.wording import few
 from recall.version import version
 
 _MOST = 3
 
 
-def origin_html(runs: Iterable[RunResult]) -> str:
-    """Return the date and version of the report, and versions and machines of the runs."""
-    made = f"Made {_now()} with recall {version()}"
-    where = _trained(list(runs))
-    return f"<p class='origin'>{text(made)}.{f' {text(where)}.' if where else ''}</p>"
+def origin(runs: Iterable[RunResult]) -> str:
+    """Return the date and version of the report, and versions and machines of the runs.
 
-
-def _now() -> str:
-    """Return the date and time in UTC; SOURCE_DATE_EPOCH stands for it in reproducible builds."""
+    SOURCE_DATE_EPOCH stands for the time in reproducible builds.
+    """
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     moment = time.gmtime(int(seconds) if seconds else None)
-    return f"on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
-
-
-def _trained(runs: list[RunResult]) -> str:
+    made = f"Made on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
     versions: dict[str, None] = {}
     machines: dict[str, None] = {}
     for run in runs:
-        about = run.description
-        if version := (about.get("versions") or {}).get("recall"):
-            commit = ((about.get("git") or {}).get("commit") or "")[:8]
-            dirty = " with changes" if (about.get("git") or {}).get("dirty") else ""
-            versions[f"recall {version}" + (f" (commit {commit}{dirty})" if commit else "")] = None
-        machine = about.get("machine") or {}
-        device = ", ".join(machine.get("accelerators") or ()) or machine.get("processor")
-        if device:
+        git, machine = (run.description.get(name) or {} for name in ("git", "machine"))
+        if found := (run.description.get("versions") or {}).get("recall"):
+            commit = (git.get("commit") or "")[:8]
+            changes = " with changes" if git.get("dirty") else ""
+            versions[f"recall {found}" + (f" (commit {commit}{changes})" if commit else "")] = None
+        if device := ", ".join(machine.get("accelerators") or ()) or machine.get("processor"):
             machines[str(device)] = None
-    parts = [few(versions, _MOST)] if versions else []
-    parts += [f"on {few(machines, _MOST)}"] if machines else []
-    return f"The runs were trained with {' '.join(parts)}" if versions else ""
+    trained = ""
+    if versions:
+        where = f" on {few(machines, _MOST)}" if machines else ""
+        trained = f" The runs were trained with {few(versions, _MOST)}{where}."
+    return f"{made} with recall {version()}.{trained}"

@@ -1,71 +1,75 @@
-"""Build the tables of pairs of tasks: means and counts over the pairs that all methods have."""
-
-from collections.abc import Mapping, Sequence
+"""Tables of pairs of tasks: means and counts over the pairs that all methods have."""
 
 import numpy as np
+import pandas as pd
 
-from recall.analysis.bootstrap import Estimate, Sampled, mean_of
-from recall.analysis.families import is_pair, numbers_of_pair
-from recall.analysis.scores import ScoreBoard, Scores
-from recall.analysis.ties import settled
-from recall.analysis.together import learnt_together
+from recall.analysis.bootstrap import Estimate, round_for_comparison
+from recall.analysis.estimates import shared_sequences
+from recall.analysis.families import PAIRS, numbers_of_pair
+from recall.analysis.frames import Analysis, list_of, select
 from recall.report import paper
-from recall.report.tables.cells import (
-    budget_notes,
-    cell,
-    main_labels_of,
-    shared_sequences,
-    with_best_of_columns,
-)
-from recall.report.tables.paper_rows import has_papers_settings, paper_notes, with_paper_rows
+from recall.report.tables.notes import budget_notes, paper_notes
+from recall.report.tables.pivot import Key, groups_of, label_keys, lower_of, main_labels_of, pivot
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import few
 
 _LEAST = 2  # number of pairs needed for a mean
 _MOST_NAMES = 8
+_MEANS = (
+    Key("first task", {"position": 0}, "final"),
+    Key("second task", {"position": 1}, "final"),
+    Key("first task's forgetting", {"position": 0}, "forgotten"),
+)
+_PUBLISHED = dict(
+    zip(
+        [key.heading for key in _MEANS],
+        ("first_task", "second_task", "first_task_forgetting"),
+        strict=True,
+    )
+)
 
 
-def pair_tables(board: ScoreBoard) -> list[Table]:
+def pair_tables(analysis: Analysis) -> list[Table]:
     """Return means and counts over the pairs of tasks that all methods have.
 
     A method that was run on the easy pairs alone would look better than one that was run on all.
     Labels that lack some of the shared pairs (a variant, or all if too few are shared) keep their
     own pairs, but are never marked as best; the notes name them.
     """
-    names = [name for name in board.sequences if is_pair(name)]
-    groups: dict[str, list[Scores]] = {}
-    for scores in board.among(board.labels, names):
-        groups.setdefault(scores.label, []).append(scores)
-    groups = {label: group for label, group in groups.items() if len(group) >= _LEAST}
+    scores = select(analysis.scores, family=PAIRS)
+    groups = {
+        label: rows
+        for label, rows in groups_of(scores, list_of(scores, "label")).items()
+        if rows.sequence.nunique() >= _LEAST
+    }
     if not groups:
         return []
-    shared = shared_sequences(groups[label] for label in main_labels_of(board, groups))
+    main = main_labels_of(pd.concat(groups.values()))
+    shared = shared_sequences(groups[label] for label in main)
     compared = {
-        label: [each for each in group if each.sequence in shared]
-        for label, group in groups.items()
-        if len(shared) >= _LEAST and shared <= {each.sequence for each in group}
+        label: select(rows, sequence=shared)
+        for label, rows in groups.items()
+        if len(shared) >= _LEAST and set(shared) <= set(rows.sequence)
     }
     shown = groups | compared
-    notes = (
-        *budget_notes([each for group in shown.values() for each in group]),
-        *_which_pairs(groups, compared),
+    scores, rows = pd.concat(shown.values()), label_keys(analysis, shown)
+    means = pivot(
+        scores,
+        rows,
+        _MEANS,
+        published=lambda row, column: paper.over_pairs(row.method, _PUBLISHED[column.heading]),
     )
-    methods = [group[0].method for group in shown.values()]
-    means = {label: Row(label, _pair_means(group)) for label, group in shown.items()}
-    marked = with_best_of_columns([means[label] for label in compared], [False, False, True])
-    means |= {row.heading: row for row in marked}
-    best = with_paper_rows(list(means.values()), methods)
-    counts = [Row(label, _pair_counts(group)) for label, group in shown.items()]
-    notes += paper_notes(best, [group[0] for group in shown.values()])
+    counts = [row for key in rows for row in _counts(key, shown[key.heading])]
+    notes = (*budget_notes(scores), *_which_pairs(groups, compared), *paper_notes(means))
     return [
         Table(
             name="pairs",
             title="Pairs of tasks: means over pairs",
             corner="method",
-            columns=("first task", "second task", "first task's forgetting"),
-            rows=best,
+            columns=tuple(key.heading for key in _MEANS),
+            rows=means,
             notes=notes,
-            lower=(False, False, True),
+            lower=lower_of(_MEANS),
             group="pairs",
         ),
         Table(
@@ -77,7 +81,7 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
                 "second task succeeds in less than half",
                 "first task loses more than 0.1",
             ),
-            rows=with_paper_rows(counts, methods),
+            rows=tuple(counts),
             notes=notes,
             lower=(True, True, True),
             decimals=0,
@@ -86,67 +90,45 @@ def pair_tables(board: ScoreBoard) -> list[Table]:
     ]
 
 
-def _which_pairs(groups: dict[str, list[Scores]], compared: dict[str, list[Scores]]) -> list[str]:
+def _which_pairs(groups: dict[str, pd.DataFrame], compared: dict[str, pd.DataFrame]) -> list[str]:
     """Return notes on the pairs that the numbers are of, and on labels that are not compared."""
-    shown = ", ".join(f"{label} {len(group)}" for label, group in (groups | compared).items())
-    notes = [f"Pairs: {shown}; the paper: 100."]
-    more = [
-        f"{label} {len(groups[label]) - len(group)}"
-        for label, group in compared.items()
-        if len(groups[label]) > len(group)
-    ]
-    if more:
+    counts = {label: rows.sequence.nunique() for label, rows in (groups | compared).items()}
+    notes = [f"Pairs: {', '.join(f'{label} {n}' for label, n in counts.items())}; the paper: 100."]
+    if any(counts[label] < groups[label].sequence.nunique() for label in compared):
         pairs = _numbers(next(iter(compared.values())))
-        notes.append(
-            f"Only pairs that all methods have count: {pairs}. Left out: {', '.join(more)}."
-        )
-    others = {label: group for label, group in groups.items() if label not in compared}
-    if others:
-        sets = "; ".join(f"{label} has {_numbers(group)}" for label, group in others.items())
+        notes.append(f"Only pairs that all methods have count: {pairs}.")
+    if others := [label for label in groups if label not in compared]:
+        sets = "; ".join(f"{label} has {_numbers(groups[label])}" for label in others)
         notes.append(f"Of other pairs, so not to be compared, and never bold: {sets}.")
     return notes
 
 
-def _numbers(group: Sequence[Scores]) -> str:
-    return few([numbers_of_pair(each.sequence) for each in group], _MOST_NAMES)
+def _numbers(rows: pd.DataFrame) -> str:
+    return few([numbers_of_pair(name) for name in list_of(rows, "sequence")], _MOST_NAMES)
 
 
-def _plain_method(group: Sequence[Scores]) -> str:
-    """Return the method to compare with in the paper, or an empty string for a variant."""
-    return "" if group[0].runs[0].changes else group[0].method
-
-
-def _pair_means(group: Sequence[Scores]) -> tuple[Cell, ...]:
-    method, together = _plain_method(group), learnt_together(group[0].method)
-    means: Mapping[str, list[Sampled]] = {
-        "first_task": [each.at_end(0) for each in group],
-        "second_task": [each.at_end(1) for each in group],
-        "first_task_forgetting": [each.forgotten(0) for each in group if not together],
-    }
-    runs, same = sum(len(each.runs) for each in group), all(map(has_papers_settings, group))
-    return tuple(
-        cell(mean_of(parts) if parts else None, paper.over_pairs(method, what), runs, same)
-        for what, parts in means.items()
+def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
+    """Return our row of counts and the paper's."""
+    means = rows.groupby(["sequence", "position"])[["final", "forgotten"]].mean()
+    seconds = round_for_comparison(means["final"].xs(1, level="position"))
+    lost = round_for_comparison(means["forgotten"].xs(0, level="position"))
+    ours = [np.sum(seconds == 0.0), np.sum(seconds < 0.5), np.sum(lost > 0.1)]
+    cells = [Cell(Estimate(float(count))) for count in ours]
+    if np.isnan(lost).all():
+        cells[-1] = Cell()
+    never, little, below, dropping = (
+        paper.over_pairs(key.method, name)
+        for name in (
+            "second_tasks_with_zero_success",
+            "second_tasks_above_zero_below_half",
+            "second_tasks_below_half",
+            "first_tasks_dropping_over_0.1",
+        )
     )
-
-
-def _pair_counts(group: Sequence[Scores]) -> tuple[Cell, ...]:
-    method = _plain_method(group)
-    seconds = settled([each.final[:, 1].mean() for each in group])
-    lost = settled([(each.trained - each.final)[:, 0].mean() for each in group])
-    never = paper.over_pairs(method, "second_tasks_with_zero_success")
-    little = paper.over_pairs(method, "second_tasks_above_zero_below_half")
-    below = paper.over_pairs(method, "second_tasks_below_half")
     if never and little:
         below = Estimate(never.value + little.value)
-    dropping = paper.over_pairs(method, "first_tasks_dropping_over_0.1")
-    counts = (
-        (np.sum(seconds == 0.0), never),
-        (np.sum(seconds < 0.5), below),
-        (np.sum(lost > 0.1), dropping),
-    )
-    same = all(map(has_papers_settings, group))
-    cells = [Cell(Estimate(float(ours)), theirs, same_settings=same) for ours, theirs in counts]
-    if learnt_together(group[0].method):
-        cells[-1] = Cell()
-    return tuple(cells)
+    found = [Row(key.heading, tuple(cells))]
+    if never or below or dropping:
+        theirs = tuple(Cell(paper=each) for each in (never, below, dropping))
+        found.append(Row(f"{key.heading} (paper)", theirs))
+    return found

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from recall.analysis.bootstrap import Estimate
 
@@ -10,14 +11,14 @@ MISSING = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of one cell: our estimate, the paper's, both, or a text."""
+    """The content of one cell: our estimate, the paper's, or a text."""
 
     ours: Estimate | None = None
     paper: Estimate | None = None
     text: str | None = None
     """Text shown instead of numbers, if given."""
     bold: bool = False
-    """Whether our estimate is the best of its row or column, or indistinguishable from it."""
+    """Whether our estimate is the best of its row or column, or cannot be told from it."""
     runs: int = 0
     """Number of runs that our estimate is a mean of."""
     same_settings: bool = False
@@ -29,8 +30,7 @@ class Cell:
         return self.ours is None and self.paper is not None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A heading and the cells of one row."""
 
     heading: str

@@ -35,17 +35,19 @@ _LATEX = {
 
 
 def markdown(table: Table) -> str:
-    """Return a table as GitHub-style Markdown, with its notes below."""
+    """Return a table as GitHub-style Markdown, with its title above and its notes below."""
+    parts = [f"### {table.title}\n", markdown_grid(table), *(f"{n}\n" for n in notes_below(table))]
+    return "\n".join(parts)
+
+
+def markdown_grid(table: Table) -> str:
+    """Return the rows and columns of a table as GitHub-style Markdown."""
     lines = [
-        f"### {table.title}",
-        "",
         _line([table.corner, *table.columns]),
         _line(["---", *["---:"] * len(table.columns)]),
         *(_line([row.heading, *(_in_markdown(each, table) for each in row.cells)])
           for row in table.rows),
     ]  # fmt: skip
-    for note in notes_below(table):
-        lines += ["", note]
     return "\n".join(lines) + "\n"
 
 
@@ -59,12 +61,8 @@ def _in_markdown(cell: Cell, table: Table) -> str:
     if cell.is_papers:
         return estimate_text(cell.paper, table.decimals)
     text = estimate_text(cell.ours, table.decimals)
-    if cell.bold:
-        value, space, interval = text.partition(" ")
-        text = f"**{value}**{space}{interval}"
-    if cell.paper is None:
-        return text
-    return f"{text}<br>paper {estimate_text(cell.paper, table.decimals)}"
+    value, space, interval = text.partition(" ")
+    return f"**{value}**{space}{interval}" if cell.bold else text
 
 
 def comma_separated(table: Table) -> str:
@@ -126,8 +124,6 @@ def _in_latex(cell: Cell, table: Table) -> str:
     text = rf"\mathbf{{{value}}}" if cell.bold else value
     lines = [_escaped(value) if value == MISSING else f"${text}$"]
     lines += [rf"{{\scriptsize {interval}}}"] if interval else []
-    if cell.paper is not None and not cell.is_papers:
-        lines.append(rf"{{\scriptsize paper {estimate_text(cell.paper, table.decimals)}}}")
     return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 

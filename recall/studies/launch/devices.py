@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from recall.training.host_memory import available_host
+from recall.training.memory import available_host
 
 # Share of a host's free memory; workers, checkpoints and other processes need the rest.
 _SHARE_OF_HOST = 0.7

@@ -21,14 +21,14 @@ from recall import api
 from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
-from recall.plugins import load_portable
+from recall.plugins import load_plugin
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
 from recall.runs.silent_tasks import silent_tasks_in
 from recall.studies.launch.jobs import Event, Job, Tell
 from recall.training.callbacks import Callback, CallbackList
+from recall.training.callbacks.display import failure_text, health_text
 from recall.training.callbacks.tensorboard_callback import TensorBoard
-from recall.training.callbacks.text import failure_text, health_text
 
 _SECONDS_BETWEEN_STEPS = 0.5
 # Time for the process of an earlier attempt to end, or for a file server to notice its end.
@@ -69,7 +69,8 @@ def _leave_with_parent() -> None:
 def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
     """Train the job's fleet to its end, on `cpus` of this machine's cores; None: on all."""
     use_cores(cpus)
-    load_portable(job.plugins)
+    for plugin in job.plugins:
+        load_plugin(plugin)
     callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:

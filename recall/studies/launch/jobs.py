@@ -1,10 +1,11 @@
 """Jobs, the events that report on them, the interface of launchers and the outcome of jobs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from recall.config.spec import FleetSpec, spec_from
+from recall.config.spec import FleetSpec
+from recall.config.stored import spec_from
 
 Kind = Literal[
     "started",  # training started at step `steps`
@@ -29,8 +30,8 @@ class Job:
     folder: str
     description: dict[str, Any]
     """The result of `FleetSpec.describe()`."""
-    plugins: Sequence[Mapping[str, str]] = ()
-    """The result of `recall.plugins.portable()`, loaded before anything else."""
+    plugins: Sequence[str] = ()
+    """Modules and files of plug-ins, loaded before anything else."""
     command: Sequence[str] = ()
     """The command that the user called, for the records."""
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,10 @@ class Callback:
     def on_message(self, message: str) -> None:
         """Called with a message for the user."""
 
+    def should_stop(self) -> bool:
+        """Return True to stop training; asked after each chunk. Everything is saved first."""
+        return False
+
     def close(self) -> None:
         """Called when no more calls will follow. It may be called twice."""
 
@@ -68,58 +72,22 @@ class CallbackList(Callback):
     def __init__(self, callbacks: Sequence[Callback]):
         self.callbacks = tuple(callbacks)
 
-    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_start(spec, folder, total_steps)
+    def should_stop(self) -> bool:
+        """Return True if any of the callbacks wants to stop."""
+        return any(callback.should_stop() for callback in self.callbacks)
 
-    def on_steps(self, total_steps: int) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_steps(total_steps)
 
-    def on_activity(self, what: str) -> None:  # noqa: D102
+def _forwarding(name: str) -> Callable[..., None]:
+    def forward(self: CallbackList, *args: Any) -> None:
         for callback in self.callbacks:
-            callback.on_activity(what)
+            getattr(callback, name)(*args)
 
-    def on_compiled(self, seconds: float) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_compiled(seconds)
+    return forward
 
-    def on_evaluation_start(self, total_steps: int) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_evaluation_start(total_steps)
 
-    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_evaluation(total_steps, records)
-
-    def on_training(self, records: Sequence[Record]) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_training(records)
-
-    def on_task_end(self, task: int) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_task_end(task)
-
-    def on_checkpoint(self) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_checkpoint()
-
-    def on_failure(self, name: str, step: int, reason: str) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_failure(name, step, reason)
-
-    def on_health(self, name: str, step: int, warning: str) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_health(name, step, warning)
-
-    def on_message(self, message: str) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.on_message(message)
-
-    def close(self) -> None:  # noqa: D102
-        for callback in self.callbacks:
-            callback.close()
-
+for _name in vars(Callback):
+    if _name.startswith("on_") or _name == "close":
+        setattr(CallbackList, _name, _forwarding(_name))
 
 _listening: list[Callback] = []
 

@@ -4,9 +4,8 @@ from rich.console import Console
 
 from recall.files.screen import is_terminal
 from recall.training.callbacks.callback import Callback, CallbackList
+from recall.training.callbacks.display import Lines, LiveView
 from recall.training.callbacks.tensorboard_callback import TensorBoard
-from recall.training.callbacks.terminal import LiveView
-from recall.training.callbacks.text import Lines
 
 
 def on_screen(quiet: bool = False) -> Callback:

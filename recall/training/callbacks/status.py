@@ -4,10 +4,10 @@ import datetime
 from collections.abc import Sequence
 
 import numpy as np
+from rich.progress import BarColumn, Progress, TextColumn
 
 from recall.config.spec import FleetSpec
 from recall.runs.evaluations import EvaluationRecord
-from recall.training.callbacks.rate import Rate
 from recall.worlds.registry import task_label
 from recall.worlds.task_names import numbered
 
@@ -16,13 +16,17 @@ _RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
 class Status:
-    """Step counts and speed of a fleet, and the latest success of every run and task."""
+    """Progress bars and speed of a fleet, and the latest success of every run and task."""
 
     def __init__(self, spec: FleetSpec, total_steps: int, without_success: Sequence[str] = ()):
         """Start at `total_steps`; tasks in `without_success` show their returns instead."""
         self.spec = spec
         self.runs = [run.name for run in spec.runs]
-        self.labels = [_label(spec, position) for position in range(spec.tasks)]
+        names = [numbered(run.task_names) for run in spec.runs]
+        self.labels = [
+            here[0] if len(set(here)) == 1 else f"task {position + 1}"
+            for position, here in enumerate(zip(*names, strict=True))
+        ]
         self.success = np.full((len(self.runs), spec.tasks), np.nan)
         # Tasks, by position, that are followed by their return.
         self._by_return = [
@@ -32,15 +36,37 @@ class Status:
         self.total_steps = total_steps
         self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
         self.evaluating_step: int | None = None  # of the evaluation that runs beside training
-        self._rate = Rate(_WINDOW_SECONDS, total_steps)
+        self.evaluated_at = 0
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,} of {task.total:,}"),
+            TextColumn("{task.fields[left]}"),
+            speed_estimate_period=_WINDOW_SECONDS,
+        )
+        self._stage_bar = self.bars.add_task(self.stage_name(), total=None, left="")
+        self._bar = self.bars.add_task("all tasks", total=spec.total_steps, left="")
+        self.step(total_steps)
 
     def step(self, total_steps: int) -> None:
         """Note that the fleet has reached `total_steps`."""
         learnt_before = self._learns
         self.total_steps = total_steps
         if self._learns != learnt_before:  # steps with and without updates differ in speed
-            self._rate.clear()
-        self._rate.add(total_steps)
+            self.bars.reset(self._bar, left="")
+        self.bars.update(
+            self._bar,
+            completed=total_steps,
+            left=self.time_left(self.spec.total_steps - total_steps),
+        )
+        stage_total = self.spec.task_schedule.steps_per_stage
+        self.bars.update(
+            self._stage_bar,
+            completed=self.stage_steps,
+            total=stage_total,
+            description=self.stage_name(),
+            left=self.time_left(stage_total - self.stage_steps),
+        )
 
     def compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
@@ -54,23 +80,23 @@ class Status:
         where = f"evaluating step {self.evaluating_step:,}"
         return f"{where}, {behind:,} steps behind" if behind else where
 
-    def evaluated(self, records: Sequence[EvaluationRecord]) -> None:
+    def evaluated(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Store the successes of an evaluation, or the returns of tasks without success."""
-        self.evaluating_step = None
+        self.evaluating_step, self.evaluated_at = None, step
         for record in records:
             if record["mode"] == "stochastic":
                 position = record["position"]
                 value = record["return"] if self._by_return[position] else record["success"]
                 self.success[record["run"], position] = value
 
+    def failed(self, name: str) -> None:
+        """Clear the successes of a run that failed."""
+        self.success[self.runs.index(name)] = np.nan
+
     @property
     def is_over(self) -> bool:
         """Return True if all steps are trained and the last evaluation is reported."""
         return self.total_steps == self.spec.total_steps and self.evaluating_step is None
-
-    def failed(self, name: str) -> None:
-        """Clear the successes of a run that failed."""
-        self.success[self.runs.index(name)] = np.nan
 
     @property
     def stage(self) -> int:
@@ -98,17 +124,16 @@ class Status:
 
     @property
     def steps_per_second(self) -> float:
-        """Return the steps per second of one run over the last minute, including evaluations."""
-        return self._rate.per_second
+        """Return the steps per second of one run over the last minute, 0 if not known yet."""
+        return self.bars.tasks[1].speed or 0.0
 
     def speed(self) -> str:
         """Return the speed of all runs together and of each run, as text."""
         rate = self.steps_per_second
         if not rate:
             return ""
-        if len(self.runs) == 1:
-            return f"{rate:,.0f} steps/s"
-        return f"{rate * len(self.runs):,.0f} steps/s ({rate:,.0f} a run)"
+        each = f" ({rate:,.0f} a run)" if len(self.runs) > 1 else ""
+        return f"{rate * len(self.runs):,.0f} steps/s{each}"
 
     def time_left(self, steps: int) -> str:
         """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
@@ -122,15 +147,15 @@ class Status:
         compiling = (stages - self.stage) * self._compiled[self.stage]
         return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
 
-    def means(self) -> list[str]:
-        """Return the fleet's mean success in every task, as text."""
-        return [self._text(position, column) for position, column in enumerate(self.success.T)]
-
     def measured(self) -> str:
         """Return what the numbers of the tasks are."""
         if all(self._by_return):
             return "return"
         return "success or return" if any(self._by_return) else "success"
+
+    def means(self) -> list[str]:
+        """Return the fleet's mean success in every task, as text."""
+        return [self._text(position, column) for position, column in enumerate(self.success.T)]
 
     def rows(self) -> list[list[str]]:
         """Return a row for each run of a small fleet: its name and its success in every task."""
@@ -147,8 +172,3 @@ class Status:
             return "-"
         mean = float(np.mean(there))
         return f"{mean:,.4g}" if self._by_return[position] else f"{100 * mean:.0f}%"
-
-
-def _label(spec: FleetSpec, position: int) -> str:
-    names = {numbered(run.task_names)[position] for run in spec.runs}
-    return names.pop() if len(names) == 1 else f"task {position + 1}"

@@ -10,8 +10,8 @@ from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, how_to_install
 from recall.runs.evaluations import FIELDS, EvaluationRecord
 from recall.training.callbacks.callback import Callback, Record
+from recall.training.callbacks.display import health_text
 from recall.training.callbacks.tensorboard_callback import training_scalars
-from recall.training.callbacks.text import health_text
 from recall.worlds.registry import task_label
 
 

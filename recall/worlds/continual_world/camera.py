@@ -1,19 +1,28 @@
-"""Images of the tasks.
+"""Images of the tasks, drawn offscreen with the first GL backend that works."""
 
-`python -m recall.worlds.continual_world.camera OUT.png` makes a contact sheet of all tasks.
-"""
-
+import os
+import subprocess
 import sys
-from pathlib import Path
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import mujoco
 import numpy as np
 
+from recall.errors import RecallError
+from recall.plugins.python_process import python_command
 from recall.worlds.continual_world.models import load_visual
-from recall.worlds.continual_world.offscreen import Offscreen
-from recall.worlds.continual_world.scripted import ScriptedPolicy
 from recall.worlds.continual_world.tasks.task import Task
 from recall.worlds.simulator import Array
+
+_NO_GL = (
+    "no picture: MuJoCo cannot draw here ({}). Install a GL library, for example by "
+    "`apt-get install libegl1 libgl1-mesa-dri` or `apt-get install libosmesa6`; the environment "
+    "variable MUJOCO_GL (egl, osmesa or glfw) chooses one."
+)
+_LINUX_BACKENDS = ("egl", "osmesa")
+_MAX_GEOMS = 2000
 
 # The camera looks at the middle of the table from the front right, as in Meta-World's films.
 _LOOK_AT = (0.03, 0.74, 0.15)
@@ -21,8 +30,6 @@ _DISTANCE, _AZIMUTH, _ELEVATION = 1.1, 140.0, -30.0
 _GOAL_COLOUR = (0.1, 1.0, 0.2, 0.9)
 _GOAL_RADIUS = 0.025
 _SHADOW_PIXELS = 1024
-# Number of steps after which the image of a task is taken for the contact sheet.
-_SHEET_STEPS = {"hammer": 60, "push-wall": 45, "push-back": 75, "stick-pull": 90, "shelf-place": 72}
 
 
 class Camera:
@@ -73,37 +80,69 @@ class Camera:
         self._offscreen.close()
 
 
-def contact_sheet(path: Path, width: int = 320, height: int = 256) -> None:
-    """Save an image of all ten tasks while they are being solved, five by two, with their names.
+class Offscreen:
+    """Offscreen renderer of one model.
 
-    Meta-World's scripted policies act, so this imports `metaworld`.
+    `mujoco.Renderer` is not used because it reads its backend from MUJOCO_GL when mujoco is first
+    imported, and uses a window system if that variable was not set.
     """
-    from matplotlib.figure import Figure
-    from PIL import Image
 
-    from recall.worlds.continual_world import TASKS
+    def __init__(self, model: mujoco.MjModel, width: int, height: int):
+        try:
+            self._gl = _context_class()(width, height)
+            self._gl.make_current()
+        except (AttributeError, ImportError, OSError, RuntimeError) as error:
+            raise RecallError(_NO_GL.format(error)) from error
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._area = mujoco.MjrRect(0, 0, width, height)
+        self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
 
-    figure = Figure(figsize=(5 * 2.1, 2 * 1.95), layout="constrained")
-    for axes, task in zip(figure.subplots(2, 5).flat, TASKS, strict=True):
-        axes.imshow(_played(task, width, height))
-        axes.set_title(task, fontsize=10)
-        axes.set_axis_off()
-    figure.savefig(path, dpi=130)
-    Image.open(path).convert("RGB").save(path, optimize=True)  # half the size without alpha
+    def draw(self) -> Array:
+        """Return the scene as an RGB image, [height, width, 3] uint8."""
+        self._gl.make_current()
+        picture = np.empty((self._area.height, self._area.width, 3), np.uint8)
+        mujoco.mjr_render(self._area, self.scene, self._context)
+        mujoco.mjr_readPixels(picture, None, self._area, self._context)
+        return np.ascontiguousarray(picture[::-1])  # GL counts rows from the bottom
+
+    def close(self) -> None:
+        """Free the context."""
+        self._gl.make_current()
+        self._context.free()
+        self._gl.free()
 
 
-def _played(task: str, width: int, height: int) -> Array:
-    from recall.worlds.continual_world import make_simulator
+@cache
+def _context_class() -> Any:
+    """Return the GL context class of the first backend that works.
 
-    policy = ScriptedPolicy(task)
-    simulator = make_simulator(task, 1, reward="v2", observation="full")
-    observation = simulator.reset(0, np.random.default_rng(1))
-    for _ in range(_SHEET_STEPS.get(task, 50)):
-        observation = simulator.step(policy.act(observation)[None]).observation[0]
-    picture = simulator.render(0, width, height)
-    simulator.close()
-    return picture
+    This is the one in MUJOCO_GL if set, else EGL, else OSMesa; on macOS it is the system's own.
+    """
+    chosen = os.environ.get("MUJOCO_GL", "")
+    if chosen or not sys.platform.startswith("linux"):
+        return import_module("mujoco.gl_context").GLContext
+    reasons = []
+    for backend in _LINUX_BACKENDS:
+        reason = _why_not(backend)
+        if reason is None:
+            os.environ["MUJOCO_GL"] = backend  # MuJoCo's own loader reads it on first use
+            return import_module(f"mujoco.{backend}").GLContext
+        reasons.append(f"{backend}: {reason}")
+    raise RecallError(_NO_GL.format("; ".join(reasons)))
 
 
-if __name__ == "__main__":
-    contact_sheet(Path(sys.argv[1]))
+def _why_not(backend: str) -> str | None:
+    """Return why a backend does not work, or None if it does.
+
+    It is tried in a separate process: once loaded, a broken backend would break the next one.
+    """
+    command = python_command(
+        f"from mujoco.{backend} import GLContext", "GLContext(8, 8).make_current()"
+    )
+    environment = {**os.environ, "MUJOCO_GL": backend}
+    tried = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if tried.returncode == 0:
+        return None
+    errors = [line for line in tried.stderr.splitlines() if "Error" in line]
+    return errors[-1] if errors else f"exit status {tried.returncode}"

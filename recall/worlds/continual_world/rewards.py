@@ -4,6 +4,8 @@ Classic rewards (v1) share one form: reach, then pick, then bring to the goal. M
 multiply tolerances, see https://arxiv.org/abs/1910.10897.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from recall.worlds.continual_world.tasks.task import Scene, Start
@@ -23,6 +25,13 @@ def distance(a: Array, b: Array) -> Array:
 def planar(a: Array, b: Array) -> Array:
     """Return the distance on the table, ignoring heights."""
     return distance(a[..., :2], b[..., :2])
+
+
+def within(
+    radius: float, measure: Callable[[Array, Array], Array] = distance
+) -> Callable[[Scene, Start], Array]:
+    """Return the criterion of success that the object is within `radius` of its target."""
+    return lambda scene, start: measure(scene.object, start.target) <= radius
 
 
 # Classic rewards.

@@ -17,7 +17,7 @@ from recall.worlds.continual_world.observations import (
     Frames,
     Readings,
 )
-from recall.worlds.continual_world.placing import start_views
+from recall.worlds.continual_world.starts import start_views
 from recall.worlds.continual_world.tasks.task import Scene, Start, Task
 from recall.worlds.simulator import Array, Roll, Rolled, Step
 

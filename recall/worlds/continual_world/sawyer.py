@@ -18,11 +18,18 @@ from recall.worlds.continual_world.observations import (
     Readings,
     take,
 )
-from recall.worlds.continual_world.placing import START_SIZE, SlotTable, flat, start_views
-from recall.worlds.continual_world.reset_vectors import ResetVectors
 from recall.worlds.continual_world.roll import SawyerRoll
-from recall.worlds.continual_world.settling import HandsAhead, put, settle, settled
-from recall.worlds.continual_world.tasks.task import Scene, Start, Task
+from recall.worlds.continual_world.starts import (
+    START_SIZE,
+    HandsAhead,
+    ResetVectors,
+    flat,
+    put,
+    settle,
+    settled,
+    start_views,
+)
+from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
 
 if TYPE_CHECKING:
@@ -112,7 +119,7 @@ class SawyerSimulator(Simulator):
         self._settle(slot)
         take(self.bound[slot])
         self._readings.derive(slice(slot, slot + 1))
-        table = SlotTable(self._model, data, scene.fingers[slot].copy())
+        table = Table(self._model, data, scene.fingers[slot].copy())
         start = task.place(table, vector.copy())
         self.start_values[slot] = flat(start)
         self._is_current[slot] = table.is_current

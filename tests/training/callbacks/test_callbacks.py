@@ -6,13 +6,24 @@ from pathlib import Path
 
 import pytest
 
+import recall
 from recall.errors import BadValueError
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.status import Status
 from recall.training.callbacks.tensorboard_callback import TensorBoard
 from recall.training.callbacks.wandb_callback import WeightsAndBiases
 from tests.factories.events import Seen, events
-from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import (
+    CHANGES,
+    SEQUENCE,
+    CrashAt,
+    CrashError,
+    go_on,
+    left_by,
+    run,
+    small_spec,
+    start,
+)
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +108,67 @@ def test_without_weights_and_biases_the_way_to_it_is_told():
 
 
 def test_no_end_is_foretold_from_steps_without_updates():
-    status = Status(small_spec(update_after=100), 0)
-    status.step(50)
+    status = Status(small_spec(update_after=150), 0)
+    for steps in (50, 100):
+        status.step(steps)
     assert status.speed()
     assert not status.time_left(500)
-    status.step(100)  # with the first burst, which was compiled on the way
+    status.step(150)  # with the first burst, which was compiled on the way
     assert not status.time_left(450)
-    status.step(150)
+    status.step(200)
     assert status.time_left(400).endswith("left")
 
 
+def test_views_say_how_far_an_evaluation_is_behind():
+    status = Status(small_spec(), 300)
+    assert status.evaluation() == ""
+    status.evaluating_step = 300
+    assert status.evaluation() == "evaluating step 300"
+    status.step(450)
+    assert status.evaluation() == "evaluating step 300, 150 steps behind"
+    status.evaluated(300, [])
+    assert status.evaluation() == ""
+
+
+def test_the_time_left_includes_compiling_in_later_tasks():
+    status, clock = Status(small_spec(), 0), iter(range(1000))
+    status.bars.get_time = lambda: float(next(clock)) / 2.0
+    for bar in status.bars.tasks:
+        bar._get_time = status.bars.get_time
+    for steps in range(100, 250, 50):
+        status.step(steps)
+    alone = status.time_left(400)
+    status.compiled(30.0)
+    assert status.time_left(50) == f"0:00:0{round(50 / status.steps_per_second)} left"
+    assert status.time_left(400) > alone, "the next stage will compile too"
+
+
+def test_a_callback_stops_a_fleet_which_is_saved(tmp_path, uninterrupted):
+    class StopAt(Callback):
+        steps, message = 0, ""
+
+        def on_steps(self, total_steps):
+            self.steps = total_steps
+
+        def on_message(self, message):
+            self.message = message
+
+        def should_stop(self):
+            return self.steps >= 200
+
+    stopping = StopAt()
+    callback = CallbackList([Callback(), stopping])
+    results = recall.train(
+        sequence=SEQUENCE, seeds=(0, 1), out=tmp_path, callback=callback, **CHANGES
+    )
+    assert results.outcome is None or not results.outcome.get("finished")
+    assert f"recall resume {tmp_path}" in stopping.message
+    recall.resume(tmp_path, callback=Callback())
+    assert left_by(tmp_path) == uninterrupted
+
+
 def test_the_page_names_every_method_with_its_arguments():
-    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
     rows = re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)
     methods = [value for name, value in vars(Callback).items() if not name.startswith("_")]
     assert rows == [

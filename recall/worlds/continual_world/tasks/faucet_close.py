@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from recall.worlds.continual_world.rewards import distance, gaussian, goal_term, long_tail
+from recall.worlds.continual_world.rewards import distance, gaussian, goal_term, long_tail, within
 from recall.worlds.continual_world.tasks.task import (
     Fixture,
     Scene,
@@ -47,16 +47,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target <= _RADIUS, 10.0, 2.0 * (2.0 * reach + 3.0 * in_place))
 
 
-def success_v1(scene: Scene, start: Start) -> Array:
-    """Return True where the handle is within 5 cm of its target."""
-    return distance(scene.object, start.target) <= 0.05
-
-
-def success_v2(scene: Scene, start: Start) -> Array:
-    """Return True where the handle is within 7 cm of its target."""
-    return distance(scene.object, start.target) <= _RADIUS
-
-
 TASK = Task(
     name="faucet-close",
     model="sawyer_faucet.xml",
@@ -73,6 +63,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success_v1,
-    success_v2=success_v2,
+    success_v1=within(0.05),
+    success_v2=within(_RADIUS),
 )

@@ -9,6 +9,7 @@ from recall.worlds.continual_world.rewards import (
     planar,
     push_reward,
     shaped_reach,
+    within,
 )
 from recall.worlds.continual_world.tasks.task import (
     Fixture,
@@ -66,16 +67,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target <= 0.05, 10.0, reward)
 
 
-def success_v1(scene: Scene, start: Start) -> Array:
-    """Return True where the peg's end is within 7 cm of the goal, at any height."""
-    return planar(scene.object, start.target) <= 0.07
-
-
-def success_v2(scene: Scene, start: Start) -> Array:
-    """Return True where the peg's end is within 7 cm of the goal."""
-    return distance(scene.object, start.target) <= 0.07
-
-
 TASK = Task(
     name="peg-unplug-side",
     model="sawyer_peg_unplug_side.xml",
@@ -91,6 +82,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success_v1,
-    success_v2=success_v2,
+    success_v1=within(0.07, planar),
+    success_v2=within(0.07),
 )

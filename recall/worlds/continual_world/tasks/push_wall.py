@@ -2,30 +2,27 @@
 
 import numpy as np
 
-from recall.worlds.continual_world.rewards import caging, distance, long_tail, planar, push_reward
+from recall.worlds.continual_world.rewards import (
+    caging,
+    distance,
+    long_tail,
+    planar,
+    push_reward,
+    within,
+)
 from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
-    Table,
     Task,
     geom,
     geom_rotation,
-    with_height,
+    place_puck,
 )
 from recall.worlds.simulator import Array
 
 # Waypoint past the wall's end; sideways distances count three times.
 _WAYPOINT = np.array([-0.05, 0.77])
 _SCALE = np.array([3.0, 1.0])
-
-
-def place(table: Table, vector: Array) -> Start:
-    """Place puck and goal, both at the height at which the puck settled."""
-    height = table.geom("objGeom")[2]
-    puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
-    table.set_joints(9, puck, still=slice(9, 15))
-    table.forward()
-    return Start(target, puck, table.fingers, farthest=planar(puck, target))
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
@@ -55,16 +52,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target < 0.05, 10.0, reward)
 
 
-def success_v1(scene: Scene, start: Start) -> Array:
-    """Return True where the puck is within 7 cm of the goal, at any height."""
-    return planar(scene.object, start.target) <= 0.07
-
-
-def success_v2(scene: Scene, start: Start) -> Array:
-    """Return True where the puck is within 7 cm of the goal."""
-    return distance(scene.object, start.target) <= 0.07
-
-
 TASK = Task(
     name="push-wall",
     model="sawyer_push_wall_v3.xml",
@@ -76,9 +63,9 @@ TASK = Task(
     minimum_distance=0.15,
     object=geom("objGeom"),
     turned=geom_rotation("objGeom"),
-    place=place,
+    place=lambda table, vector: place_puck(table, vector, table.geom("objGeom")[2]),
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success_v1,
-    success_v2=success_v2,
+    success_v1=within(0.07, planar),
+    success_v2=within(0.07),
 )

@@ -11,6 +11,7 @@ from recall.worlds.continual_world.rewards import (
     long_tail,
     pick_term,
     shaped_reach,
+    within,
 )
 from recall.worlds.continual_world.tasks.task import (
     Fixture,
@@ -103,16 +104,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return np.where(to_target < _RADIUS, 10.0, both(grasp, near) + lifted)
 
 
-def success_v1(scene: Scene, start: Start) -> Array:
-    """Return True where the puck is within 8 cm of the goal."""
-    return distance(scene.object, start.target) <= 0.08
-
-
-def success_v2(scene: Scene, start: Start) -> Array:
-    """Return True where the puck is within 7 cm of the goal."""
-    return distance(scene.object, start.target) <= 0.07
-
-
 TASK = Task(
     name="shelf-place",
     model="sawyer_shelf_placing.xml",
@@ -128,6 +119,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success_v1,
-    success_v2=success_v2,
+    success_v1=within(0.08),
+    success_v2=within(0.07),
 )

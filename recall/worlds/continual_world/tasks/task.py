@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+import mujoco
 import numpy as np
 
 from recall.worlds.simulator import Array
@@ -75,31 +76,44 @@ class Start(NamedTuple):
     farthest_pull: Array = np.zeros(())  # x_max of the second goal term
 
 
-class Table(Protocol):
+class Table:
     """One slot, which a task's `place` arranges.
 
     Positions are those of the last `forward`, or before that of the last settling substep.
     """
 
-    fingers: Array
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, fingers: Array):
+        self.fingers = fingers
+        self.is_current = False
+        self._model, self._data = model, data
 
     def body(self, name: str) -> Array:
         """Return the position of a body."""
+        return self._data.body(name).xpos.copy()
 
     def site(self, name: str) -> Array:
         """Return the position of a site."""
+        return self._data.site(name).xpos.copy()
 
     def geom(self, name: str) -> Array:
         """Return the position of a geom."""
+        return self._data.geom(name).xpos.copy()
 
     def site_offset(self, name: str) -> Array:
         """Return the position of a site in its body's frame."""
+        return self._model.site(name).pos.copy()
 
     def set_joints(self, first: int, values: Array | float, still: slice) -> None:
         """Write joint positions from index `first` on, and zero the velocities of `still`."""
+        values = np.atleast_1d(values)
+        self._data.qpos[first : first + values.size] = values
+        self._data.qvel[still] = 0.0
+        self.is_current = False
 
     def forward(self) -> None:
         """Recompute positions and contacts."""
+        mujoco.mj_forward(self._model, self._data)
+        self.is_current = True
 
 
 @dataclass(frozen=True)
@@ -143,3 +157,12 @@ class Task:
 def with_height(position: Array, height: Any) -> Array:
     """Return the position's x and y with another height."""
     return np.array([position[0], position[1], height])
+
+
+def place_puck(table: Table, vector: Array, height: float) -> Start:
+    """Place puck and goal on the table, both at the height at which the puck settled."""
+    puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
+    table.set_joints(9, puck, still=slice(9, 15))
+    table.forward()
+    away = puck[:2] - target[:2]
+    return Start(target, puck, table.fingers, farthest=np.sqrt(np.vecdot(away, away)))

@@ -1,0 +1,128 @@
+"""The spec of a fleet from its run.json, which may be of an older version of the package.
+
+Functions cannot be stored in a file. They are given again, by the fleet's names for them.
+"""
+
+import functools
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from recall.config.spec import FleetSpec, RunSpec
+from recall.errors import BadValueError
+from recall.methods import METHODS, method_class
+from recall.plugins import check_named
+from recall.settings import Settings
+from recall.settings.checked import from_plain
+from recall.worlds.registry import Task, is_gymnasium, is_task, refuse_instance, task_label
+
+# How old heads were scored and copied, before they took turns in the first steps of a task.
+_REMOVED = ("random_steps_after_copy", "scoring_episodes")
+
+
+def spec_from(
+    description: dict[str, Any], functions: Mapping[str, Task] | None = None
+) -> FleetSpec:
+    """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
+    method = dict(description["method"])
+    tasks = {task for run in description["runs"] for task in run["tasks"]}
+    named = tasks - set(description.get("functions", ()))
+    check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
+    chosen = from_plain(method_class(method.pop("name")), method)
+    given = given_functions(description.get("functions", ()), functions)
+    runs = tuple(
+        RunSpec(
+            run["name"],
+            run["seed"],
+            run["sequence"],
+            tuple(given.get(task, task) for task in run["tasks"]),
+        )
+        for run in description["runs"]
+    )
+    settings = completed(description["settings"])
+    for name in _REMOVED:
+        settings["schedule"].pop(name, None)
+    return FleetSpec(chosen, runs, from_plain(Settings, settings))
+
+
+def _is_known(task: str) -> bool:
+    """Return True for a task that this process can make, as far as its name tells."""
+    if not is_gymnasium(task):
+        return is_task(task)
+    from recall.worlds.gym_registration import is_registered  # imports Gymnasium
+
+    return is_registered(task)
+
+
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run.json with those that had another default when it was written."""
+    schedule = dict(settings["schedule"])
+    # Before this setting existed, an evaluation had as many episodes of both modes.
+    if "evaluation_episodes" in schedule:
+        schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
+    # Runs explored with white noise, by the policy to the end of every episode.
+    if "random_steps" in schedule:
+        schedule.setdefault("noise_colour", 0.0)
+        schedule.setdefault("random_tails", 0.0)
+    # Policies were one burst behind the learner, or none.
+    if "overlap" in schedule:
+        schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
+    # Every run had one environment.
+    if "chunk_steps" in schedule:
+        schedule.setdefault("environments", 1)
+    found = {**settings, "schedule": schedule}
+    # Targets summed one reward, and a copied head never took its statistics along.
+    if "sac" in (learner := dict(settings.get("learner", {}))):
+        learner["sac"] = {"n_step": 1, **learner["sac"]}
+        popart = learner.get("popart", {})
+        learner["popart"] = {key: popart[key] for key in popart if key != "copy_statistics"}
+        found["learner"] = learner
+    return found
+
+
+def given_functions(names: Collection[str], functions: Any) -> dict[str, Task]:
+    """Return the tasks in the argument `functions`, under the fleet's names for them.
+
+    `names` are those of the fleet's tasks that are functions. All of them must be given.
+    """
+    if functions is not None and not isinstance(functions, Mapping):
+        raise BadValueError(
+            f"functions is {functions!r}: give a dict from the names of tasks to their functions, "
+            f"here {functions_argument(names)}"
+        )
+    given = dict(functions or {})
+    if missing := [name for name in names if name not in given]:
+        raise BadValueError(
+            f"its tasks are Python functions ({', '.join(missing)}), which cannot be stored in a "
+            "file. Give them from Python: recall.resume, recall.evaluate and recall.film take "
+            f"{functions_argument(missing)}"
+        )
+    for name, task in given.items():
+        refuse_instance(task)
+        if not (isinstance(task, str) or callable(task)):
+            raise BadValueError(
+                f"functions[{name!r}] is {task!r}: give the function that makes the environment"
+            )
+        own = task_label(task)
+        if own != name and own in names:
+            raise BadValueError(
+                f"functions[{name!r}] is {own}, the name of another task of the fleet: give "
+                f"{functions_argument((name, own))}, or a function with a name of its own"
+            )
+    return {name: _called(name, task) for name, task in given.items()}
+
+
+def functions_argument(names: Iterable[str]) -> str:
+    """Return the argument that hands tasks that are functions to recall.resume and others."""
+    return f"functions={{{', '.join(f'{name!r}: {name}' for name in names)}}}"
+
+
+def _called(name: str, task: Task) -> Task:
+    """Return a task under the fleet's name for it, which records and films show.
+
+    The function given now may have another name, such as that of one that makes pictures too.
+    """
+    if isinstance(task, str) or task_label(task) == name:
+        return task
+    renamed = functools.partial(task)
+    renamed.__name__ = name  # type: ignore[attr-defined]
+    return renamed

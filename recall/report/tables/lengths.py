@@ -1,0 +1,165 @@
+"""Tables of metrics and training time by number of tasks."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.estimates import shared_sequences
+from recall.analysis.frames import Analysis, list_of, runs_of, select
+from recall.analysis.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
+from recall.report.tables.notes import budget_notes
+from recall.report.tables.pivot import Key, groups_of, main_labels_of, pivot
+from recall.report.tables.table import Cell, Row, Table
+from recall.runs.wording import few
+
+ByLength = Mapping[str, Mapping[int, pd.DataFrame]]
+GROUP = "scaling"
+LEAST = 3  # number of lengths needed for a table
+_MOST_NAMES = 8
+_UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
+_SHARED = (
+    "Wall time of a fleet divided by its runs, which train together, as the study that launched it "
+    "noted it. Fleets of different sizes, or on different machines, do not compare."
+)
+
+
+def scores_by_length(
+    analysis: Analysis, labels: Iterable[str]
+) -> dict[str, dict[int, pd.DataFrame]]:
+    """Return the rows of each label by number of tasks, for labels with at least LEAST lengths.
+
+    Of each length, only the sequences count that all these labels have, because a label that was
+    run on the easy ones alone would look better. If they share none, each keeps its own
+    (`lengths_apart`).
+    """
+    found = {
+        label: {length: select(rows, tasks=length) for length in sorted(set(rows.tasks))}
+        for label, rows in groups_of(analysis.scores, labels).items()
+        if rows.tasks.nunique() >= LEAST
+    }
+    for length in lengths_of(found):
+        there = [groups for groups in found.values() if length in groups]
+        if shared := shared_sequences(groups[length] for groups in there):
+            for groups in there:
+                groups[length] = select(groups[length], sequence=shared)
+    return found
+
+
+def lengths_of(found: ByLength) -> list[int]:
+    """Return every number of tasks that a label has, in order."""
+    return sorted({length for groups in found.values() for length in groups})
+
+
+def lengths_apart(found: ByLength) -> list[int]:
+    """Return the numbers of tasks at which labels have different sequences, and share none."""
+    return [
+        length
+        for length in lengths_of(found)
+        if not shared_sequences(groups[length] for groups in found.values() if length in groups)
+    ]
+
+
+def seconds_of_run(rows: pd.DataFrame) -> float | None:
+    """Return the mean training time of a run in seconds, or None if it was not recorded."""
+    found = [run.seconds for run in runs_of(rows) if run.seconds is not None]
+    return sum(found) / len(found) if found else None
+
+
+def milliseconds_of_step(rows: pd.DataFrame) -> float | None:
+    """Return the training time per step of a run in milliseconds, or None if not recorded."""
+    found = [
+        1000.0 * run.seconds / run.total_steps for run in runs_of(rows) if run.seconds is not None
+    ]
+    return sum(found) / len(found) if found else None
+
+
+def scaling_tables(analysis: Analysis) -> list[Table]:
+    """Return tables of performance, forgetting and time, if there are enough lengths."""
+    found = scores_by_length(analysis, main_labels_of(analysis.scores))
+    if not found:
+        return []
+    scores = pd.concat(part for groups in found.values() for part in groups.values())
+    rows = [Key(label, {"label": label}) for label in found]
+    tables = []
+    for metric in (PERFORMANCE, FORGETTING):
+        columns = [
+            Key(f"{length} tasks", {"tasks": length}, metric) for length in lengths_of(found)
+        ]
+        tables.append(
+            _table(
+                metric,
+                TITLES[metric],
+                columns,
+                pivot(scores, rows, columns),
+                notes=(*budget_notes(scores), *_which_sequences(found)),
+                lower=(metric in LOWER_IS_BETTER,) * len(columns),
+            )
+        )
+    return [*tables, *_time_tables(found, columns)]
+
+
+def _table(
+    name: str, what: str, columns: Iterable[Key], rows: tuple[Row, ...], **others: Any
+) -> Table:
+    return Table(
+        name=f"{GROUP}-{name}",
+        title=f"From few tasks to many: {what}",
+        corner="method",
+        columns=tuple(key.heading for key in columns),
+        rows=rows,
+        group=GROUP,
+        **others,
+    )
+
+
+def _which_sequences(found: ByLength) -> list[str]:
+    """Return a note on each length at which a number is a mean, or is of other sequences."""
+    notes = []
+    apart = lengths_apart(found)
+    for length in lengths_of(found):
+        groups = {label: groups[length] for label, groups in found.items() if length in groups}
+        lists = {label: list_of(rows, "sequence") for label, rows in groups.items()}
+        names = {label: few(each, _MOST_NAMES) for label, each in lists.items()}
+        first = next(iter(groups))
+        if length in apart:
+            told = "; ".join(f"{label} has {each}" for label, each in names.items())
+            notes.append(f"{length} tasks, of other sequences, so not to be compared: {told}.")
+        elif len(lists[first]) > 1:
+            notes.append(f"{length} tasks: the mean over {names[first]}.")
+    return notes
+
+
+def _time_tables(found: ByLength, columns: list[Key]) -> list[Table]:
+    """Return the times of a whole run and of a step; empty if no times were recorded."""
+    seconds = {
+        label: {length: seconds_of_run(rows) for length, rows in groups.items()}
+        for label, groups in found.items()
+    }
+    known = [time for times in seconds.values() for time in times.values() if time is not None]
+    if not known:
+        return []
+    _, unit, word = next(each for each in _UNITS if max(known) >= each[0])
+    steps = {
+        label: {length: milliseconds_of_step(rows) for length, rows in groups.items()}
+        for label, groups in found.items()
+    }
+    tables = []
+    for name, what, times, scale, decimals in (
+        ("time", f"{word} of training, a run", seconds, unit, 2),
+        ("step-time", "milliseconds of training, a step of a run", steps, 1.0, 3),
+    ):
+        rows = []
+        for label, own in times.items():
+            there = [own.get(length) for length in lengths_of(found)]
+            if any(time is not None for time in there):
+                cells = (Cell(None if time is None else Estimate(time / scale)) for time in there)
+                rows.append(Row(label, tuple(cells)))
+        lower = (True,) * len(columns)
+        tables.append(
+            _table(
+                name, what, columns, tuple(rows), notes=(_SHARED,), lower=lower, decimals=decimals
+            )
+        )
+    return tables

@@ -1,0 +1,158 @@
+"""Notes below tables: what the numbers are means of, and what forward transfer compares with."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from recall.analysis.departures import departures
+from recall.analysis.frames import Analysis, list_of, runs_of
+from recall.analysis.labels import settings_in_words
+from recall.analysis.references import EVALUATE_EVERY, STEPS, References, mismatch
+from recall.analysis.run_result import RunResult
+from recall.report.paper import published
+from recall.report.tables.table import Row
+from recall.report.train_command import reference_command
+from recall.runs.wording import few, spanned
+
+_MOST = 6  # names or settings in a note
+
+
+def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return notes on how many runs, steps and evaluations the numbers are based on."""
+    if rows.empty:
+        return ()
+    runs = rows.groupby(["label", "sequence"])["run"].nunique()
+    notes = [
+        f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {spanned(rows.steps_per_task)} "
+        f"steps per task. {window_note(rows)}"
+    ]
+    scored = rows.groupby("sequence")["task"].agg(set)
+    firsts = rows.drop_duplicates("sequence")
+    silent = [
+        task
+        for sequence, run in zip(firsts.sequence, firsts["run"], strict=True)
+        for task in run.tasks
+        if task not in scored[sequence]
+    ]
+    if silent:
+        notes.append(f"Without {_names(silent)}, whose success is not reported.")
+    return (*notes, *_departures(runs_of(rows)))
+
+
+def window_note(rows: pd.DataFrame) -> str:
+    """Return a sentence on how many evaluations the success at the end of a stage is a mean of."""
+    used = sorted(set(zip(rows.window, rows.evaluations, strict=True)))
+    if any(window > 1 for window, _ in used):
+        shown = " or ".join(f"{window} of {evaluations}" for window, evaluations in used)
+        return f"Values at the end of a stage are means of its last {shown} evaluations."
+    count = spanned(evaluations for _, evaluations in used)
+    return f"Values at the end of a stage are of its last evaluation, of {count}."
+
+
+def _departures(runs: Iterable[RunResult]) -> list[str]:
+    """Return the settings of the experiment that differ from the preset's, unless labels do."""
+    found: dict[str, dict[str, None]] = {}
+    for run in {run.label: run for run in runs}.values():
+        unlike = departures(run.method, run.settings, run.preset)
+        names = [name for name in unlike if name not in run.changes and name != STEPS]
+        if names and run.source == "recall":
+            words = few((settings_in_words({name: unlike[name]}) for name in names), _MOST)
+            found.setdefault(words, {})[run.label] = None
+    return [f"Not the preset's: {words} in {'; '.join(labels)}." for words, labels in found.items()]
+
+
+def paper_notes(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return a note on what the paper's numbers are, if there are any."""
+    if not any(each.paper is not None for row in rows for each in row.cells):
+        return ()
+    facts = published()
+    return (
+        f"(paper): the paper's own numbers, {facts['seeds']} runs of {facts['steps_per_task']:,} "
+        "steps per task in the simulator of 2021; settings differ too.",
+    )
+
+
+def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return whether references are shipped ones, what differs in them, and what is left out."""
+    rows = rows[rows.groupby(["label", "sequence"])["transfer"].transform("count") > 0]
+    if rows.empty:
+        return ()
+    notes, unlike, perfect = [], dict[str, dict[str, None]](), rows[rows.reference >= 1.0]
+    gaining = rows[rows.reference < 1.0]
+    compared = list(_compared(analysis, gaining))
+    if any(found.shipped for _, _, found in compared):
+        notes.append("Forward transfer compares with single-task runs shipped with the package.")
+    for run, _, found in compared:
+        for difference in {_difference(run, reference) for reference in found.runs} - {""}:
+            unlike.setdefault(difference, {})[run.label] = None
+    notes += [
+        f"Single-task runs that {'; '.join(labels)} compares with have {difference}."
+        for difference, labels in unlike.items()
+    ]
+    if len(perfect):
+        notes.append(
+            f"Forward transfer leaves out {_names(perfect.task)}, where plain SAC leaves nothing "
+            "to gain."
+        )
+    return tuple(notes)
+
+
+def _compared(
+    analysis: Analysis, rows: pd.DataFrame
+) -> Iterable[tuple[RunResult, str, References]]:
+    """Yield a run, a task and its references, for each label, sequence and task of some rows."""
+    firsts = rows.drop_duplicates(["label", "sequence", "task"])
+    for label, sequence, task, run in zip(
+        firsts.label, firsts.sequence, firsts.task, firsts["run"], strict=True
+    ):
+        yield run, task, analysis.references[label, sequence, task]
+
+
+def _difference(run: RunResult, reference: RunResult) -> str:
+    """Return the settings in which a reference may and does differ, or an empty text."""
+    unlike = mismatch(run, reference)
+    if not unlike:
+        return ""
+    wanted, there = (
+        settings_in_words({name: values[side] for name, values in unlike.items()})
+        for side in (0, 1)
+    )
+    read = STEPS in unlike or EVALUATE_EVERY in unlike
+    return f"{there} and not {wanted}{'; their curves are interpolated' if read else ''}"
+
+
+def transfer_note(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return notes on single-task runs that are refused or missing, and how to train them."""
+    rows = rows[rows.area.notna()]
+    refused: dict[str, dict[str, None]] = {}
+    missing: dict[str, pd.DataFrame] = {}
+    for run, _, found in _compared(analysis, rows):
+        for reason in found.refused:
+            refused.setdefault(reason, {})[run.label] = None
+    lacking = rows[rows.alone.map(len) == 0]
+    for label in list_of(lacking, "label"):
+        part = lacking[lacking.label == label]
+        command = reference_command(part["run"].iloc[0], ["TASK"], [0])
+        missing[command or label] = pd.concat([missing.get(command or label, part[:0]), part])
+    notes = [_missing(part) for part in missing.values()]
+    if refused:
+        reason, labels = next(iter(refused.items()))
+        more = f" ({len(refused) - 1} more are refused likewise)" if len(refused) > 1 else ""
+        notes.insert(0, f"Not comparable with {'; '.join(labels)}: {reason}{more}.")
+    return tuple(notes)
+
+
+def _missing(rows: pd.DataFrame) -> str:
+    """Return which single-task runs some labels lack, and the command that trains them."""
+    run, tasks = rows["run"].iloc[0], list_of(rows, "task")
+    command = reference_command(run, tasks, sorted(set(rows.seed)))
+    way_out = f"`{command}` trains them" if command else "Train fine_tuning on each task alone"
+    return (
+        f"No forward transfer of {'; '.join(list_of(rows, 'label'))}: there are no single-task "
+        f"runs of {_names(tasks)} with these settings and {run.steps_per_task:,} steps or more. "
+        f"{way_out}; name their folder too, or give it as --reference."
+    )
+
+
+def _names(tasks: Iterable[str]) -> str:
+    return few(dict.fromkeys(tasks), _MOST)

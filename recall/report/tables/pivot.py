@@ -1,0 +1,156 @@
+"""Tables as data: rows and columns select scores, and each cell is the mean of one value."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+
+from recall.analysis.bootstrap import Estimate, Sampled
+from recall.analysis.estimates import difference, estimate, interquartile_mean, rank, shared_seeds
+from recall.analysis.frames import Analysis, list_of, select
+from recall.analysis.labels import label_of, main_labels
+from recall.analysis.measures import LOWER_IS_BETTER, METRICS, TITLES
+from recall.methods import METHODS
+from recall.report import paper
+from recall.report.tables.table import Cell, Row
+
+INTERQUARTILE = "interquartile mean"
+
+
+class Key(NamedTuple):
+    """A row or a column of a table."""
+
+    heading: str
+    where: Mapping[str, Any] = {}
+    """The scores it selects: columns and their values. A list must be there as a whole."""
+    value: str = ""
+    """The column or metric whose mean it shows, if this key says it."""
+    method: str = ""
+    """The method whose numbers in the paper belong here, if any."""
+
+
+Published = Callable[[Key, Key], Estimate | None]
+
+
+def pivot(
+    scores: pd.DataFrame,
+    rows: Sequence[Key],
+    columns: Sequence[Key],
+    best: Literal["row", "column"] = "column",
+    published: Published | None = None,
+    places: bool = False,
+) -> tuple[Row, ...]:
+    """Return the rows of a table: means of the scores that a row and a column select together.
+
+    The best of each row or column is bold, and what cannot be told from it (see `rank`). The
+    paper's numbers, which `published` returns for a row and a column, stand in rows of their own.
+    Rows without a number are left out. `places` is that of `estimate`.
+    """
+    grid = [[_chosen(scores, row, column) for column in columns] for row in rows]
+    value = [[column.value or row.value for column in columns] for row in rows]
+    every = [[(r, c) for c in range(len(columns))] for r in range(len(rows))]
+    lines = every if best == "row" else [list(line) for line in zip(*every, strict=True)]
+    bold: set[tuple[int, int]] = set()
+    for line in filter(None, lines):
+        shown_value = value[line[0][0]][line[0][1]]
+        if shown_value != INTERQUARTILE:  # no mean over runs, and so without differences by seed
+            bold |= rank({(r, c): grid[r][c] for r, c in line}, shown_value).bold
+    shown: list[Row] = []
+    for r, row in enumerate(rows):
+        cells = [cell(grid[r][c], value[r][c], places, (r, c) in bold) for c in range(len(columns))]
+        theirs = [Cell(paper=published and published(row, column)) for column in columns]
+        if any(each.ours for each in cells):
+            shown.append(Row(row.heading, tuple(cells)))
+        if any(each.paper for each in theirs):
+            name = label_of(row.method) if row.method else row.heading
+            shown.append(Row(f"{name} (paper)", tuple(theirs)))
+    return tuple(shown)
+
+
+def _chosen(scores: pd.DataFrame, row: Key, column: Key) -> pd.DataFrame:
+    where = {**row.where, **column.where}
+    rows = select(scores, **where)
+    lists = {name: value for name, value in where.items() if isinstance(value, list)}
+    whole = all(set(rows[name]) == set(value) for name, value in lists.items())
+    return rows if whole else rows[:0]
+
+
+def cell(rows: pd.DataFrame, value: str, places: bool = False, bold: bool = False) -> Cell:
+    """Return the cell with the mean of a value over the rows of one label."""
+    if rows.empty:
+        return Cell()
+    if value == INTERQUARTILE:
+        found: Sampled | None = interquartile_mean(rows)
+    else:
+        found = estimate(rows, value, places)
+    return Cell(found.estimate, bold=bold, runs=rows["run"].nunique()) if found else Cell()
+
+
+def difference_cell(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Cell:
+    """Return the cell for ours minus theirs, seed by seed."""
+    return Cell(difference(ours, theirs, value), runs=shared_seeds(ours, theirs))
+
+
+def square(
+    groups: Mapping[str, pd.DataFrame], compare: Callable[[pd.DataFrame, pd.DataFrame], Cell]
+) -> tuple[Row, ...]:
+    """Return rows that compare every two labels, given by their rows of scores."""
+    return tuple(
+        Row(
+            mine,
+            tuple(
+                Cell(text="") if other == mine else compare(groups[mine], groups[other])
+                for other in groups
+            ),
+        )
+        for mine in groups
+    )
+
+
+def groups_of(scores: pd.DataFrame, labels: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """Return the rows of each label that has any."""
+    found = {label: select(scores, label=label) for label in labels}
+    return {label: rows for label, rows in found.items() if len(rows)}
+
+
+def main_labels_of(scores: pd.DataFrame) -> list[str]:
+    """Return the labels of some scores that stand for their methods, without variants."""
+    return main_labels(list_of(scores, "run"))
+
+
+def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = False) -> list[Key]:
+    """Return a key for each label and, on request, for the paper's methods that are not there.
+
+    The paper's numbers belong to the label with its settings, or else to that of the plain method.
+    """
+    method_of = {run.label: run.method for run in analysis.collection.runs}
+    keys = {}
+    for label in labels:
+        method = method_of[label]
+        as_paper = label_of(method, preset="paper")
+        plain = as_paper if as_paper in method_of else label_of(method)
+        keys[label] = Key(label, {"label": label}, method=method if label == plain else "")
+    if not with_paper:
+        return list(keys.values())
+    chosen = analysis.collection.chosen
+    there = {key.method for key in keys.values()}
+    for method in paper.METHODS:
+        if method not in there and (not chosen or method in chosen):
+            label = label_of(method)
+            keys[label] = Key(label, {"label": label}, method=method)
+            method_of[label] = method
+    if chosen:
+        return list(keys.values())
+    order = {method: place for place, method in enumerate(METHODS)}
+    return sorted(keys.values(), key=lambda key: order.get(method_of[key.heading], len(order)))
+
+
+def metric_keys(scores: pd.DataFrame) -> list[Key]:
+    """Return a key for each metric that some label has; forward transfer needs references."""
+    transfers = scores.transfer.notna().any()
+    return [Key(TITLES[name], value=name) for name in METRICS if name != METRICS[-1] or transfers]
+
+
+def lower_of(keys: Iterable[Key]) -> tuple[bool, ...]:
+    """Return for each key whether less is better in its value."""
+    return tuple(key.value in (*LOWER_IS_BETTER, "forgotten") for key in keys)

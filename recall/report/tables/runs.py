@@ -1,0 +1,257 @@
+"""Tables of runs by themselves: unfinished ones, tasks learnt alone, exploration and cost."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from recall.analysis import bootstrap, metrics
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.collection import Collection
+from recall.analysis.families import display_name
+from recall.analysis.frames import Analysis, list_of, select
+from recall.analysis.labels import method_label
+from recall.analysis.measures import RETURN
+from recall.analysis.references import is_reference
+from recall.analysis.run_result import RunResult, is_multi_task
+from recall.replay.history import rows_held
+from recall.report import paper
+from recall.report.tables.pivot import main_labels_of
+from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.runs.wording import counted, spanned
+
+_MOST = 4  # provisional tables on the terminal
+
+
+def provisional_tables(analysis: Analysis) -> list[Table]:
+    """Return a table for each label and sequence with runs that train or were stopped."""
+    going = analysis.collection.where(lambda run: not run.finished and run.failed_at is None)
+    tables: list[Table] = []
+    for part in going.by_sequence().values():
+        for label, runs in part.by_label().items():
+            tables.append(_provisional(analysis, label, runs, len(tables) >= _MOST))
+    return tables
+
+
+def _provisional(analysis: Analysis, label: str, runs: Sequence[RunResult], detail: bool) -> Table:
+    """Return the success in each task when it was just learnt and at the last evaluation."""
+    first, measure = runs[0], analysis.measure
+    field = measure.field if first.reports_success else RETURN
+    curves = [run.curve(measure.mode, field) for run in runs]
+    together = is_multi_task(first.method)
+    learnt = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
+    now = np.array([metrics.latest_successes(curve, measure.window) for curve in curves])
+    reached = max(int(run.steps[-1]) for run in runs)
+    stages = len(first.tasks) if together else -(-reached // first.steps_per_task)
+    rows = []
+    for task in range(min(stages, len(first.tasks))):
+        shown = [learnt[:, task], now[:, task], learnt[:, task] - now[:, task]]
+        cells = [_mean(values, f"{label}, provisional") for values in shown]
+        rows.append(
+            Row(f"{task + 1} {first.tasks[task]}", tuple(cells[1:2] if together else cells))
+        )
+    what = "success" if first.reports_success else "return"
+    return Table(
+        name=f"provisional-{label}-{first.sequence}",
+        title=f"Provisional: {label} on {display_name(first.sequence, first.tasks)}",
+        corner="task",
+        columns=("now",) if together else (f"{what} when just learnt", "now", "lost"),
+        rows=tuple(rows),
+        notes=(
+            f"{counted(len(runs), 'run')}, at step {spanned(int(run.steps[-1]) for run in runs)} "
+            f"of {first.total_steps:,}. These numbers will change.",
+        ),
+        lower=() if together else (False, False, True),
+        decimals=2 if first.reports_success else 1,
+        group="provisional",
+        detail=detail,
+    )
+
+
+def _mean(values: np.ndarray, name: str) -> Cell:
+    there = values[np.isfinite(values)]
+    return Cell(bootstrap.mean(there, name).estimate, runs=len(there)) if len(there) else Cell()
+
+
+def single_tables(analysis: Analysis) -> list[Table]:
+    """Return the tables of how well tasks are learnt on their own, or which returns they reach."""
+    complete = analysis.collection.single.where(lambda run: run.complete)
+    return [
+        _single(analysis, runs, succeeds)
+        for runs, succeeds in ((complete.with_success, True), (complete.without_success, False))
+        if runs.runs
+    ]
+
+
+def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
+    measure, labels = analysis.measure, single.labels
+    field = measure.field if succeeds else RETURN
+    headings = ("success at the end", "area under the curve")
+    if not succeeds:
+        headings = ("return at the end", "mean return of all evaluations")
+    rows = []
+    for task, part in single.by_sequence().items():
+        cells = []
+        for label in labels:
+            curves = [run.curve(measure.mode, field) for run in part.by_label().get(label, [])]
+            name = f"{label} on {task} alone"
+            finals = [metrics.final_successes(curve, measure.window)[0] for curve in curves]
+            areas = [metrics.areas(curve)[0] for curve in curves]
+            known = np.isfinite(finals) & np.isfinite(areas)
+            cells += [_mean(np.array(each)[known], name) for each in (finals, areas)]
+        rows.append(Row(task, tuple(cells)))
+    counts = Counter((run.label, run.sequence) for run in single.runs).values()
+    steps = spanned(run.steps_per_task for run in single.runs)
+    runs = f"{spanned(counts)} {'run' if max(counts) == 1 else 'runs'} of each task, {steps} steps."
+    notes = [runs]
+    if not succeeds:
+        notes.append("These tasks do not report success, so returns stand instead.")
+    elif any(map(is_reference, single.runs)):
+        notes.append("Forward transfer compares with runs of fine-tuning of the same settings.")
+    several = len(labels) > 1
+    return Table(
+        name="single-tasks" if succeeds else "single-returns",
+        title=f"Tasks learnt alone{'' if several else f' by {labels[0]}'}"
+        f"{'' if succeeds else ', returns'}",
+        corner="task",
+        columns=tuple(
+            f"{label}: {heading}" if several else heading
+            for label in labels
+            for heading in headings
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        decimals=2 if succeeds else 1,
+        group="reference",
+    )
+
+
+def exploration_tables(analysis: Analysis) -> list[Table]:
+    """Return which old head each new task was explored with, and how often."""
+    scores = analysis.scores
+    choosing = [
+        label
+        for label in main_labels_of(scores)
+        if any(
+            run.settings.get("method.best_return")
+            for run in list_of(select(scores, label=label), "run")
+        )
+    ]
+    rows = []
+    for sequence in list_of(scores, "sequence"):
+        runs = [
+            list_of(select(scores, sequence=sequence, label=label), "run") for label in choosing
+        ]
+        tasks = next((found[0].tasks for found in runs if found), ())
+        # The third task is the first with two old heads to choose from.
+        for position in range(2, len(tasks)):
+            cells = tuple(_chosen_heads(found, position) for found in runs)
+            if any(cell.text for cell in cells):
+                rows.append(Row(f"{sequence}: {position + 1} {tasks[position]}", cells))
+    table = Table(
+        name="exploration",
+        title="Old heads that explored new tasks, and how many runs chose each",
+        corner="new task",
+        columns=tuple(choosing),
+        rows=tuple(rows),
+        notes=(
+            "At the start of a task, old heads take turns with random actions. The policy of the "
+            "one with the highest return is copied, if it earned more than these. Second tasks are "
+            "left out: they have only one old head.",
+        ),
+        detail=True,
+    )
+    return [table] if rows else []
+
+
+def _chosen_heads(runs: Sequence[RunResult], position: int) -> Cell:
+    """Return the old tasks whose heads runs chose at a position, the most frequent first."""
+    counts = Counter(
+        head
+        for run in runs
+        for choice in run.head_choices
+        if choice.get("position") == position
+        and isinstance(head := choice.get("best_head"), int)
+        and -1 <= head < position
+    )
+    if not counts:
+        return Cell()
+    none, tasks = counts.pop(-1, 0), runs[0].tasks
+    names = Counter(tasks[head] for head in counts)
+    named = [
+        f"{tasks[head]}{f' (task {head + 1})' if names[tasks[head]] > 1 else ''} {count}"
+        for head, count in counts.most_common()
+    ]
+    return Cell(text=", ".join([*named, *([f"none {none}"] if none else [])]))
+
+
+def cost_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
+    """Return what each method stores and learns from in an update, and the times of benchmarks."""
+    ours = [run for run in analysis.collection.sequential.runs if run.source == "recall"]
+    costs: dict[tuple[str, ...], str] = {}
+    for run in sorted(ours, key=lambda run: bool(run.variant)):  # variants that cost the same last
+        if run.label not in costs.values():
+            costs.setdefault((run.method, *_cost(run)), run.label)
+    labels = analysis.collection.labels
+    rows = []
+    for (method, *own), label in sorted(costs.items(), key=lambda item: labels.index(item[1])):
+        theirs = [text or MISSING for text in paper.storage(method) or ("", "")]
+        rows.append(Row(label, tuple(Cell(text=text) for text in (*own, *theirs))))
+    storage = Table(
+        name="storage",
+        title="Transitions stored, and rows in an update",
+        corner="method",
+        columns=(
+            "of the current task",
+            "of old tasks",
+            "rows in an update",
+            "the paper's D_new",
+            "the paper's D_old",
+        ),
+        rows=tuple(rows),
+        notes=("N is the number of tasks. Ours is what replay holds in the end.",),
+        group="cost",
+    )
+    return [*([storage] if rows else []), *map(_updates, benches)]
+
+
+def _cost(run: RunResult) -> tuple[str, str, str]:
+    """Return the transitions of the current and of old tasks, and the rows in an update."""
+    settings = run.settings
+    capacity, kept = (
+        settings.get("schedule.replay_capacity"),
+        settings.get("method.memory_per_task", -1),
+    )
+    new = old = batch = MISSING
+    if capacity is not None and kept != -1:
+        current, each = rows_held(capacity, run.steps_per_task, kept)
+        new, tasks = f"{current:,}", len(run.tasks)
+        old = f"{(tasks - 1) * each:,} (N = {tasks})" if each else MISSING
+    if rows := settings.get("method.batch_size"):
+        balanced = settings.get("method.sampling") == "balanced"
+        batch = (
+            f"{rows} new, {settings.get('method.old_batch_size')} old" if balanced else str(rows)
+        )
+    return new, old, batch
+
+
+def _updates(bench: Mapping[str, Any]) -> Table:
+    """Return the table of milliseconds per update, by method and number of runs."""
+    counts = sorted({row["runs"] for row in bench["rows"]})
+    times = {(row["method"], row["runs"]): row["ms_per_update"] for row in bench["rows"]}
+    rows = []
+    for method in dict.fromkeys(row["method"] for row in bench["rows"]):
+        found = [times.get((method, count)) for count in counts]
+        cells = [Cell(None if time is None else Estimate(time)) for time in found]
+        rows.append(Row(method_label(method), tuple(cells)))
+    precision = bench.get("precision", "default")
+    return Table(
+        name=f"updates-{bench['device']}-{precision}",
+        title=f"Milliseconds of an update on {bench['device']}",
+        corner="method",
+        columns=tuple(counted(count, "run") for count in counts),
+        rows=tuple(rows),
+        notes=(f"`recall bench learner`, {precision} products.",),
+        group="cost",
+    )

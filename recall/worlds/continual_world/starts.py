@@ -1,0 +1,154 @@
+"""Starts of episodes: drawing reset vectors, settling the hand, and placing the objects.
+
+Settling takes 250 substeps, as many as 50 steps of an episode. In most tasks all episodes start
+from one settled state. Where the reset vector affects contacts while the hand settles, every
+episode settles anew, and `HandsAhead` does so in a thread while the episode before is played.
+"""
+
+import copy
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from recall.errors import BadValueError
+from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
+from recall.worlds.continual_world.tasks.task import Start, Task
+from recall.worlds.simulator import Array
+
+_TOLERANCE = 1e-6
+_SETTLE_SUBSTEPS = 50 * SUBSTEPS
+_HAND_DOWN = np.array([1.0, 0.0, 1.0, 0.0])
+_GRIPPER_OPEN = np.array([-1.0, 1.0])
+_START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # sizes of Start's fields
+START_SIZE = sum(_START_SIZES)
+
+
+class ResetVectors:
+    """The box from which a task's reset vectors are drawn."""
+
+    def __init__(self, task: Task):
+        self.low, self.high = np.array(task.reset_low), np.array(task.reset_high)
+        self._task = task
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """Draw a vector, again if object and goal are too near, as Meta-World does."""
+        while True:
+            vector = rng.uniform(self.low, self.high)
+            apart = np.hypot(*(vector[:2] - vector[-3:-1]))
+            if apart >= self._task.minimum_distance:
+                return vector
+
+    def checked(self, given: Any) -> Array:
+        """Return a vector that a user has given; raise BadValueError if the task has none such."""
+        vector = np.array(given, np.float64)
+        name, low, high = self._task.name, self.low, self.high
+        if vector.shape != low.shape:
+            raise BadValueError(
+                f"rand_vec of shape {vector.shape} for {name}; expected {low.shape}, "
+                f"from {low.tolist()} to {high.tolist()}"
+            )
+        inside = (vector >= low - _TOLERANCE) & (vector <= high + _TOLERANCE)
+        if not inside.all():
+            raise BadValueError(
+                f"rand_vec {vector.tolist()} for {name} is outside of "
+                f"{low.tolist()} to {high.tolist()}"
+            )
+        return vector
+
+
+class Settled(NamedTuple):
+    """Hand at its start: MuJoCo's state, its joints, and the joints one substep earlier."""
+
+    state: Array
+    joints: Array
+    joints_before: Array
+
+
+def settle(model: mujoco.MjModel, data: mujoco.MjData, task: Task) -> Settled:
+    """Move the hand to its start, and return what `put` needs to bring it there at once."""
+    mujoco.mj_resetData(model, data)
+    data.mocap_pos[0] = task.hand_start
+    data.mocap_quat[0] = _HAND_DOWN
+    data.ctrl[:] = _GRIPPER_OPEN
+    mujoco.mj_step(model, data, nstep=_SETTLE_SUBSTEPS - 1)
+    joints_before = data.qpos.copy()
+    mujoco.mj_step(model, data)
+    state = np.zeros(mujoco.mj_stateSize(model, STATE))
+    mujoco.mj_getState(model, data, state, STATE)
+    return Settled(state, data.qpos.copy(), joints_before)
+
+
+def put(model: mujoco.MjModel, data: mujoco.MjData, hand: Settled) -> None:
+    """Bring `data` to where settling left it."""
+    mujoco.mj_setState(model, data, hand.state, STATE)
+    # As after settling, positions lag one substep behind the joints.
+    data.qpos[:] = hand.joints_before
+    mujoco.mj_kinematics(model, data)
+    data.qpos[:] = hand.joints
+
+
+@cache
+def settled(name: str) -> Settled:
+    """Return the settled hand of a task whose episodes share it, computed once per process.
+
+    It does not depend on the position of the fixture.
+    """
+    from recall.worlds.continual_world.tasks import load_task
+
+    model = load_physics(name)
+    return settle(model, mujoco.MjData(model), load_task(name))
+
+
+class HandsAhead:
+    """Settled hands of coming episodes, by slot, from a thread of their own.
+
+    A hand is a function of the reset vector alone, so it does not matter when it is computed, or
+    whether it is used. MuJoCo lets other threads run while it steps.
+    """
+
+    def __init__(self, task: Task):
+        self._task = task
+        self._model = copy.copy(load_physics(task.name))  # its fixture is the thread's to move
+        self._data = mujoco.MjData(self._model)
+        self._thread = ThreadPoolExecutor(1, "recall-settling")
+        self._expected: dict[int, tuple[Array, Future[Settled]]] = {}
+
+    def expect(self, slot: int, vector: Array) -> None:
+        """Begin to settle the hand of an episode of `slot` that will start with `vector`."""
+        self._expected[slot] = (vector, self._thread.submit(self._settle, vector))
+
+    def take(self, slot: int, vector: Array) -> Settled | None:
+        """Return the hand that was settled for `vector`; None if none was expected."""
+        if slot not in self._expected or not np.array_equal(self._expected[slot][0], vector):
+            return None
+        return self._expected.pop(slot)[1].result()
+
+    def _settle(self, vector: Array) -> Settled:
+        fixture = self._task.fixture
+        if fixture is not None:
+            self._model.body(fixture.body).pos[:] = fixture.at(vector)
+        return settle(self._model, self._data, self._task)
+
+    def close(self) -> None:
+        """End the thread; hands that were not begun are given up."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def start_views(values: Array) -> Start:
+    """Return Start's fields as views of its flat form, [slots, 3] or [slots]."""
+    ends = np.cumsum(_START_SIZES)
+    parts = [
+        values[:, end - size : end] if size > 1 else values[:, end - 1]
+        for end, size in zip(ends, _START_SIZES, strict=True)
+    ]
+    return Start(*parts)
+
+
+def flat(start: Start) -> Array:
+    """Return Start's fields of one slot as one vector."""
+    return np.concatenate(
+        [np.broadcast_to(value, size) for value, size in zip(start, _START_SIZES, strict=True)]
+    )

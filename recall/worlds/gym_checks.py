@@ -1,0 +1,185 @@
+"""Checks of what a user's environment returns, with the task named in every error.
+
+Gymnasium's own checkers warn about most of this and let it pass. It would then fail far from its
+cause, in the arithmetic of a worker process, or not at all.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from recall.errors import BadValueError, RecallError
+from recall.worlds.registry import task_label
+from recall.worlds.simulator import Array, DrawingError, TaskFailedError
+
+Env = gymnasium.Env[Any, Any]
+RENDER_MODE = "rgb_array"
+_REAL = "biuf"  # NumPy's kinds of truth values, whole numbers and floats
+_FLOATS, _FLAGS = (float, np.floating), (bool, np.bool_)
+_CHANNELS = (3, 4)  # red, green, blue and perhaps opacity
+
+
+def raising(task: str, where: str, call: Callable[[], Any]) -> Any:
+    """Call code of the user's; raise TaskFailedError, which names the task, if it fails."""
+    try:
+        return call()
+    except RecallError:
+        raise
+    except Exception as error:
+        raise TaskFailedError(
+            f"task {task}: {where} raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def made(function: Callable[[], Any]) -> Env:
+    """Return the environment that a user's function makes; refuse anything else that it returns."""
+    name = task_label(function)
+    env = raising(name, "its constructor", function)
+    if not isinstance(env, gymnasium.Env):
+        raise BadValueError(
+            f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
+        )
+    return env
+
+
+def refuse_shared(envs: Sequence[Env], task: str) -> None:
+    """Raise an error if two of these environments are one object, perhaps in different wrappers.
+
+    They would step and reset one another, and training would go on with wrong data.
+    """
+    if len({id(env.unwrapped) for env in envs}) < len(envs):
+        raise BadValueError(
+            f"{task} gave the same environment twice: it must make a new one each time, since "
+            "every run and worker process needs its own"
+        )
+
+
+def reset(
+    env: Env, task: str, shape: tuple[int, ...], seed: int, options: dict[str, Any] | None
+) -> Array:
+    """Reset an environment and return its first observation, of the given shape."""
+    what = f"reset of {task}"
+    observation, _ = _values(env.reset(seed=seed, options=options), what, 2)
+    return _observation(observation, what, shape)
+
+
+def step(
+    env: Env, task: str, shape: tuple[int, ...], action: Array
+) -> tuple[Array, float, bool, bool, Mapping[str, Any]]:
+    """Step an environment and return what it answers, with an observation of the given shape."""
+    what = f"step of {task}"
+    observation, reward, terminated, truncated, info = _values(env.step(action), what, 5)
+    return (
+        _observation(observation, what, shape),
+        float(reward) if isinstance(reward, _FLOATS) else _reward(reward, what),
+        bool(terminated) if isinstance(terminated, _FLAGS) else _flag(terminated, what),
+        bool(truncated) if isinstance(truncated, _FLAGS) else _flag(truncated, what),
+        info,
+    )
+
+
+def check_finite(observation: Array, reward: float, what: str) -> None:
+    """Refuse an observation or a reward that is not finite.
+
+    This is no check of every step: in training, such a step is a divergence, which ends its run
+    alone.
+    """
+    for name, value in (("observation", observation), ("reward", reward)):
+        if not np.isfinite(value).all():
+            raise BadValueError(f"{what} returned the {name} {value}: it must be finite")
+
+
+def success(info: Mapping[str, Any], task: str) -> bool:
+    """Return whether a step's info reports success: False if it does not mention it.
+
+    Success is what results measure, so nothing is taken for it merely because Python holds it to be
+    true, such as the text "no" or a NaN.
+    """
+    value = info.get("success", info.get("is_success", False))
+    if isinstance(value, bool):  # nearly always, and this is called at every step
+        return value
+    number = _real(value)
+    if number is None or number.size != 1 or not np.isfinite(number).all():
+        raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
+    return bool(number.item())
+
+
+def image(env: Env, task: str) -> Array:
+    """Return the environment's image, [height, width, 3] uint8."""
+    with drawing(task):
+        drawn: Any = env.render()
+    if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] not in _CHANNELS:
+        kind = f"an array of shape {drawn.shape}" if isinstance(drawn, np.ndarray) else repr(drawn)
+        raise DrawingError(f"{task} cannot be drawn: render() returned {kind:.80}, not an image")
+    return np.asarray(drawn[..., :3], np.uint8)
+
+
+@contextmanager
+def drawing(task: str) -> Iterator[None]:
+    """Turn whatever an environment raises while it is drawn into an error that names the task.
+
+    Few environments were ever drawn before a film is made of them. Gymnasium's warnings to their
+    authors are silenced, since the errors say the same.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=UserWarning, module="gymnasium")
+            yield
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise DrawingError(
+            f"{task} cannot be drawn: {reason}. Its constructor must take "
+            f'render_mode="{RENDER_MODE}", and render() must return an image'
+        ) from error
+
+
+def _values(answer: Any, what: str, count: int) -> Any:
+    given = len(answer) if isinstance(answer, tuple) else 1
+    if given != count:
+        raise BadValueError(
+            f"{what} returned {given} value{'s' if given > 1 else ''}, Gymnasium's returns "
+            f"{count}. The old Gym API needs a wrapper, such as those of the package shimmy"
+        )
+    if not isinstance(answer[-1], Mapping):
+        raise BadValueError(f"{what} returned {answer[-1]!r} as its info: it must be a dict")
+    return answer
+
+
+def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
+    numbers = np.asarray(value)
+    if numbers.shape != shape:
+        raise BadValueError(
+            f"{what} returned an observation of shape {numbers.shape}, but its "
+            f"observation_space has shape {shape}: make them agree"
+        )
+    if numbers.dtype.kind not in _REAL:
+        raise BadValueError(f"{what} returned the observation {value!r}: it must hold real numbers")
+    return np.asarray(numbers, np.float64)
+
+
+def _reward(value: Any, what: str) -> float:
+    number = _real(value)
+    if number is None or number.shape != ():
+        raise BadValueError(f"{what} returned {value!r} as its reward: it must be one number")
+    return float(number)
+
+
+def _flag(value: Any, what: str) -> bool:
+    flag = _real(value)
+    if flag is None or flag.shape != () or flag not in (0, 1):
+        raise BadValueError(
+            f"{what} returned {value!r} as terminated or truncated: it must be True or False"
+        )
+    return bool(flag)
+
+
+def _real(value: Any) -> Array | None:
+    """Return a real number, or an array of them, as an array; None for anything else."""
+    if not (isinstance(value, int | float) or hasattr(value, "__array__")):
+        return None
+    numbers = np.asarray(value)
+    return numbers if numbers.dtype.kind in _REAL else None

@@ -1,0 +1,175 @@
+"""Pointworld: point-mass reaching tasks that show in a minute what Continual World shows in a day.
+
+A force drives a point on a plane towards a goal. The tasks share the observation (position,
+velocity, goal) but differ in how they rotate the force, in drag, and in reward scale: some pay a
+thousand times more than others for the same success. This spread of scales makes naive replay
+neglect new tasks. As in Continual World's classic rewards, a step far from the goal costs the
+distance and a step at the goal pays much more, all multiplied by the task's scale.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.worlds.simulator import Array, Simulator, Step, unit_box
+
+HORIZON_STEPS = 50
+SUCCESS_DISTANCE = 0.1
+REWARD_WIDTH = 0.15
+FORCE = 0.03  # velocity gained in one step at full force
+
+
+class PointTask(NamedTuple):
+    """Parameters in which the tasks differ."""
+
+    scale: float  # factor of every reward
+    turn: tuple[tuple[float, float], tuple[float, float]]  # force = turn @ action
+    drag: float  # fraction of the velocity kept in a step
+    goal: tuple[float, float]  # centre of the square that goals are drawn from
+
+
+_TASKS = {
+    "point-slide": PointTask(1.0, ((0, -1), (1, 0)), 0.85, (-0.5, -0.5)),
+    "point-rich": PointTask(1000.0, ((1, 0), (0, 1)), 0.7, (0.5, 0.5)),
+    "point-poor": PointTask(1.0, ((-1, 0), (0, -1)), 0.7, (-0.5, 0.5)),
+    "point-swap": PointTask(1000.0, ((0, 1), (1, 0)), 0.5, (0.5, -0.5)),
+}
+TASKS = tuple(_TASKS)
+_GOAL_SPREAD = 0.3
+_START_SPREAD = 0.3
+_BOUND = 1.5
+
+# Colours of images.
+_OUTSIDE = np.array((226, 229, 234), np.float64)
+_FLOOR = np.array((250, 250, 247), np.float64)
+_GOAL = np.array((46, 160, 67), np.float64)
+_POINT = np.array((31, 78, 140), np.float64)
+_TAIL = np.array((150, 178, 214), np.float64)
+_POINT_RADIUS = 0.06
+_TAIL_STEPS = 5.0  # number of steps of movement that the tail shows
+_MARGIN = 1.04
+
+
+def reward(distance: Array, scale: float) -> Array:
+    """Return the negative distance, plus up to 1 near the goal, times `scale`."""
+    return scale * (np.exp(-((distance / REWARD_WIDTH) ** 2)) - distance)
+
+
+def expert_action(task: str, observation: Array) -> Array:
+    """Return the action of a known good policy: a damped pull to the goal, through `turn`."""
+    spec = _TASKS[task]
+    position, velocity, goal = np.split(observation, 3, axis=-1)
+    wanted = 0.3 * (goal - position) - spec.drag * velocity
+    return np.clip(wanted / FORCE @ np.linalg.inv(np.array(spec.turn)).T, -1.0, 1.0)
+
+
+class PointSimulator(Simulator):
+    """Simulator that holds all slots of one task in one array."""
+
+    def __init__(self, task: str, slots: int):
+        if task not in _TASKS:
+            raise UnknownNameError("pointworld task", task, TASKS)
+        self.task, self.slots = task, slots
+        self._spec = _TASKS[task]
+        self._turn = np.array(self._spec.turn, np.float64)
+        self._state = np.zeros((slots, 6))  # position, velocity, goal: the observation itself
+        self.observation_space = Box(-2.0, 2.0, (6,), np.float64)
+        self.action_space = unit_box(2)
+        self.state_size = 6
+
+    def reset(
+        self, slot: int, rng: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> Array:
+        """Start an episode near the middle, at rest, with a goal in the task's own square."""
+        if options and "rand_vec" in options:
+            vector = np.asarray(options["rand_vec"], np.float64)
+            if vector.shape != (4,) or not np.isfinite(vector).all():
+                raise BadValueError(
+                    f"rand_vec {options['rand_vec']!r} of {self.task}: expected 4 finite "
+                    "numbers, the start's x, y and the goal's x, y"
+                )
+        else:
+            start = rng.uniform(-_START_SPREAD, _START_SPREAD, 2)
+            goal = self._spec.goal + rng.uniform(-_GOAL_SPREAD, _GOAL_SPREAD, 2)
+            vector = np.concatenate([start, goal])
+        self._state[slot] = np.concatenate([vector[:2], np.zeros(2), vector[2:]])
+        return self._state[slot].copy()
+
+    def step(self, actions: Array) -> Step:
+        """Take a step of semi-implicit Euler with drag; the walls stop the point."""
+        position, velocity, goal = self._state[:, :2], self._state[:, 2:4], self._state[:, 4:]
+        force = np.clip(actions, -1.0, 1.0) @ self._turn.T
+        velocity = self._spec.drag * velocity + FORCE * force
+        moved = np.clip(position + velocity, -_BOUND, _BOUND)
+        self._state[:, 2:4] = moved - position
+        self._state[:, :2] = moved
+        distance = np.linalg.norm(moved - goal, axis=1)
+        no = np.zeros(self.slots, bool)
+        return Step(
+            observation=self._state.copy(),
+            reward=reward(distance, self._spec.scale),
+            terminated=no,
+            truncated=no.copy(),
+            success=distance < SUCCESS_DISTANCE,
+            diverged=no.copy(),
+        )
+
+    def get_state(self, slot: int) -> Array:
+        """Return position, velocity and goal."""
+        return self._state[slot].copy()
+
+    def set_state(self, slot: int, state: Array) -> None:
+        """Set position, velocity and goal."""
+        self._state[slot] = state
+
+    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+        """Return an RGB image of the point, its goal and the walls."""
+        return draw_point(self._state[slot], SUCCESS_DISTANCE, _BOUND, width, height)
+
+
+def make_simulator(task: str, slots: int) -> PointSimulator:
+    """Return a simulator of one of `TASKS`."""
+    return PointSimulator(task, slots)
+
+
+# Images in plain NumPy, so that films can be made without GL.
+
+
+def draw_point(state: Array, goal_radius: float, bound: float, width: int, height: int) -> Array:
+    """Return an RGB image [height, width, 3] uint8 of a state on a floor within walls.
+
+    The state is position, velocity and goal. The goal is a ring with the radius of success; the
+    point is a disc with a tail in proportion to its speed.
+    """
+    position, velocity, goal = state[:2], state[2:4], state[4:6]
+    pixel = 2 * bound * _MARGIN / min(width, height)  # side of a pixel in the world's units
+    x = (np.arange(width) + 0.5 - width / 2) * pixel
+    y = -(np.arange(height) + 0.5 - height / 2) * pixel
+    at = np.stack(np.meshgrid(x, y), axis=-1)  # [height, width, 2]
+    canvas = np.broadcast_to(_OUTSIDE, (height, width, 3)).copy()
+    _paint(canvas, np.abs(at).max(axis=-1) - bound, _FLOOR, pixel)
+    _paint(canvas, _ring(at, goal, goal_radius, 1.5 * pixel), _GOAL, pixel)
+    tail = _segment(at, position - _TAIL_STEPS * velocity, position)
+    _paint(canvas, tail - 0.5 * _POINT_RADIUS, _TAIL, pixel)
+    _paint(canvas, np.linalg.norm(at - position, axis=-1) - _POINT_RADIUS, _POINT, pixel)
+    return canvas.round().astype(np.uint8)
+
+
+def _paint(canvas: Array, distance: Array, colour: Array, pixel: float) -> None:
+    """Colour pixels whose `distance` to a shape's edge is negative; edges are anti-aliased."""
+    cover = np.clip(0.5 - distance / pixel, 0.0, 1.0)[..., np.newaxis]
+    canvas += cover * (colour - canvas)
+
+
+def _ring(at: Array, centre: Array, radius: float, half_width: float) -> Array:
+    return np.abs(np.linalg.norm(at - centre, axis=-1) - radius) - half_width
+
+
+def _segment(at: Array, start: Array, end: Array) -> Array:
+    """Return the distance of every pixel to the line from `start` to `end`."""
+    along = end - start
+    share = np.clip((at - start) @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
+    return np.linalg.norm(at - start - share[..., np.newaxis] * along, axis=-1)

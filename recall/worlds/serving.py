@@ -1,0 +1,112 @@
+"""What runs in a worker process: one object that carries out the parent's orders.
+
+The worker makes the object itself, from a setup and the worker's own part of it. The object works
+with arrays in memory that all workers share with the parent.
+"""
+
+import contextlib
+import fcntl
+import mmap
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+import cloudpickle
+import numpy as np
+
+from recall.errors import RecallError
+from recall.worlds.simulator import Array
+
+
+class Service(Protocol):
+    """Object that a worker serves. It is made with (setup, part, shared arrays, pulse).
+
+    `pulse` [2] is shared: the service increases the first number with every step, and the second
+    one says what it works on. A worker whose pulse stands still is reported.
+    """
+
+    task: str  # the task that is being made or played, for messages
+
+    def handle(self, order: Any) -> Any:
+        """Carry out an order and return the answer."""
+
+    def rest(self) -> None:
+        """Prepare for the next order, after an answer was sent."""
+
+    def close(self) -> None:
+        """Release all resources."""
+
+
+def map_arrays(memory_file: int, offsets: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the shared arrays by name."""
+    memory = mmap.mmap(memory_file, 0)
+    return {
+        name: np.frombuffer(memory, dtype, count=int(np.prod(shape)), offset=offset).reshape(shape)
+        for name, (offset, shape, dtype) in offsets.items()
+    }
+
+
+def main(service: type, socket_number: int, lifeline: int, memory_file: int, niceness: int) -> None:
+    """Serve orders until the parent says that there are no more, or is gone."""
+    os.nice(niceness)
+    _end_with(lifeline)
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        _serve(service, Connection(socket_number), memory_file)
+
+
+def _end_with(lifeline: int) -> None:
+    """Let the kernel end this process when the other end of the socket closes.
+
+    Nothing is ever sent on it. The default action for SIGIO ends a process even while a task hangs
+    in a library that never returns to Python.
+    """
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _serve(service: type, connection: Connection, memory_file: int) -> None:
+    served: Any = None
+    unmade: str | None = None  # why there is nothing to serve
+    first, part = connection.recv_bytes(), connection.recv_bytes()
+    try:
+        setup, offsets = cloudpickle.loads(first)
+        index, own = pickle.loads(part)
+        arrays = map_arrays(memory_file, offsets)
+        served = service(setup, own, arrays, arrays["pulse"][index])
+    except Exception as error:
+        unmade = _failure(error, "a worker process at its start")
+    while (order := pickle.loads(connection.recv_bytes())) is not None:
+        failure, answer = unmade, None
+        if failure is None:
+            try:
+                answer = served.handle(order)
+            except Exception as error:
+                failure = _failure(error, f"task {served.task}")
+        connection.send((failure, answer))
+        if failure is None:
+            try:
+                served.rest()
+            except Exception as error:
+                unmade = _failure(error, f"task {served.task}")
+    if served is not None:
+        try:
+            served.close()
+        except Exception as error:
+            tell(_failure(error, f"task {served.task}"))
+
+
+def _failure(error: Exception, where: str) -> str:
+    """Return the message about an exception; print where it was raised unless a user need not."""
+    if isinstance(error, RecallError):
+        return str(error)
+    traceback.print_exc()
+    return f"{type(error).__name__} in {where}: {error}"
+
+
+def tell(text: str) -> None:
+    """Print a warning."""
+    print(f"warning: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+from tests.methods.conftest import quick_compilation  # noqa: F401

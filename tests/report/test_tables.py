@@ -1,0 +1,366 @@
+"""The tables: which there are, what stands in them, what is bold, and what is noted."""
+
+import json
+
+import pytest
+
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.measures import Measure
+from recall.report.tables.table import Cell, Table
+from recall.runs.benches import read_benches
+from tests.factories import tables
+from tests.factories.folders import STEPS, write_fleet, write_log
+from tests.factories.tables import cell_of
+
+CW3 = [f"cw3-{number}" for number in range(1, 9)]
+# A stage has four evaluations: one is looked at, so that numbers can be worked out by hand.
+LAST = Measure(window=1)
+
+
+def tables_of(folder, benches=()) -> dict[str, Table]:
+    return tables.tables_of(folder, benches, LAST)
+
+
+def forgets(seed, position, step):
+    """Learns each task fully and keeps 0.1 of it, 0.2 with the other seed, after its stage."""
+    over = step > (position + 1) * STEPS
+    return 0.1 * (1 + seed) if over else float(step > position * STEPS)
+
+
+def headings(table):
+    return [row.heading for row in table.rows]
+
+
+def ours(table, row, column):
+    found = cell_of(table, row, column).ours
+    return None if found is None else found.value
+
+
+def test_cw3_by_hand_with_the_papers_numbers_in_rows_of_their_own(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3[:2])
+    write_fleet(tmp_path / "b", "fine_tuning", CW3[:2], success=forgets)
+    tables = tables_of(tmp_path)
+    performance = tables["cw3-average_performance"]
+    assert performance.columns == ("Fine-tuning", "EWC", "PackNet", "ClonEx", "PM", "RECALL")
+    assert headings(performance) == ["1", "1 (paper)", "2", "2 (paper)"]
+    best = cell_of(performance, "1", "RECALL")
+    assert (best.ours, best.bold, best.runs) == ((1.0, (1.0, 1.0)), True, 2)
+    assert cell_of(performance, "1 (paper)", "RECALL") == Cell(paper=Estimate(0.9, (0.88, 0.92)))
+    worse = cell_of(performance, "1", "Fine-tuning")
+    # Seeds end with (0.1 + 0.1 + 1) / 3 and (0.2 + 0.2 + 1) / 3.
+    assert worse.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    assert worse.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert not worse.bold
+    forgetting = ours(tables["cw3-forgetting"], "2", "Fine-tuning")
+    assert forgetting == pytest.approx((2 * 0.9 / 3 + 2 * 0.8 / 3) / 2)
+    assert "2 runs, 1,000 steps per task" in performance.notes[0]
+    assert "5 runs of 1,000,000 steps per task" in " ".join(performance.notes)
+    assert "cw3-forward_transfer" not in tables
+    assert "recall train --method fine_tuning" in " ".join(tables["cw3-forgetting"].advice)
+
+
+def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3, success=forgets)
+    tables = tables_of(tmp_path)
+    mean = cell_of(tables["cw3-average_performance"], "mean", "RECALL")
+    assert mean.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    # Seed 0 is low on all eight sequences: eight sequences tell no more of it than one does.
+    assert mean.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert mean.runs == 16
+    paper = cell_of(tables["cw3-average_performance"], "mean (paper)", "RECALL").paper
+    assert paper == cell_of(tables["cw3"], "RECALL (paper)", "average performance").paper
+    assert paper == (0.92, None)
+    assert cell_of(tables["cw3"], "RECALL", "average performance").ours == mean.ours
+
+
+def test_the_papers_numbers_belong_to_the_plain_method_and_stand_once(tmp_path):
+    write_fleet(tmp_path / "a", "clonex", "cw3-1", weight=0.5)
+    write_log(tmp_path / "b", ["push-v1", "window-close-v1", "hammer-v1"], cl_method="ewc")
+    table = tables_of(tmp_path)["cw3-average_performance"]
+    assert ours(table, "1", "EWC, imported") == 1.0
+    assert ours(table, "1", "ClonEx, λ 0.5") == 1.0
+    for label in ("EWC, imported", "ClonEx, λ 0.5"):
+        assert cell_of(table, "1 (paper)", label).paper is None
+    assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
+    pairs = ["pair-0-1", "pair-0-2"]
+    write_fleet(tmp_path / "c", "recall", pairs)
+    write_fleet(tmp_path / "d", "recall", pairs, preset="paper")
+    assert sorted(headings(tables_of(tmp_path)["pairs"])) == [
+        "RECALL", "RECALL (paper)", "RECALL, preset paper"
+    ]  # fmt: skip
+
+
+def test_cw10_has_the_papers_rows_of_all_methods(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
+    table = tables_of(tmp_path)["cw10"]
+    assert cell_of(table, "RECALL", "average performance").ours == (1.0, None)
+    assert cell_of(table, "RECALL (paper)", "forgetting").paper == (-0.03, (-0.04, -0.03))
+    assert "EWC (paper)" in headings(table)
+    assert not any(cell.bold for row in table.rows for cell in row.cells)
+
+
+def test_tasks_of_a_family_are_averaged_over_their_places(tmp_path):
+    for number in (1, 2, 3):
+        write_fleet(tmp_path / f"{number}", "ewc", f"cw3-{number}", success=forgets)
+    for number in (1, 2):
+        write_fleet(tmp_path / f"r{number}", "recall", f"cw3-{number}")
+    write_fleet(tmp_path / "l2", "l2", "cw3-3")
+    write_fleet(tmp_path / "m", "multi_task", CW3[:2])
+    tables = tables_of(tmp_path)
+    learnt, end = (tables[f"cw3-tasks-{name}"] for name in ("learnt", "end"))
+    # cw3-1 is push, window-close, hammer; cw3-2 is hammer, window-close, faucet-close.
+    assert headings(end) == [
+        "faucet-close (1)", "hammer (2)", "push (1)", "window-close (2)", "all (6)"
+    ]  # fmt: skip
+    found = [ours(end, heading, "EWC") for heading in headings(end)]
+    assert found == pytest.approx([1.0, 0.575, 0.15, 0.15, (2 + 4 * 0.15) / 6])
+    assert cell_of(end, "hammer (2)", "EWC").runs == 4
+    assert {ours(learnt, heading, "EWC") for heading in headings(learnt)} == {1.0}
+    assert (learnt.columns, end.columns) == (
+        ("EWC", "RECALL"),
+        ("EWC", "RECALL", "Multi-task"),
+    )
+    ahead = cell_of(tables["cw3-average_performance-differences"], "RECALL", "EWC")
+    assert ahead.ours.value == pytest.approx(2 / 3 * 0.85)
+    assert "Over cw3-1, cw3-2." in end.notes
+    assert "Left out: L2, with too few of these." in end.notes
+
+
+def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    table = tables_of(tmp_path)["push,hammer"]
+    assert "forward transfer" not in table.columns
+    command = (
+        "`recall train --method fine_tuning --sequence push hammer --seeds 0 1 --steps-per-task "
+        "1000 --evaluate-every 250`"
+    )
+    assert any(command in note for note in table.advice)
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    tables = tables_of(tmp_path)
+    found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
+    # Own areas are (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.5) / 0.5.
+    assert (found.value, *found.interval) == pytest.approx((0.25, 0.25, 0.25))
+    assert ours(tables["push,hammer-transfer"], "RECALL", "2 hammer") == 0.25
+    assert not tables["push,hammer"].advice
+    alone = tables["single-tasks"]
+    assert ours(alone, "push", "area under the curve") == 0.5
+    assert "Tasks learnt alone by Fine-tuning" in alone.title
+
+
+def test_references_that_differ_are_refused_or_named(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", sequence=["push", "hammer"], discount=0.9)
+    (advice,) = (
+        note for note in tables_of(tmp_path)["push,hammer"].advice if "Not comparable" in note
+    )
+    assert "discount 0.9 and not discount 0.99" in advice
+    write_fleet(tmp_path / "c", sequence=["push", "hammer"], average_actor=None)
+    notes = " ".join(tables_of(tmp_path)["push,hammer"].notes)
+    assert "no average actor and not average actor" in notes
+
+
+def test_a_task_without_room_to_gain_is_left_out_and_shipped_runs_are_told(tmp_path):
+    schedule = {"steps_per_task": 300_000, "evaluate_every": 30_000}
+    schedule |= {"n_step": 1, "random_tails": 0.0}  # as the shipped runs
+    write_fleet(tmp_path / "a", "recall", "cw3-7", seeds=(0,), **schedule)
+    notes = " ".join(tables_of(tmp_path)["cw3-forward_transfer"].notes)
+    assert "shipped with the package" in notes
+    assert "leaves out handle-press-side" in notes
+
+
+def test_pairs_are_averaged_and_counted(tmp_path):
+    def second_fails(seed, position, step):
+        return 0.4 if position == 0 and step > STEPS else float(position == 0)
+
+    pairs = [f"pair-{first}-0" for first in range(5)]
+    write_fleet(tmp_path / "a", "perfect_memory", pairs, success=second_fails)
+    write_fleet(tmp_path / "b", "recall", pairs)
+    write_fleet(tmp_path / "c", "multi_task", pairs)
+    tables = tables_of(tmp_path)
+    means, counts = tables["pairs"], tables["pairs-counts"]
+    assert ours(means, "PM", "first task") == pytest.approx(0.4)
+    assert ours(means, "PM", "first task's forgetting") == pytest.approx(0.6)
+    assert cell_of(means, "PM (paper)", "second task").paper.value == 0.44
+    assert cell_of(means, "RECALL", "second task").bold
+    assert [cell.ours.value for cell in counts.rows[0].cells] == [5, 5, 5]
+    assert [cell.paper.value for cell in counts.rows[1].cells] == [31, 56, 13]
+    assert ours(means, "Multi-task", "first task's forgetting") is None
+    assert ours(counts, "Multi-task", "first task loses more than 0.1") is None
+    assert "pair-0-0" not in tables
+
+
+def test_counts_are_not_moved_by_rounding(tmp_path):
+    levels = (0.6, 0.7, 0.2)
+    assert sum(levels) / 3 < 0.5
+    assert 0.4 - 0.3 > 0.1
+
+    def success(seed, position, step):
+        if position == 0:
+            return 0.3 if step > STEPS else 0.4
+        return levels[seed]
+
+    write_fleet(tmp_path / "a", "recall", ["pair-0-1", "pair-1-2"], range(3), success)
+    counts = tables_of(tmp_path)["pairs-counts"]
+    assert [cell.ours.value for cell in counts.rows[0].cells] == [0, 0, 0]
+
+
+def test_only_pairs_that_all_methods_have_are_compared(tmp_path):
+    easy, hard = ["pair-0-1", "pair-1-2"], ["pair-2-3", "pair-3-4"]
+    write_fleet(tmp_path / "a", "perfect_memory", easy)
+    write_fleet(tmp_path / "b", "recall", easy)
+    write_fleet(tmp_path / "c", "recall", hard, success=lambda *_: 0.0)
+    write_fleet(tmp_path / "d", "recall", hard, distil=False)
+    table = tables_of(tmp_path)["pairs"]
+    for label in ("PM", "RECALL"):
+        found = cell_of(table, label, "second task")
+        assert (found.ours.value, found.bold, found.runs) == (1.0, True, 4)
+    # A variant on other pairs is shown, but is neither the best nor takes pairs from the methods.
+    variant = cell_of(table, "RECALL, no distillation", "second task")
+    assert (variant.ours.value, variant.bold) == (1.0, False)
+    assert "never bold: RECALL, no distillation has 2-3, 3-4." in " ".join(table.notes)
+
+
+def test_weights_of_the_distillation(tmp_path):
+    for weight in (0.1, 10.0, 100.0):
+        write_fleet(tmp_path / f"{weight}", "recall", "cw6-1", distillation_weight=weight)
+    tables = tables_of(tmp_path)
+    table = tables["lambda-cw6-1"]
+    assert headings(table) == ["0.1", "0.1 (paper)", "10", "10 (paper)", "100", "100 (paper)"]
+    assert cell_of(table, "100 (paper)", "average performance").paper == (0.88, (0.86, 0.89))
+    assert tables["cw6-average_performance"].columns[-1] == "RECALL"
+
+
+def test_shared_and_separate_networks(tmp_path):
+    for number, (actor, critic) in enumerate(
+        (("shallow", "shallow"), ("separate", "shallow"), ("shallow", "deep"))
+    ):
+        write_fleet(tmp_path / f"{number}", "perfect_memory", "pair-5-8",
+                    actor_heads=actor, critic_heads=critic)  # fmt: skip
+    table = tables_of(tmp_path)["sharing-pair-5-8"]
+    assert headings(table) == [
+        "shared actor, shared critic",
+        "shared actor, shared critic (paper)",
+        "unshared actor, shared critic",
+        "unshared actor, shared critic (paper)",
+        "shared actor, critic with deep heads",  # the paper has none
+    ]
+    assert ours(table, "unshared actor, shared critic", "second task") == 1.0
+
+
+def test_replay_modes_on_first_tasks_of_pairs(tmp_path):
+    pairs = ["pair-1-3", "pair-2-2"]
+    write_fleet(tmp_path / "a", "perfect_memory", pairs, success=forgets)
+    write_fleet(tmp_path / "b", "perfect_memory", pairs, replay_mode="online")
+    table = tables_of(tmp_path)["replay-mode-forgetting"]
+    assert headings(table) == ["1-3", "1-3 (paper)", "2-2", "2-2 (paper)"]
+    assert ours(table, "1-3", "offline") == pytest.approx(0.85)
+    assert cell_of(table, "1-3 (paper)", "offline").paper.value == 0.14
+    online = cell_of(table, "1-3", "online")
+    assert (online.ours.value, online.bold) == (0.0, True)
+
+
+def test_variants_are_compared_on_the_sequences_they_share(tmp_path):
+    write_fleet(tmp_path / "a", "recall", CW3[:3])
+    write_fleet(tmp_path / "b", "recall", CW3[:2], distil=False, success=forgets)
+    write_fleet(tmp_path / "c", "recall", ["cw3-1", "cw3-3"], normalise_targets=False)
+    tables = tables_of(tmp_path)
+    table = tables["variants-RECALL-cw3-1-2"]
+    assert headings(table) == ["RECALL", "no distillation"]
+    assert cell_of(table, "RECALL", "average performance").runs == 4
+    assert "cw3-1, cw3-3" in tables["variants-RECALL-cw3-1-2-2"].title
+    assert "RECALL, no distillation" not in tables["cw3-average_performance"].columns
+
+
+def test_runs_of_other_steps_are_shown_and_never_bold(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *_: 0.5)
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
+    write_fleet(tmp_path / "c", "recall", "push,hammer", seeds=(5, 6), steps_per_task=2_000)
+    table = tables_of(tmp_path)["push,hammer"]
+    longer = cell_of(table, "RECALL, 2,000 steps per task", "average performance")
+    assert (longer.ours.value, longer.bold) == (1.0, False)
+    assert cell_of(table, "EWC", "average performance").bold
+
+
+def test_a_schedule_that_is_not_the_presets_is_noted(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", distillation_weight=0.1, random_steps=70)
+    notes = tables_of(tmp_path)["cw3-average_performance"].notes
+    assert "Not the preset's: random steps 70 in RECALL, λ 0.1." in notes
+
+
+def test_who_improves_on_whom(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "push,hammer")
+    write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
+    tables = tables_of(tmp_path)
+    table = tables["push,hammer-improvement"]
+    assert cell_of(table, "RECALL", "EWC").ours == (1.0, (1.0, 1.0))
+    assert ours(table, "EWC", "RECALL") == 0.0
+    assert cell_of(table, "EWC", "EWC").text == ""
+    ahead = cell_of(tables["push,hammer-differences"], "RECALL", "EWC").ours
+    assert ahead.value == pytest.approx(0.425)
+    assert ahead.interval[1] - ahead.value == pytest.approx(6.3138 * 0.025, rel=1e-3)
+
+
+def test_times_and_scores_by_number_of_tasks(tmp_path):
+    lengths = {2: ["push,hammer"], 3: ["push,hammer,push-back"], 4: ["push,hammer,push-back,push"]}
+    for method in ("recall", "perfect_memory"):
+        for length, sequences in lengths.items():
+            write_fleet(tmp_path / f"{method}-{length}", method, sequences)
+    write_fleet(tmp_path / "more", "recall", "push,push-back", success=lambda *_: 0.0)
+    fleets = [{"name": f"recall-{length}", "seconds": 3600.0 * length} for length in lengths]
+    (tmp_path / "study.json").write_text(json.dumps({"schema": 1, "fleets": fleets}))
+    tables = tables_of(tmp_path)
+    assert tables["scaling-time"].columns == ("2 tasks", "3 tasks", "4 tasks")
+    (row,) = tables["scaling-time"].rows
+    assert [cell.ours.value for cell in row.cells] == [1.0, 1.5, 2.0]  # hours, of two runs
+    (row,) = tables["scaling-step-time"].rows
+    assert row.cells[0].ours.value == pytest.approx(1000 * 3600 / (2 * STEPS))
+    # A sequence that only RECALL has does not count.
+    performance = tables["scaling-average_performance"]
+    assert [ours(performance, label, "2 tasks") for label in ("PM", "RECALL")] == [1.0, 1.0]
+
+
+def test_tasks_without_success_have_returns(tmp_path):
+    for name, sequence in (("a", "push"), ("b", "push,hammer")):
+        folder = write_fleet(tmp_path / name, "recall", sequence, success=lambda *_: 0.0)
+        content = json.loads((folder / "run.json").read_text())
+        silent = {"without_success": ["push", "hammer"]}
+        (folder / "run.json").write_text(json.dumps(content | silent))
+    tables = tables_of(tmp_path)
+    assert "push,hammer" not in tables
+    returns = tables["push,hammer-returns"]
+    assert [cell.ours.value for cell in returns.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
+    assert ours(tables["single-returns"], "push", "return at the end") == 0.0
+    write_fleet(tmp_path / "never", "ewc", "hammer,push", success=lambda *_: 0.0)
+    assert {"hammer,push", "hammer,push-returns"} <= set(tables_of(tmp_path))
+
+
+def test_storage_follows_from_the_settings(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
+    write_fleet(tmp_path / "b", "clonex", "cw3-1", seeds=(0,), memory_per_task=100)
+    write_fleet(tmp_path / "c", "ewc", "cw3-1", seeds=(0,), replay_capacity=500)
+    write_fleet(tmp_path / "d", "recall", "cw3-1", seeds=(0,), distil=False)  # stores the same
+    table = tables_of(tmp_path)["storage"]
+    texts = {row.heading: [cell.text for cell in row.cells] for row in table.rows}
+    assert len(texts) == 3
+    assert texts["RECALL"][:3] == ["1,000", "2,000 (N = 3)", "128 new, 128 old"]
+    assert texts["ClonEx, memory per task 100"][1:2] == ["200 (N = 3)"]
+    assert texts["ClonEx, memory per task 100"][3:] == ["10^6", "N 10^4"]
+    (ewc,) = (text for label, text in texts.items() if label.startswith("EWC"))
+    assert ewc[:3] == ["500", "\N{EN DASH}", "128"]
+
+
+def test_benches_beside_the_runs_are_shown(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
+    rows = [
+        {"method": method, "runs": runs, "ms_per_update": time}
+        for method, runs, time in (("recall", 1, 0.5), ("recall", 5, 0.75), ("ewc", 1, 0.25))
+    ]
+    bench = {"device": "H200", "precision": "default", "rows": rows}
+    (tmp_path / "bench-learner.json").write_text(json.dumps(bench))
+    (tmp_path / "other.json").write_text('{"rows": [1]}')
+    (tmp_path / "torn.json").write_text('{"rows": [')
+    found = read_benches([tmp_path])
+    assert found == [bench]
+    table = tables_of(tmp_path, found)["updates-H200-default"]
+    assert cell_of(table, "RECALL", "5 runs").ours == (0.75, None)
+    assert cell_of(table, "EWC", "5 runs").ours is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from recall.worlds.gym_registration import register_all as _register_all
 
 if TYPE_CHECKING:
-    from recall.analysis import frame as frame
+    from recall.analysis.frames import frame as frame
     from recall.api import evaluate as evaluate
     from recall.api import resume as resume
     from recall.api import train as train
@@ -39,7 +39,7 @@ _EXPORTS = {
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",
     "make_report": "recall.report.build",
-    "frame": "recall.analysis",
+    "frame": "recall.analysis.frames",
     "archive": "recall.runs.archive",
 }
 __all__ = ["__version__", *_EXPORTS]
@@ -52,8 +52,6 @@ def __getattr__(name: str) -> Any:
         return import_module("recall.version").version()
     if name in _EXPORTS:
         return getattr(import_module(_EXPORTS[name]), name)
-    if name == "results":  # `recall.frame`, without an import of its own
-        return import_module("recall.analysis")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -13,27 +13,27 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION
-from recall.files.given import given_path
+from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.names import file_name
+from recall.files.paths import given_path
 from recall.learn import fleet
 from recall.methods import Method
-from recall.runs.archive_note import check_trainable
+from recall.runs.description import WITHOUT_SUCCESS, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import (
-    all_failed,
+    after_full_disk,
     check_free,
     check_ours,
     check_resumable,
     check_same,
+    check_trainable,
+    failures_in,
     hold,
-    is_finished,
+    resume_command,
     summary,
 )
 from recall.runs.policies import read_policies, runs_with_policies
-from recall.runs.silent_tasks import KEY as WITHOUT_SUCCESS
-from recall.runs.store import Results, Store, read, read_description
-from recall.runs.way_out import resuming, with_more_space
+from recall.runs.store import Results, Store, read
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method, tasks_without_success
@@ -131,7 +131,7 @@ def run_fleet(
             return _start(spec, folder, callback, tasks_without_success(spec), command)
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
-        if is_finished(folder):
+        if status(folder).is_over:
             return read(folder)
         check_trainable(folder)
         check_processes(spec, measure())
@@ -168,9 +168,9 @@ def _check_callback(callback: object) -> None:
 
 
 def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
-    if not is_finished(folder):
+    if not status(folder).is_over:
         return
-    if failed := all_failed(folder):
+    if failed := failures_in(folder):
         raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
     raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
@@ -227,7 +227,7 @@ def _run(
             stopping(partial(callback.on_message, stopping_text), callback.close) as stop,
             kept_programs(folder, callback.on_message),
             reported_compiling(callback),
-            explain_out_of_memory(lambda: f"Then continue with `{resuming(folder)}`"),
+            explain_out_of_memory(lambda: f"Then continue with `{resume_command(folder)}`"),
         ):
             trainer = Trainer(
                 spec,
@@ -241,19 +241,19 @@ def _run(
                     _restore(trainer, callback)
                 trainer.run()
     except Interrupted as stopped:
-        message = f"{stopped}. Continue with `{resuming(folder)}`"
+        message = f"{stopped}. Continue with `{resume_command(folder)}`"
         if stop.signal_number is not None:
             raise Stopped(message, stop.exit_status) from None
         callback.on_message(message)
     except TaskFailedError as error:
-        repaired = f"Repair the environment, then continue with `{resuming(folder)}`"
+        repaired = f"Repair the environment, then continue with `{resume_command(folder)}`"
         raise TaskFailedError(f"{str(error).rstrip('.')}. {repaired}") from error
     except NotWrittenError as error:
-        raise NotWrittenError(f"{error}. {with_more_space(folder)}") from error
+        raise NotWrittenError(f"{error}. {after_full_disk(folder)}") from error
     except OSError as error:
         if error.errno not in _NO_SPACE:
             raise
-        raise RecallError(f"{folder}: {error.strerror}. {with_more_space(folder)}") from error
+        raise RecallError(f"{folder}: {error.strerror}. {after_full_disk(folder)}") from error
     finally:
         callback.close()
     return read(folder)
@@ -307,7 +307,7 @@ def evaluate(
     kept = runs_with_policies(folder, [run.name for run in spec.runs])
     runs = [spec.runs[index] for index in kept]
     shape = fleet.policy_shape(agent_of(spec)[0])
-    policies = read_policies(folder, [run.name for run in runs], spec.tasks, shape.size)
+    policies = read_policies(folder, {run.name: run.task_names for run in runs}, shape.size)
     chosen = as_tasks(tasks)
     _check_tasks(runs, policies, chosen)
     wanted = [chosen_positions(chosen, run.task_names) for run in runs]

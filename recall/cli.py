@@ -32,7 +32,7 @@ from recall.commands.interruption import (
 from recall.commands.numbers import numbers_as_in_settings
 from recall.commands.options import PLUGIN_HELP
 from recall.errors import BadValueError, RecallError, UnknownNameError, raised_at
-from recall.files.nowhere import lead_nowhere
+from recall.files.streams import redirect_to_devnull
 from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
@@ -205,4 +205,4 @@ def _in_one_line(error: Exception) -> str | None:
 def _drop_output() -> None:
     """Drop what standard output still holds, which would fail again at the end."""
     if sys.stdout is not None:
-        lead_nowhere(sys.stdout.fileno())
+        redirect_to_devnull(sys.stdout.fileno())

@@ -17,7 +17,7 @@ from recall.analysis.labels import grouped, labelled, of_other_code
 from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
-from recall.files.given import given_paths
+from recall.files.paths import given_paths
 from recall.runs.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]

@@ -8,22 +8,22 @@ from typing import Any
 from recall.analysis.departures import settings_of, settings_of_preset
 from recall.analysis.run_result import RunResult
 from recall.errors import RecallError
-from recall.files.fleet_layout import DESCRIPTION, is_archive
-from recall.runs.archive_note import read_note
-from recall.runs.completeness import (
-    due_steps,
-    lost_at_end,
-    lost_before_end,
-    recorded_modes,
+from recall.files.fleet_layout import (
+    DESCRIPTION,
+    OUTCOME,
+    Outcome,
+    Status,
+    check_written,
+    is_archive,
+    read_note,
+    read_outcome,
+    status,
 )
-from recall.runs.curves import RunCurves, read_curves
-from recall.runs.description import is_edited
-from recall.runs.fleet_folder import all_failed, is_finished
+from recall.runs.description import is_edited, read_description, silent_tasks
+from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
+from recall.runs.fleet_folder import failures_in, resume_command
 from recall.runs.json_lines import find_records
-from recall.runs.silent_tasks import silent_tasks
-from recall.runs.store import read_description, read_outcome
 from recall.runs.training_records import read_warnings
-from recall.runs.way_out import for_lost_records, resuming
 from recall.runs.wording import counted, few
 
 _MOST_SHOWN = 4
@@ -72,19 +72,18 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     outcome, problems = _outcome(folder)
     finished = outcome is not None
     curves, unread = read_curves(path, len(listed), tasks, finished)
-    modes, due = recorded_modes(curves), due_steps(curves)
+    modes = recorded_modes(curves)
     warnings, unreadable = read_warnings(folder, finished)
     problems += [unreadable] if unreadable else []
     if unread:
         were = "line cannot be used and was" if unread == 1 else "lines cannot be used and were"
         problems.append(f"{path}: {unread} {were} left out.")
-    runs, losses = [], []
+    runs = []
     for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
-        failed_at = (outcome or {}).get("failed", {}).get(run["name"])
+        failed_at = outcome.failed.get(run["name"]) if outcome is not None else None
         lost = None
         if finished and failed_at is None:
-            lost = lost_at_end(found, modes, run["tasks"], tasks * per_task)
-        losses.append(lost)
+            lost = found.lacks_at_end(modes, run["tasks"], tasks * per_task)
         result = RunResult(
             name=run["name"],
             folder=folder,
@@ -105,23 +104,20 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             without_success=silent_tasks(description, run["tasks"]),
             archived=archived,
         )
-        gaps = lost_before_end(found, modes, due) if finished else 0
-        problems += _wrong_with(result, found, lost, gaps)
+        problems += _wrong_with(result, found, lost)
         if len(found.steps):
             runs.append(result)
-    if any(losses):
-        problems.append(f"To mend {folder}, {for_lost_records(folder, path)}.")
     return runs, problems + _unfinished(folder, runs)
 
 
 def _never_evaluated(folder: Path, path: Path) -> str:
     try:
-        failed = all_failed(folder)
+        found, failed = status(folder), failures_in(folder)
     except RecallError as error:
         return f"{error}. {folder} has no evaluations: left out."
     if failed:
         return f"{folder} has no evaluations, since {failed}: left out."
-    if is_finished(folder):
+    if found is Status.FINISHED:
         return (
             f"{folder} is finished, but its evaluations are missing: restore {path.name} from a "
             "copy. It is left out."
@@ -129,16 +125,21 @@ def _never_evaluated(folder: Path, path: Path) -> str:
     return f"{folder} has no evaluations yet: left out."
 
 
-def _outcome(folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
+def _outcome(folder: Path) -> tuple[Outcome | None, list[str]]:
     """Return the content of outcome.json (None before the end) and the problems."""
     try:
-        return read_outcome(folder), []
+        outcome = read_outcome(folder)
     except RecallError as error:
         return None, [f"{error}. Until then its fleet is treated as unfinished."]
+    try:
+        check_written(folder)
+    except RecallError as error:
+        return outcome, [f"{error}. Until then, what is shown of it need not be what it recorded."]
+    return outcome, []
 
 
-def _wrong_with(run: RunResult, found: RunCurves, lost: str | None, gaps: int) -> list[str]:
-    """Return what is wrong with a run that `lost` records at its end, or has `gaps` before it."""
+def _wrong_with(run: RunResult, found: RunCurves, lost: str | None) -> list[str]:
+    """Return what is wrong with a run that `lost` records at its end."""
     where = f"{run.name} in {run.folder}"
     problems = []
     if run.failed_at is not None:
@@ -150,12 +151,8 @@ def _wrong_with(run: RunResult, found: RunCurves, lost: str | None, gaps: int) -
         problems.append(f"{where} has no evaluations: left out.")
     elif lost is not None:
         problems.append(
-            f"{where} is finished, but {lost}: it is in the curves but left out of the tables."
-        )
-    elif gaps:
-        problems.append(
-            f"{where} lacks {counted(gaps, 'evaluation')} of tasks before its last step: its "
-            "curves have gaps there, and its means are over the others."
+            f"{where} is finished, but {lost}: it is in the curves but left out of the tables. "
+            "Restore its evaluations from a copy."
         )
     if found.blanks:
         problems.append(
@@ -196,10 +193,10 @@ def _edited(folder: Path, description: Mapping[str, Any]) -> list[str]:
 
 
 def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
-    if is_finished(folder) or not runs:  # a damaged outcome.json has a sentence of its own
+    if (folder / OUTCOME).exists() or not runs:  # a damaged outcome.json has its own sentence
         return []
     step = max(int(run.steps[-1]) for run in runs)
-    way_on = "" if is_archive(folder) else f" Continue it with `{resuming(folder)}`."
+    way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
         f"curves and in provisional tables, and left out of the others.{way_on}"

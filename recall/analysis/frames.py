@@ -22,18 +22,20 @@ import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from recall.analysis import metrics
-from recall.analysis.collection import Collection
+from recall.analysis.collection import Collection, gather
 from recall.analysis.families import family_of
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import EVALUATE_EVERY, References
 from recall.analysis.run_result import RunResult, is_multi_task
+from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of, write_text
+from recall.files.paths import given_paths
 from recall.runs.evaluations import FIELDS, MODES, RATES
 
 Array = np.ndarray
@@ -354,12 +356,16 @@ def _text_or_none(value: Any) -> str | None:
     return None if value is None or value != value else str(value)
 
 
-def frame(folders: Iterable[str | Path] | str | Path, table: str = "evaluations") -> pd.DataFrame:
-    """Return every evaluation, stage or run below some folders; see `recall.frame`."""
-    from recall.analysis.collection import gather
-    from recall.errors import BadValueError, UnknownNameError
-    from recall.files.given import given_paths
+def frame(
+    folders: Iterable[str | Path] | str | Path,
+    table: Literal["evaluations", "stages", "runs"] = "evaluations",
+) -> pd.DataFrame:
+    """Return every evaluation, stage or run below some folders as a pandas DataFrame.
 
+    `evaluations` has a row for each run, step, task and mode; `stages` has a row for each run,
+    stage and task, with the success at the end of the stage; `runs` has a row for each run, with
+    its metrics and settings. Folders that cannot be read are left out.
+    """
     if table not in FRAMES:
         raise UnknownNameError("table", table, tuple(FRAMES))
     given = given_paths(folders, "folders")

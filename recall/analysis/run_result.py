@@ -10,8 +10,8 @@ import numpy as np
 
 from recall.analysis.departures import DEFAULT
 from recall.analysis.metrics import Curves
+from recall.files.fleet_layout import ArchiveNote
 from recall.methods import METHODS
-from recall.runs.archive_note import ArchiveNote
 from recall.runs.evaluations import FIELDS, MODES, RATES
 from recall.runs.training_records import Training, read_training
 
@@ -47,7 +47,6 @@ class RunResult:
     """How its settings differ from those of its preset, in words."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The same difference as settings with their values."""
-    code: str = ""
     preset: str = DEFAULT
     """The preset that its settings are nearest to."""
     settings: Mapping[str, Any] = field(default_factory=dict)

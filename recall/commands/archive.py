@@ -1,8 +1,6 @@
 """`recall archive`: the command-line interface of recall.archive."""
 
-import shlex
 import sys
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -39,30 +37,13 @@ def archive(
     made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
     for sentence in made.left_out:
         print(sentence, file=sys.stderr)
-    if not policies and (pattern := _example(source, made.folder)):
+    if not policies:
         print(
-            "No policies were kept, so the archive cannot be evaluated, filmed or exported. To "
-            f"keep them, name their runs: --policies {pattern}, or --policies '*' for all.",
+            "No policies are kept, so the archive cannot be evaluated, filmed or exported: "
+            "--policies names the runs whose policies are, '*' all.",
             file=sys.stderr,
         )
     print(
         f"{counted(made.fleets, 'fleet')} of {counted(made.runs, 'run')} and "
         f"{counted(made.policies, 'policy file')}, {made.size_bytes / 1e6:.2f} MB in {made.folder}"
     )
-
-
-def _example(source: Path, archive: Path) -> str:
-    """Return a pattern, quoted for a shell, of runs that have policies, or nothing without any."""
-    from recall.files.fleet_layout import ARCHIVE_NOTE
-    from recall.policies.stored import has_policies
-    from recall.runs.store import read_description
-
-    for note in sorted(archive.glob(f"**/{ARCHIVE_NOTE}")):
-        fleet = source / note.parent.relative_to(archive)
-        description = read_description(fleet)
-        for run in description["runs"]:
-            if has_policies(fleet, run["name"]):
-                pattern = f"{description['method']['name']}-*-seed{run['seed']}"
-                fits = fnmatchcase(run["name"], pattern)  # long names are shortened
-                return shlex.quote(pattern if fits else run["name"])
-    return ""

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from recall.files.nowhere import lead_nowhere
+from recall.files.streams import redirect_to_devnull
 
 CTRL_C_STATUS = 128 + signal.SIGINT
 
@@ -78,7 +78,7 @@ class _Tolerant:
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
-            lead_nowhere(self._stream.fileno())
+            redirect_to_devnull(self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from tyro.conf import FlagCreatePairsOff, arg
 
-from recall.files.screen import is_terminal
+from recall.files.streams import is_terminal
 
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
 AsJson = Annotated[Flag, arg(name="json", help="Print one JSON document.")]

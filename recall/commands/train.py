@@ -240,7 +240,7 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
 def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the tasks that do not report success, neither in training nor in these records."""
     from recall.analysis.search import read_all
-    from recall.runs.silent_tasks import silent_tasks_in
+    from recall.runs.description import silent_tasks_in
 
     silent = set(silent_tasks_in(folder))
     if silent:
@@ -250,7 +250,7 @@ def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _description(folder: Path) -> dict[str, Any]:
-    from recall.runs.store import read_description
+    from recall.runs.description import read_description
 
     return read_description(folder)
 
@@ -262,7 +262,7 @@ def _short(value: Any) -> Any:
 def _tell_end(results: Any) -> None:
     from recall.runs.wording import counted
 
-    failed = results.outcome["failed"]
+    failed = results.outcome.failed
     runs = len(results.runs)
     print(f"finished: {runs - len(failed)} of {counted(runs, 'run')}, in {results.folder}")
     for name, step in failed.items():

@@ -18,7 +18,7 @@ from typing import Any
 from recall.config.presets import preset_named
 from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.given import given_path
+from recall.files.paths import given_path
 from recall.methods import METHODS, Method
 from recall.settings import Settings
 from recall.settings.checked import from_plain

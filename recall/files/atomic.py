@@ -1,10 +1,19 @@
-"""Atomic writes: readers see the complete old file or the complete new one, whatever happens."""
+"""Atomic writes: readers see the complete old file or the complete new one, whatever happens.
+
+A whole folder is written under a hidden name beside its place and then moved there. If the process
+is killed, the hidden folder stays until the same place is written to again; searches skip it.
+"""
 
 import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +22,8 @@ from recall.files.stamps import Stamp
 
 TEMPORARY = ".tmp"
 """Suffix of files that are being written."""
+_HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.(new|old)", re.DOTALL)
+_LONGEST_PAUSE = 3_600.0  # seconds, more than any report or archive is without writing
 
 
 class NotWritableError(RecallError):
@@ -110,3 +121,51 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+@contextlib.contextmanager
+def replacing_folder(place: Path) -> Iterator[Path]:
+    """Let the caller fill a new folder, which then takes the place of `place`, or is removed."""
+    place = place.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(_hidden_names(place, "new"))
+    new, old = hidden_names(place)
+    new.mkdir()
+    try:
+        yield new
+        if place.exists():
+            place.rename(old)
+        new.rename(place)
+    except BaseException:
+        if old.exists() and not place.exists():
+            old.rename(place)
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+    remove_leftovers(_hidden_names(place, "old"))  # not before: one may be all that there was
+
+
+def hidden_names(place: Path) -> tuple[Path, Path]:
+    """Return two unique hidden names beside `place`: for its new and its old folder."""
+    # In a container every process may have the same number, so that is not unique.
+    own = uuid.uuid4().hex[:8]
+    return place.with_name(f".{place.name}.{own}.new"), place.with_name(f".{place.name}.{own}.old")
+
+
+def is_hidden(name: str) -> bool:
+    """Return True for a name of the kind that `hidden_names` gives."""
+    return _HIDDEN.fullmatch(name) is not None
+
+
+def _hidden_names(place: Path, what: str) -> list[Path]:
+    found = place.parent.glob(f".{escape(place.name)}.{'[0-9a-f]' * 8}.{what}")
+    return [path for path in found if path.is_dir() and not path.is_symlink()]
+
+
+def remove_leftovers(folders: Iterable[Path]) -> None:
+    """Remove the folders in which nothing was written for long, so that their process is gone."""
+    for folder in folders:
+        with contextlib.suppress(OSError):  # its process lives, and has just moved something
+            written = max(path.lstat().st_mtime for path in (folder, *folder.rglob("*")))
+            if time.time() - written > _LONGEST_PAUSE:
+                shutil.rmtree(folder, ignore_errors=True)

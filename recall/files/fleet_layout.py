@@ -1,4 +1,4 @@
-"""The layout of a fleet's folder: the names of its files and subfolders, each defined once.
+"""The layout of a fleet's folder: names of files and subfolders, and what state the fleet is in.
 
     run.json             what the fleet was started as; marks the folder as a fleet's
     evaluations.jsonl    records of evaluations; compressed in an archive (.jsonl.xz)
@@ -15,9 +15,16 @@
 The folder of a study holds study.json beside the folders of its fleets.
 """
 
+import enum
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated, Literal
 
-from recall.files.leftovers import is_hidden
+import msgspec
+
+from recall.files.atomic import is_hidden
+from recall.files.reading import read_json
+from recall.files.stamps import DamagedFileError, Stamp, check
 
 DESCRIPTION = "run.json"
 RECORDS = ("evaluations", "training")
@@ -37,6 +44,55 @@ POLICY_SUFFIX = ".npz"
 STUDY = "study.json"
 STUDY_SCHEMA = 1
 """Version of study.json, which a study writes and reports read."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """outcome.json: how a fleet ended."""
+
+    schema: Literal[1] = 1
+    finished: bool = True
+    """False if every run failed before the end."""
+    failed: dict[str, Count]
+    """The step at which each failed run met a number that is not finite."""
+    stamps: dict[str, tuple[Count, Count]] = msgspec.field(default_factory=dict)
+    """Length and checksum of records and policies, by path; older versions wrote none."""
+
+
+class ArchiveNote(msgspec.Struct, frozen=True, kw_only=True):
+    """archive.json: marks a folder as an archive, which is read and never trained in."""
+
+    schema: Literal[1] = 1
+    recall_version: str
+    training_every: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None
+    """Of each run's records of updates, the last in so many steps is kept; None: all."""
+    policies: list[str]
+    """The runs whose policies are kept, in float16."""
+
+    def in_words(self) -> str:
+        """Return what is missing from the training records, as a sentence, or an empty text."""
+        if self.training_every is None:
+            return ""
+        return (
+            "Training records were thinned when the runs were archived: of those of updates, the "
+            f"last in every {self.training_every:,} steps is kept."
+        )
+
+
+class Status(enum.Enum):
+    """How far the fleet in a folder got. An archive has the status of what it was made from."""
+
+    EMPTY = "empty"  # there is no fleet
+    STARTED = "started"  # nothing is saved or evaluated yet
+    UNFINISHED = "unfinished"  # in training, or to be resumed
+    FAILED = "failed"  # every run failed
+    FINISHED = "finished"
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if nothing is left to train."""
+        return self in (Status.FAILED, Status.FINISHED)
 
 
 def records_file(name: str) -> str:
@@ -70,6 +126,57 @@ def is_archive(folder: Path) -> bool:
     return (folder / ARCHIVE_NOTE).exists()
 
 
+def read_note(folder: Path) -> ArchiveNote | None:
+    """Read archive.json; return None if a folder is no archive."""
+    return read_json(folder / ARCHIVE_NOTE, kind=ArchiveNote) if is_archive(folder) else None
+
+
 def has_checkpoint(folder: Path) -> bool:
     """Return True if a checkpoint was written; unfinished ones have other names."""
     return any(path.name.isdigit() for path in folder.glob(f"{CHECKPOINTS}/*"))
+
+
+def read_outcome(folder: Path) -> Outcome | None:
+    """Read outcome.json; return None before the end of training."""
+    path = folder / OUTCOME
+    if not path.exists():
+        return None
+    way_out = "restore it from a copy"
+    if (folder / CHECKPOINTS).is_dir():
+        way_out += ", or remove it and resume the fleet, which writes it again"
+    return read_json(path, way_out, kind=Outcome)
+
+
+def status(folder: Path) -> Status:
+    """Return how far the fleet in a folder got; raise BadValueError if outcome.json is damaged."""
+    if not (folder / DESCRIPTION).exists():
+        return Status.EMPTY
+    if outcome := read_outcome(folder):
+        return Status.FINISHED if outcome.finished else Status.FAILED
+    evaluations = folder / records_file("evaluations")
+    saved = (
+        has_checkpoint(folder)
+        or is_archive(folder)
+        or any(folder.glob(f"{POLICIES}/*/*{POLICY_SUFFIX}"))
+        or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
+    )
+    return Status.UNFINISHED if saved else Status.STARTED
+
+
+def check_written(folder: Path, paths: Iterable[Path] | None = None) -> None:
+    """Raise DamagedFileError unless files are still what a fleet or archive left at its end.
+
+    Without `paths`, all its records are checked. Unfinished fleets and those of older versions
+    recorded no stamps, so nothing of them is checked.
+    """
+    outcome = read_outcome(folder)
+    stamps = outcome.stamps if outcome is not None else {}
+    if paths is None:
+        names = [name for name in stamps if not name.startswith(f"{POLICIES}/")]
+    else:
+        names = [path.relative_to(folder).as_posix() for path in paths]
+    for name in filter(stamps.__contains__, names):
+        try:
+            check(folder / name, Stamp(*stamps[name]), whole=True)
+        except DamagedFileError as error:
+            raise DamagedFileError(f"{error}: restore it from a copy") from error

@@ -1,53 +1,207 @@
-"""Reading of JSON files that may be damaged, hostile or no JSON at all."""
+"""The door through which files of a folder are read, whoever made the folder.
 
-import json
-import math
+Only regular files are opened, so a pipe or a device in the place of a file is an error and never
+waited for. JSON is decoded strictly and bounded in size. Expanding a compressed file is bounded in
+memory and length, and the arrays of an .npz file are bounded before any of them is read.
+"""
+
+import contextlib
+import errno
+import io
+import lzma
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast, overload
+
+import msgspec
 
 from recall.errors import BadValueError
 
-_MOST_DIGITS = 19
-_MOST_SHOWN = 30
+if TYPE_CHECKING:
+    import numpy as np
+
+T = TypeVar("T")
+XZ = ".xz"
+"""Suffix of compressed files."""
+MOST_JSON_BYTES = 1 << 26
+MOST_LINE_BYTES = 1 << 24
+MOST_XZ_MEMORY_BYTES = 1 << 26
+"""Memory that the decoder may take. Our own files need 9 MiB."""
+MOST_EXPANDED_BYTES = 1 << 26
+"""What any compressed file may expand to; a larger one to a number of times its own size."""
+MOST_XZ_RATIO = 100  # records reach about 15
+MOST_NPZ_RATIO = 20  # trained layers reach about 1.2
+_BLOCK_BYTES = 1 << 16
+_LARGEST_INTEGER = (1 << 63) - 1
 
 
-def read_json(path: Path, way_out: str = "") -> Any:
-    """Return the content of a JSON file; raise BadValueError if it cannot be read.
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading; raise OSError for anything else, without waiting."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is no regular file", str(path))
 
-    `way_out` says what to do if it is not valid JSON, such as "restore it from a copy".
+
+def read_bytes(path: Path, most: int = MOST_JSON_BYTES) -> bytes:
+    """Return the content of a file; raise OSError if it has more than `most` bytes."""
+    with open_file(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
+
+
+@overload
+def read_json(path: Path, way_out: str = ...) -> Any: ...
+@overload
+def read_json(path: Path, way_out: str = ..., *, kind: type[T]) -> T: ...
+def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any = Any) -> Any:
+    """Return the content of a JSON file as a `kind`, such as a msgspec.Struct.
+
+    Raises BadValueError, which ends in the `way_out`, if it cannot be read or has other content.
     """
     try:
-        return parse_json(path.read_bytes())
+        return parse_json(read_bytes(path), kind)
     except OSError as error:
         raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
+    except msgspec.ValidationError as error:
+        raise unexpected(path, error, way_out) from error
     except ValueError as error:
-        reason = f"{path} is not valid JSON"
-        raise BadValueError(
-            f"{reason} ({error}): {way_out}" if way_out else f"{reason}: {error}"
-        ) from error
+        raise BadValueError(f"{path} is not valid JSON ({error}): {way_out}") from error
 
 
-def parse_json(data: bytes | str) -> Any:
-    """Parse JSON; raise ValueError for anything that is none, however it is wrong.
+def unexpected(path: Path, fault: object, way_out: str = "restore it from a copy") -> BadValueError:
+    """Return the error for a file whose content is not what was written there."""
+    return BadValueError(f"{path} was damaged or edited ({fault}): {way_out}")
 
-    Numbers that are infinite, not a number, or too large for 64 bits are no JSON that we write.
+
+def parse_json(data: bytes | str, kind: Any = Any) -> Any:
+    """Decode JSON as a `kind`; raise ValueError for anything else, however it is wrong.
+
+    Without a kind, integers must fit 64 bits; a kind says with its own bounds what fits.
     """
     try:
-        return json.loads(data, parse_constant=_refuse, parse_int=_integer, parse_float=_float)
+        content = msgspec.json.decode(data, type=kind)
+        if kind is Any:
+            _check_integers(content)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    return content
 
 
-def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text[:_MOST_SHOWN]} is not a number that can be used")
+def _check_integers(content: Any) -> None:
+    if isinstance(content, dict | list):
+        for item in content.values() if isinstance(content, dict) else content:
+            _check_integers(item)
+    elif isinstance(content, int) and not -_LARGEST_INTEGER <= content <= _LARGEST_INTEGER:
+        raise ValueError("it has a whole number that does not fit 64 bits")
 
 
-def _integer(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        _refuse(text)
-    return int(text)
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, which may be compressed.
+
+    Raises OSError if it cannot be read, is damaged, or has a line that no record is as long as.
+    """
+    with _expanded(path) if path.suffix == XZ else open_file(path) as file:
+        while line := file.readline(MOST_LINE_BYTES):
+            if len(line) == MOST_LINE_BYTES:
+                reason = f"it has a line of more than {MOST_LINE_BYTES:,} bytes"
+                raise OSError(errno.EFBIG, reason, str(path))
+            yield line
 
 
-def _float(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
+def most_expanded(size: int, ratio: int = MOST_XZ_RATIO) -> int:
+    """Return how many bytes a compressed file of `size` bytes may expand to."""
+    return max(MOST_EXPANDED_BYTES, ratio * size)
+
+
+def _expanded(path: Path) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Expanded(path), _BLOCK_BYTES))
+
+
+class _Expanded(io.RawIOBase):
+    """The content of a file compressed by xz."""
+
+    def __init__(self, path: Path):
+        self._path, self._file = path, open_file(path)
+        self._left = most_expanded(os.fstat(self._file.fileno()).st_size)
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._decoder.eof:
+            if data := self._next(len(buffer)):
+                self._left -= len(data)
+                if self._left < 0:
+                    raise self._damaged("it expands to far more than records do")
+                buffer[: len(data)] = data
+                return len(data)
+        if self._decoder.unused_data or self._file.read(1):
+            raise self._damaged("other data follow its end")
+        return 0
+
+    def _next(self, most: int) -> bytes:
+        block = self._file.read(_BLOCK_BYTES) if self._decoder.needs_input else b""
+        if self._decoder.needs_input and not block:
+            raise self._damaged("it was cut short")
+        try:
+            return self._decoder.decompress(block, most)
+        except (lzma.LZMAError, EOFError) as error:
+            raise self._damaged(f"it is no xz file or is damaged: {error}") from error
+
+    def _damaged(self, reason: str) -> OSError:
+        return OSError(errno.EIO, reason, str(self._path))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
+    """Open an .npz file for reading its arrays by name, as `numpy.load` does.
+
+    Before any array is read, the headers of all of them are compared with the sizes in the file.
+    Raises ValueError, OSError or an error of zipfile if the file is damaged, needs pickle, or would
+    expand far more than arrays of trained networks do.
+    """
+    import numpy as np
+
+    with open_file(path) as file:
+        most = most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if sum(each.file_size for each in members) > most:
+                raise ValueError(f"its arrays have more than {most:,} bytes")
+            for each in members:
+                _check_header(archive, each)
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            yield stored
+
+
+def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Raise ValueError unless an array's header says as many bytes as the file has of it."""
+    from numpy.lib import format as npy
+
+    with archive.open(member) as array:
+        version = npy.read_magic(array)
+        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+        if read is None:
+            raise ValueError(f"{member.filename} has version {version}")
+        shape, _, dtype = read(array)
+        size = dtype.itemsize
+        for length in shape:
+            size *= length
+        if dtype.hasobject or min(shape, default=0) < 0 or array.tell() + size != member.file_size:
+            raise ValueError(f"{member.filename} is no array of {member.file_size:,} bytes")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from recall.errors import RecallError
+from recall.files.reading import open_file
 
 _BLOCK_BYTES = 1 << 22
 
@@ -41,20 +42,24 @@ def stamp_of(file: BinaryIO, length: int) -> Stamp:
     return stamp
 
 
-def check(path: Path, stamp: Stamp) -> None:
-    """Raise DamagedFileError unless the file begins with the content of the stamp."""
-    if not stamp.length:
+def check(path: Path, stamp: Stamp, whole: bool = False) -> None:
+    """Raise DamagedFileError unless the file begins with the content of the stamp.
+
+    A file that should be `whole` has no more than that.
+    """
+    if not (stamp.length or whole):
         return
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            found = stamp_of(file, stamp.length) if size >= stamp.length else None
+            fits = size == stamp.length if whole else size >= stamp.length
+            found = stamp_of(file, stamp.length) if fits else None
     except FileNotFoundError:
         raise DamagedFileError(f"{path} is lost") from None
     except OSError as error:
         raise DamagedFileError(f"{path} cannot be read ({error.strerror})") from error
     if found is None:
-        raise DamagedFileError(f"{path} has {size} of {stamp.length} bytes: the rest is lost")
+        raise DamagedFileError(f"{path} is damaged: it has {size} bytes and not {stamp.length}")
     if found != stamp:
         raise DamagedFileError(f"{path} is damaged: its checksum does not match its content")
 

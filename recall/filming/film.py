@@ -16,17 +16,15 @@ from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.contained import check_inside
 from recall.files.fleet_layout import FILMS, FINAL, learnt, policy_path
-from recall.files.given import given_path
 from recall.files.names import file_name
-from recall.files.screen import is_terminal
+from recall.files.paths import check_inside, given_path
+from recall.files.streams import is_terminal
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode, picture
-from recall.policies.file_format import read_policy_file
-from recall.policies.stored import chosen_run, missing
-from recall.runs.store import read_description
+from recall.policies.stored import chosen_run, missing, read_stored
+from recall.runs.description import read_description
 from recall.settings.checked import Count, from_plain
 from recall.training.evaluation import streams
 from recall.training.provenance import check_unedited
@@ -176,7 +174,7 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, when: W
             label = learnt(position) if time == "before" else FINAL
             path = policy_path(folder, run.name, label)
             if path.exists():
-                info, vectors = read_policy_file(path, (position,))
+                info, vectors = read_stored(folder, run.name, label, (position,), run.task_names)
                 policy = NumpyPolicy(info.shape, vectors[position])
                 size = info.shape.observation_size
                 takes.append(Take(titles[position], time, position, policy, size))

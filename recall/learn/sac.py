@@ -76,7 +76,7 @@ def update(
     """Carry out update `number` of one run, whose state holds `heads` alone."""
     method, own = agent.method, state.method_state
     batch = method.sample(agent, own, replay, view, heads, noise.rows)
-    old = with_rewards(state.trainable, batch)
+    old = with_rewards(agent, state.trainable, batch)
     inputs = loss_inputs(agent, own, old, batch, method.row_weights(batch, view.task), noise)
     target = critic_target(inputs)
 
@@ -93,9 +93,21 @@ def update(
     return LearnerState(trainable, own, state.key, failed_at), metrics
 
 
-def with_rewards(trainable: Trainable, batch: Batch) -> Trainable:
-    """Return the state whose ranges of rewards include those of the batch."""
-    seen = value_bounds.widen(trainable.rewards["heads"], batch.reward, batch.head_of_row())
+def with_rewards(agent: Agent, trainable: Trainable, batch: Batch) -> Trainable:
+    """Return the state whose ranges of rewards include those of the batch.
+
+    An n-step return may hold rewards of rows that no batch has had yet: the largest of them is at
+    least their mean, and the return over the longest sum of discounts is no further from 0.
+    """
+    head, seen = batch.head_of_row(), trainable.rewards["heads"]
+    seen = value_bounds.widen(seen, batch.reward, head)
+    steps, discount = agent.n_step
+    if steps > 1:
+        mean = batch.future.returns / sum(discount**power for power in range(steps))
+        above, below = jnp.maximum(batch.reward, mean), jnp.minimum(batch.reward, mean)
+        # A return that ends early is nearer to 0 than its rewards, so 0 itself shows nothing.
+        seen = value_bounds.widen(seen, jnp.where(mean > 0, above, batch.reward), head)
+        seen = value_bounds.widen(seen, jnp.where(mean < 0, below, batch.reward), head)
     return trainable._replace(rewards={"heads": seen})
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from recall.collect.policy import PolicyShape
 from recall.errors import BadValueError
+from recall.files.reading import open_npz
 from recall.version import version
 
 Array = np.ndarray
@@ -111,7 +112,7 @@ def read_policy_file(
     `positions` selects tasks; None returns all that the file holds.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open_npz(path) as stored:
             version = int(stored["format"]) if "format" in stored.files else None
             if version not in _DTYPES:
                 raise BadValueError(

@@ -7,8 +7,15 @@ import numpy as np
 
 from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learnt, policy_path, policy_paths
-from recall.files.given import given_path
+from recall.files.fleet_layout import (
+    FINAL,
+    POLICY_SUFFIX,
+    check_written,
+    learnt,
+    policy_path,
+    policy_paths,
+)
+from recall.files.paths import given_path
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.policies.stored import chosen_run, missing
 from recall.worlds.task_names import TaskName, numbered, positions_of
@@ -116,7 +123,8 @@ def load_policy(
             f"{missing(folder, f'final policies of {run}')}. at='learnt' reads those of tasks just "
             "learnt"
         )
-    return _from_file(path, task)
+    check_written(folder, [path])
+    return _from_file(path, task, run)
 
 
 def _learnt(folder: Path, run: str, task: TaskName | None) -> Policy:
@@ -127,7 +135,8 @@ def _learnt(folder: Path, run: str, task: TaskName | None) -> Policy:
     path = policy_path(folder, run, learnt(position))
     if not path.exists():
         raise BadValueError(missing(folder, f"policies of task {task!r} of {run}, just learnt,"))
-    return _from_file(path, position)
+    check_written(folder, [path])
+    return _from_file(path, position, run)
 
 
 def _from_file(

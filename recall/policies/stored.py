@@ -4,17 +4,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import (
     DESCRIPTION,
-    OUTCOME,
     POLICIES,
+    Status,
+    check_written,
     fleets_below,
     is_archive,
+    policy_path,
     policy_paths,
+    status,
 )
 from recall.files.reading import read_json
-from recall.policies.file_format import read_policy_file
+from recall.files.stamps import DamagedFileError
+from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 _MOST_NAMED = 3
@@ -73,22 +79,34 @@ def missing(folder: Path, what: str) -> str:
         below = [path.name for path in fleets_below(folder)]
         named = f": name one of the fleets in it ({_few(below)})" if below else ""
         return f"{folder} has no {what}, and is not the folder of a fleet{named}"
-    if not (folder / OUTCOME).exists():
+    found = status(folder)
+    if found is Status.FAILED:
+        return f"{folder} has no {what}: every run failed"
+    if found is not Status.FINISHED:
         return f"{folder} has no {what} yet: it is not finished"
-    if failed := _failures(folder):
-        return f"{folder} has no {what}: every run failed ({failed})"
     return f"{folder} is finished, but its {what} are missing: restore them from a copy"
 
 
-def _failures(folder: Path) -> str:
-    """Return which runs failed at which step if that is all of them, or else an empty text."""
-    try:
-        failed = read_json(folder / OUTCOME)["failed"].items()
-        if len(failed) < len(_described_runs(folder)):
-            return ""
-        return ", ".join(f"{name} at step {step:,}" for name, step in failed)
-    except (RecallError, AttributeError, KeyError, TypeError, ValueError):
-        return ""
+def read_stored(
+    folder: Path,
+    run: str,
+    label: str,
+    positions: Iterable[int] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> tuple[PolicyInfo, dict[int, np.ndarray]]:
+    """Read a policy file of a fleet; return its info and the flat policies by position.
+
+    Raises DamagedFileError if it is not what the fleet wrote, or is of another run or other tasks.
+    """
+    path = policy_path(folder, run, label)
+    check_written(folder, [path])
+    info, vectors = read_policy_file(path, positions)
+    if info.run != run or (tasks is not None and info.tasks != tuple(tasks)):
+        raise DamagedFileError(
+            f"{path} holds the policy of another run, {info.run} on {', '.join(info.tasks)}: "
+            "restore it from a copy"
+        )
+    return info, vectors
 
 
 def _runs_in(folder: Path) -> list[StoredRun]:

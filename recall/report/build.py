@@ -13,7 +13,7 @@ from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.measures import Measure, check_success
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
-from recall.files.given import given_path, given_paths
+from recall.files.paths import given_path, given_paths
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, check_look, draw_all
 from recall.report.figures.style import Look

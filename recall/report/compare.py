@@ -16,8 +16,8 @@ from recall.analysis.labels import method_label
 from recall.analysis.measures import METRICS, TITLES, Measure, check_success
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError
-from recall.files.given import given_path, given_paths
 from recall.files.names import file_name
+from recall.files.paths import given_path, given_paths
 from recall.report.build import Folder, Report, write_report
 from recall.report.tables.notes import budget_notes, transfer_facts, transfer_note
 from recall.report.tables.pivot import cell, difference_cell

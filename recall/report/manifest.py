@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from recall.errors import BadValueError
-from recall.files.atomic import write_text
-from recall.files.leftovers import remove_leftovers
+from recall.files.atomic import remove_leftovers, write_text
 from recall.files.reading import read_json
 
 FILE = "files.json"

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from recall.files.atomic import is_hidden
 from recall.files.fleet_layout import DESCRIPTION
-from recall.files.leftovers import is_hidden
 from recall.files.reading import read_json
 
 _LARGEST_BYTES = 1 << 20

@@ -6,27 +6,98 @@ is not resumed, because its records and checkpoints come from other settings.
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import CHECKPOINTS, DESCRIPTION, OUTCOME, POLICIES, fleets_below
+from recall.files.fleet_layout import (
+    CHECKPOINTS,
+    DESCRIPTION,
+    OUTCOME,
+    POLICIES,
+    Count,
+    fleets_below,
+)
 from recall.files.names import checked_name
-from recall.files.reading import read_json
+from recall.files.reading import read_json, unexpected
+from recall.runs.wording import few
 
 SCHEMA = 1
+WITHOUT_SUCCESS = "without_success"
+"""Key of run.json: the tasks that do not report success, found by one random episode of each."""
 # These settings do not affect results: fleets that differ only in them are the same fleet.
 _NO_MATTER = ("workers", "checkpoint_minutes")
-_LARGEST_SEED = 2**31 - 1
 _MOST_SHOWN = 80
 _MOST_NAMED = 8
 
 Description = dict[str, Any]
+_Texts = dict[str, str]
 
 
 class EditedFleetError(RecallError):
     """run.json is not what the fleet was started with."""
+
+
+class _Run(msgspec.Struct):
+    name: str
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    sequence: str
+    tasks: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class _Method(msgspec.Struct):
+    name: str
+    memory_per_task: Count | None = None
+
+
+class _Schedule(msgspec.Struct):
+    steps_per_task: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+    replay_capacity: Count | None = None
+
+
+class _Settings(msgspec.Struct):
+    schedule: _Schedule
+
+
+class _Machine(msgspec.Struct):
+    host: str | None = None
+    system: str | None = None
+    processor: str | None = None
+    backend: str | None = None
+    cores: Count | None = None
+    memory_bytes: Count | None = None
+    accelerators: list[str] | None = None
+
+
+class _Git(msgspec.Struct):
+    commit: str
+    dirty: bool = False
+
+
+class _Schema(msgspec.Struct):
+    """Everything in run.json that is not a setting; what methods and settings hold is theirs."""
+
+    runs: Annotated[list[_Run], msgspec.Meta(min_length=1)]
+    method: _Method
+    settings: _Settings
+    digest: str | None = None
+    versions: _Texts | None = None
+    machine: _Machine | None = None
+    git: _Git | None = None
+    command: list[str] | None = None
+    functions: list[str] | None = None
+    plugins: list[str] | None = None
+    plugin_sources: dict[str, _Texts] | None = None
+    without_success: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if len({len(run.tasks) for run in self.runs}) > 1:
+            raise ValueError("its runs have different numbers of tasks")
+        if len({run.name for run in self.runs}) < len(self.runs):
+            raise ValueError("two runs have the same name")
 
 
 def read_description(folder: Path) -> Description:
@@ -36,114 +107,44 @@ def read_description(folder: Path) -> Description:
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
         raise BadValueError(_no_fleet(folder))
-    content = read_json(path, "restore it from a copy")
-    if not isinstance(content, dict):
-        raise BadValueError(f"{path} cannot be read: it must hold named facts about a fleet")
-    if content.get("schema") != SCHEMA:
-        raise BadValueError(
-            f"{path} has schema {content.get('schema')!r}; this version reads {SCHEMA}"
-        )
-    for fault in _faults(content, path):
-        raise BadValueError(
-            f"{path} {fault}: the file was damaged or edited. Restore it from a copy"
-        )
-    return content
+    content = read_json(path)
+    if isinstance(content, dict) and content.get("schema") != SCHEMA:
+        schema = _short(content.get("schema"))
+        raise BadValueError(f"{path} has schema {schema}; this version reads {SCHEMA}")
+    try:
+        msgspec.convert(content, _Schema)
+    except msgspec.ValidationError as error:
+        raise unexpected(path, error) from error
+    for run in content["runs"]:
+        checked_name(run["name"], path)
+    # Facts that are null are as good as missing.
+    return {name: value for name, value in content.items() if value is not None}
 
 
 def _no_fleet(folder: Path) -> str:
     """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
     # Studies have their fleets in the folder itself, and folders of studies one further down.
     below = sorted([*fleets_below(folder), *fleets_below(folder, 2)])
-    if not below:
-        if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
-            return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
-        return f"{folder} holds no results: there is no {DESCRIPTION} in it"
-    shown = ", ".join(map(str, below[:_MOST_NAMED]))
-    more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
-    return f"{folder} is no fleet, but a folder of fleets: name one of them ({shown}{more})"
+    if below:
+        shown = few(map(str, below), _MOST_NAMED)
+        return f"{folder} is no fleet, but a folder of fleets: name one of them ({shown})"
+    if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
+        return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
+    return f"{folder} holds no results: there is no {DESCRIPTION} in it"
 
 
-def _faults(content: Description, path: Path) -> Iterator[str]:
-    if "runs" not in content:
-        yield "lacks 'runs'"
-    yield from _faults_of_runs(content["runs"], path)
-    for name in ("method", "settings"):
-        if name not in content:
-            yield f"lacks {name!r}"
-    method, settings = content["method"], content["settings"]
-    if not (isinstance(method, dict) and isinstance(method.get("name"), str)):
-        yield _unexpected("method", method)
-    if not (isinstance(settings, dict) and isinstance(settings.get("schedule"), dict)):
-        yield _unexpected("settings", settings)
-    yield from _faults_of_numbers(settings["schedule"], method)
-    yield from _faults_of_surroundings(content)
+def silent_tasks(description: Mapping[str, Any], tasks: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the given tasks that do not report success."""
+    listed = description.get(WITHOUT_SUCCESS, ())
+    return tuple(task for task in dict.fromkeys(tasks) if task in listed)
 
 
-def _faults_of_surroundings(content: Description) -> Iterator[str]:
-    for name in ("versions", "machine"):
-        if not isinstance(content.get(name, {}), dict):
-            yield _unexpected(name, content[name])
-    for name in ("functions", "plugins", "command"):
-        if not _is_texts(content.get(name, [])):
-            yield _unexpected(name, content[name])
-    if not _is_facts(content.get("plugin_sources", {})):
-        yield _unexpected("plugin_sources", content["plugin_sources"])
-
-
-def _faults_of_numbers(schedule: Description, method: Description) -> Iterator[str]:
-    steps = schedule.get("steps_per_task")
-    if not (_is_count(steps) and steps):
-        yield _unexpected("steps_per_task", steps)
-    for tree, name in ((schedule, "replay_capacity"), (method, "memory_per_task")):
-        if tree.get(name) is not None and not _is_count(tree[name]):
-            yield _unexpected(name, tree[name])
-
-
-def _faults_of_runs(runs: Any, path: Path) -> Iterator[str]:
-    if not (isinstance(runs, list) and runs and all(isinstance(run, dict) for run in runs)):
-        yield _unexpected("runs", runs)
-    for run in runs:
-        tasks, seed = run.get("tasks"), run.get("seed")
-        if not (tasks and _is_texts(tasks)):
-            yield _unexpected("tasks", tasks)
-        if not _is_count(seed) or seed > _LARGEST_SEED:
-            yield _unexpected("seed", seed)
-        if not isinstance(run.get("sequence"), str):
-            yield _unexpected("sequence", run.get("sequence"))
-        checked_name(run.get("name"), path)
-    if len({len(run["tasks"]) for run in runs}) > 1:
-        yield "does not have the expected content: its runs have different numbers of tasks"
-    if len({run["name"] for run in runs}) < len(runs):
-        yield "does not have the expected content: two runs have the same name"
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_facts(value: Any) -> bool:
-    """Return True for texts by name, by the name of what they describe."""
-    return isinstance(value, dict) and all(
-        isinstance(facts, dict) and _is_texts(list(facts.values())) for facts in value.values()
-    )
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _unexpected(name: str, value: Any) -> str:
-    return f"does not have the expected content: {name} is {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    """Return a value as text that fits a message."""
-    text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
-def _in_line(name: str) -> str:
-    return name if name.isprintable() and len(name) <= _MOST_SHOWN else _shown(name)
+def silent_tasks_in(folder: Path) -> tuple[str, ...]:
+    """Return the tasks of the fleet in a folder that do not report success."""
+    try:
+        return tuple(read_description(folder).get(WITHOUT_SUCCESS, ()))
+    except (RecallError, OSError):
+        return ()
 
 
 def identity(description: Description) -> Description:
@@ -192,9 +193,13 @@ def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
 
 def edits_in_words(changes: list[tuple[str, Any, Any]]) -> str:
     """Return what was edited, as text: the first few names with the new and the old value."""
-    shown = [
-        f"{_in_line(name)} is {_shown(new)}, but was {_shown(old)}"
+    return "; ".join(
+        f"{_short(name).strip(chr(39))} is {_short(new)}, but was {_short(old)}"
         for name, new, old in changes[:3]
-    ]
-    more = [f"{len(changes) - 3} more"] if len(changes) > 3 else []
-    return "; ".join([*shown, *more])
+    )
+
+
+def _short(value: Any) -> str:
+    """Return a value as text that fits a message."""
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from recall.files.atomic import temporary_of
-from recall.files.compressed import SUFFIX
+from recall.files.atomic import is_hidden, temporary_of
 from recall.files.fleet_layout import (
     ARCHIVE_NOTE,
     DESCRIPTION,
@@ -14,7 +13,7 @@ from recall.files.fleet_layout import (
     RECORDS,
     records_file,
 )
-from recall.files.leftovers import is_hidden
+from recall.files.reading import XZ
 
 FLEET = DESCRIPTION
 LOG = "progress.tsv"  # written by Continual World's own code
@@ -25,7 +24,7 @@ _TRACES = {
     temporary_of(Path(DESCRIPTION)).name,
     OUTCOME,
     ARCHIVE_NOTE,
-    *(f"{records_file(name)}{suffix}" for name in RECORDS for suffix in ("", SUFFIX)),
+    *(f"{records_file(name)}{suffix}" for name in RECORDS for suffix in ("", XZ)),
 }
 
 

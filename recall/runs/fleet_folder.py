@@ -4,37 +4,39 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
-from recall.config.stored import completed
+from recall.config.stored import completed, functions_argument
 from recall.errors import RecallError
 from recall.files.atomic import NotWritableError, temporary_of
-from recall.files.contained import check_contained
 from recall.files.fleet_layout import (
     CHECKPOINTS,
     DESCRIPTION,
     LOCK,
-    OUTCOME,
-    POLICIES,
-    POLICY_SUFFIX,
     RECORDS,
     REPLAY,
     TENSORBOARD,
+    Status,
     has_checkpoint,
     is_archive,
+    read_outcome,
     records_file,
+    status,
 )
-from recall.runs.archive_note import check_trainable
+from recall.files.paths import check_contained
+from recall.files.reading import parse_json, read_bytes
 from recall.runs.description import Description, differences, identity, read_description
-from recall.runs.store import read_outcome
-from recall.runs.way_out import resuming
 
 # Files that a process killed during start-up may have left.
-_OURS = (LOCK, temporary_of(Path(DESCRIPTION)).name)
-_NAMED = 3  # other folders in a message
+_START_UP_FILES = (LOCK, temporary_of(Path(DESCRIPTION)).name)
+
+
+class ArchivedError(RecallError):
+    """An archive is read, never trained in."""
 
 
 class FolderInUseError(RecallError):
@@ -86,9 +88,9 @@ def _opened(folder: Path, lock: str) -> TextIO:
         ) from error
 
 
-def _holder(text: str) -> str | None:
+def _holder(text: bytes | str) -> str | None:
     try:
-        who = json.loads(text)
+        who = parse_json(text)
         return f"process {who['pid']} on {who['host']}"
     except (ValueError, KeyError, TypeError):
         return None
@@ -97,8 +99,12 @@ def _holder(text: str) -> str | None:
 def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / DESCRIPTION).exists():
-        if any(path.name not in _OURS for path in folder.glob("*")) or _is_other_lock(folder):
-            raise FolderInUseError(_no_place(folder))
+        others = sorted(path.name for path in folder.glob("*") if path.name not in _START_UP_FILES)
+        if others or _is_other_lock(folder / LOCK):
+            raise FolderInUseError(
+                f"{folder} is not empty and holds no fleet: choose a folder of its own, such as "
+                f"{folder / 'NAME'}"
+            )
         return
     try:
         read_description(folder)
@@ -106,29 +112,14 @@ def check_ours(folder: Path) -> None:
         raise FolderInUseError(f"{error}. Choose another folder to train in") from error
 
 
-def _no_place(folder: Path) -> str:
-    """Return why a folder that holds no run, but other things, is no place for a fleet."""
-    others = sorted(path.name for path in folder.iterdir() if path.is_dir())
-    if not others:
-        return f"{folder} is not empty and holds no run: choose another folder"
-    named = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
-    return (
-        f"{folder} holds other folders ({named}), and a fleet needs a folder of its own: choose "
-        f"one such as {folder / 'NAME'}"
-    )
-
-
-def _is_other_lock(folder: Path) -> bool:
+def _is_other_lock(path: Path) -> bool:
     """Return True if the file `lock` was not written by `hold`."""
-    path = folder / LOCK
-    if not path.is_file():
-        return path.exists()
     try:
-        text = path.read_text("utf-8")
+        text = read_bytes(path)
+    except FileNotFoundError:
+        return False
     except OSError:
-        return False  # `hold` tells why it cannot be opened
-    except ValueError:
-        return True
+        return not path.is_file()  # `hold` says why a file cannot be opened
     return bool(text) and _holder(text) is None
 
 
@@ -139,40 +130,38 @@ def check_free(folder: Path, description: Description) -> None:
     are removed.
     """
     check_ours(folder)
-    if not (folder / DESCRIPTION).exists():
+    found = status(folder)
+    if found is Status.EMPTY:
         return
-    if _holds_nothing(folder):
+    if found is Status.STARTED:
         _clear(folder)
         return
     check_same(folder, description)
-    if is_finished(folder):
-        how = all_failed(folder) or "finished"
-        raise FolderInUseError(f"{folder} already holds this run, {how}")
+    if found.is_over:
+        raise FolderInUseError(
+            f"{folder} already holds this run, {failures_in(folder) or 'finished'}"
+        )
     check_trainable(folder)
     raise FolderInUseError(
-        f"{folder} already holds this run, unfinished: continue it with `{resuming(folder)}`"
+        f"{folder} already holds this run, unfinished: continue it with `{resume_command(folder)}`"
     )
 
 
-def _holds_nothing(folder: Path) -> bool:
-    """Return True if a fleet was started here but nothing of it was saved or evaluated."""
-    evaluations = folder / records_file("evaluations")
-    return not (
-        has_checkpoint(folder)
-        or is_finished(folder)
-        or is_archive(folder)
-        or any(folder.glob(f"{POLICIES}/*/*{POLICY_SUFFIX}"))
-        or (evaluations.exists() and (evaluations.is_dir() or evaluations.stat().st_size))
-    )
+def check_trainable(folder: Path) -> None:
+    """Raise an error if a fleet was archived, so that it cannot be resumed."""
+    if is_archive(folder):
+        raise ArchivedError(
+            f"{folder} is an archive and cannot be resumed: it has no checkpoints. Resume the "
+            "fleet that it was made from, or train again in another folder"
+        )
 
 
 def check_resumable(folder: Path) -> None:
     """Raise an error if a fleet's checkpoints were removed, but not what it had recorded."""
-    if not (folder / CHECKPOINTS).exists() and not _holds_nothing(folder):
+    if status(folder) is not Status.STARTED and not (folder / CHECKPOINTS).exists():
         raise FolderInUseError(
-            f"{folder / CHECKPOINTS} is missing, though the fleet has results: it would start from "
-            "the beginning and lose them. Restore the checkpoints from a copy, or train again in "
-            "another folder"
+            f"{folder / CHECKPOINTS} is missing, though the fleet has results: restore the "
+            "checkpoints from a copy, or train again in another folder"
         )
 
 
@@ -190,6 +179,29 @@ def _clear(folder: Path) -> None:
     (folder / DESCRIPTION).unlink()
 
 
+def resume_command(folder: Path) -> str:
+    """Return what continues a fleet: a command as a shell takes it, or a call from Python.
+
+    The command names the fleet's plug-ins. Tasks that are functions can be given from Python only.
+    """
+    try:
+        description = read_description(folder)
+    except (RecallError, OSError):
+        description = {}
+    if functions := description.get("functions"):
+        return f"recall.resume({str(folder)!r}, {functions_argument(functions)})"
+    plugins = [word for name in description.get("plugins", ()) for word in ("--plugin", name)]
+    return shlex.join(["recall", "resume", str(folder), *plugins])
+
+
+def after_full_disk(folder: Path) -> str:
+    """Return what is left of a fleet that a full disk has stopped, and what to do then."""
+    if not (folder / DESCRIPTION).exists():
+        return "Nothing was saved: free some space, then train again"
+    where = "from the last checkpoint" if has_checkpoint(folder) else "from the beginning"
+    return f"Free some space, then `{resume_command(folder)}` continues {where}"
+
+
 def check_same(folder: Path, description: Description) -> None:
     """Raise an error if a folder holds a fleet other than the described one."""
     held = read_description(folder)
@@ -201,10 +213,10 @@ def check_same(folder: Path, description: Description) -> None:
         )
 
 
-def all_failed(folder: Path) -> str | None:
-    """Return a sentence about a fleet that ended because every run failed, or None for others."""
-    failed = (read_outcome(folder) or {"failed": {}})["failed"]
-    return failures(failed) if len(failed) == len(read_description(folder)["runs"]) else None
+def failures_in(folder: Path) -> str:
+    """Return which runs failed at which step if every run of a fleet failed; empty for others."""
+    outcome = read_outcome(folder)
+    return "" if outcome is None or outcome.finished else failures(outcome.failed)
 
 
 def failures(failed: Mapping[str, int]) -> str:
@@ -212,11 +224,6 @@ def failures(failed: Mapping[str, int]) -> str:
     return "every run failed: " + ", ".join(
         f"{name} at step {step:,}" for name, step in failed.items()
     )
-
-
-def is_finished(folder: Path) -> bool:
-    """Return True if the fleet in a folder has finished training."""
-    return (folder / OUTCOME).exists()
 
 
 def summary(description: Description) -> str:

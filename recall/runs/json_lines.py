@@ -1,95 +1,80 @@
-"""Reading of JSON lines, plain or compressed.
+"""Reading of JSON lines, plain or compressed: the records of a fleet.
 
-Blocks of lines are parsed at once, which takes half as long as line by line.
+Blocks of lines are decoded at once, which is faster than line by line. A last line without a
+newline was cut short by a crash or is being written; it is not read.
 """
 
-import json
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, TypeVar
 
-from recall.files.compressed import SUFFIX, open_xz
+import msgspec
+
+from recall.errors import BadValueError
 from recall.files.fleet_layout import records_file
+from recall.files.reading import XZ, parse_json, read_lines
 
-_BLOCK_BYTES = 1 << 16
-
-Record = dict[str, Any]
+T = TypeVar("T")
+_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Record = dict[str, bool | _Integer | float | str | list[float | None] | None]
+"""A record of training; numbers that are not finite are None."""
+Line = tuple[bytes, dict[str, Any]]
+_BLOCK_LINES = 512
 
 
 def find_records(folder: Path, name: str) -> Path:
     """Return the file of a fleet's records, which an archive holds compressed."""
     plain = folder / records_file(name)
-    compressed = folder / f"{records_file(name)}{SUFFIX}"
+    compressed = folder / f"{records_file(name)}{XZ}"
     return compressed if compressed.exists() and not plain.exists() else plain
 
 
-def open_records(path: Path) -> BinaryIO:
-    """Open a file of records; reading raises OSError if it is compressed and damaged."""
-    return open_xz(path) if path.suffix == SUFFIX else path.open("rb")
+def read_blocks(lines: Iterable[bytes], kind: type[T]) -> Iterator[tuple[list[T], int]]:
+    """Yield the records of some lines in blocks, with the number of lines that are no `kind`.
 
-
-def read_blocks(path: Path, finished: bool = False) -> Iterator[tuple[list[Record], int]]:
-    """Yield the records of a file in blocks, with the number of unreadable lines in each block.
-
-    A last line without a newline was cut short by a crash or is being written; it is skipped and
-    not counted as unreadable. In the file of a `finished` fleet it is damage, and counted.
+    The last line counts as one of these if it is cut short.
     """
-    with open_records(path) as file:
-        while lines := file.readlines(_BLOCK_BYTES):
-            cut = not lines[-1].endswith(b"\n")
-            if cut:
-                lines.pop()
-            records, broken = _parsed(lines)
-            yield records, broken + int(cut and finished)
+    lines = iter(lines)
+    while block := list(islice(lines, _BLOCK_LINES)):
+        cut = not block[-1].endswith(b"\n")
+        records = decoded(block[:-1] if cut else block, kind)
+        yield records, len(block) - len(records)
 
 
-def read_run(path: Path, run: int) -> tuple[list[Record], int]:
-    """Return the records of one run of a fleet, and the number of unreadable lines.
+def decoded(lines: list[bytes], kind: Any) -> list[Any]:
+    """Return the records in some lines, without those that are no `kind`."""
+    try:
+        return parse_json(b"[" + b",".join(lines) + b"]", list[kind])
+    except ValueError:
+        return [record for line in lines for record in _one(line, kind)]
 
-    Most lines of the other runs are skipped without parsing.
+
+def _one(line: bytes, kind: Any) -> list[Any]:
+    try:
+        return [parse_json(line, kind)]
+    except ValueError:
+        return []
+
+
+def complete_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, without a last one that is cut short."""
+    return (line for line in read_lines(path) if line.endswith(b"\n"))
+
+
+def checked_lines(path: Path, whole: bool = False) -> Iterator[Line]:
+    """Yield every complete line with its record; raise BadValueError if one cannot be read.
+
+    A last line that is cut short is skipped, but an error if the file should be `whole`.
     """
-    start, mine = b'{"run": ', b'{"run": %d,' % run
-    with open_records(path) as file:
-        lines = [line for line in file if line.startswith(mine) or not line.startswith(start)]
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()
-    records, broken = _parsed(lines)
-    return [record for record in records if record.get("run") == run], broken
-
-
-def read_marked(path: Path, mark: bytes) -> tuple[list[Record], bool]:
-    """Return the records of the lines that contain `mark`, and whether the last line is cut short.
-
-    Other lines are not parsed.
-    """
-    lines, line = [], b"\n"
-    with open_records(path) as file:
-        for line in file:
-            if mark in line and line.endswith(b"\n"):
-                lines.append(line)
-    return _parsed(lines)[0], not line.endswith(b"\n")
-
-
-def as_number(value: Any) -> float:
-    """Return a value of a record as a number, NaN if it is none or too large for one."""
     try:
-        return float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:
-        return math.nan
-
-
-def _parsed(lines: list[bytes]) -> tuple[list[Record], int]:
-    try:
-        records = json.loads(b"[" + b",".join(lines) + b"]")
-    except (ValueError, RecursionError):
-        records = [_one(line) for line in lines]
-    whole = [record for record in records if isinstance(record, dict)]
-    return whole, len(lines) - len(whole)
-
-
-def _one(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+        for number, line in enumerate(read_lines(path), 1):
+            try:
+                if line.endswith(b"\n"):
+                    yield line, parse_json(line, dict[str, Any])
+                elif whole:
+                    raise ValueError("it was cut short")
+            except ValueError as error:
+                raise BadValueError(f"line {number} of {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error

@@ -14,12 +14,17 @@ from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
 from recall.files.atomic import write_bytes
-from recall.files.fleet_layout import FINAL, is_archive, learnt, policy_path
+from recall.files.fleet_layout import (
+    FINAL,
+    Status,
+    is_archive,
+    learnt,
+    policy_path,
+    status,
+)
 from recall.files.stamps import DamagedFileError, Stamp
-from recall.policies.file_format import DamagedPolicyError, PolicyInfo, pack, read_policy_file
-from recall.policies.stored import has_policies, missing
-from recall.runs.fleet_folder import all_failed, is_finished
-from recall.runs.way_out import ending_again
+from recall.policies.file_format import PolicyInfo, pack
+from recall.policies.stored import has_policies, missing, read_stored
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -67,55 +72,35 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
     return kept
 
 
-def read_policies(
-    folder: Path, names: Sequence[str], tasks: int, size: int | None = None
-) -> dict[int, Array]:
+def read_policies(folder: Path, runs: Mapping[str, Sequence[str]], size: int) -> dict[int, Array]:
     """Return policies [run, size] by position: the final ones, or those of the finished tasks.
 
-    A policy with another number of parameters than `size` is refused.
+    `runs` maps names of runs to their tasks. A policy with another number of parameters than `size`
+    is refused.
     """
+    tasks = range(len(next(iter(runs.values()))))
 
     def complete(label: str) -> bool:
-        return all(policy_path(folder, name, label).exists() for name in names)
+        return all(policy_path(folder, name, label).exists() for name in runs)
 
     if complete(FINAL):
-        files = dict.fromkeys(range(tasks), FINAL)
+        labels = dict.fromkeys(tasks, FINAL)
+    elif status(folder) is Status.FINISHED:
+        # What was just learnt is no substitute: nothing would seem forgotten.
+        raise BadValueError(missing(folder, "final policies"))
     else:
-        files = {task: learnt(task) for task in range(tasks) if complete(learnt(task))}
-        if not files:
-            raise BadValueError(missing(folder, "policies"))
-        if is_finished(folder) and not all_failed(folder):
-            # What was just learnt is no substitute: nothing would seem forgotten. Resuming needs
-            # the policies of all tasks.
-            again = ending_again(folder) if len(files) == tasks else None
-            raise BadValueError(
-                missing(folder, "final policies") + (f", or {again}" if again else "")
-            )
-    return {
-        task: np.stack([_one(policy_path(folder, name, label), task, size) for name in names])
-        for task, label in files.items()
-    }
-
-
-def read_policy(
-    folder: Path, name: str, position: int, label: str, size: int | None = None
-) -> Array | None:
-    """Return the policy [size] of one run's task from the file `label`, or None without a file."""
-    path = policy_path(folder, name, label)
-    return _one(path, position, size) if path.exists() else None
-
-
-def _one(path: Path, task: int, size: int | None) -> Array:
-    try:
-        vector = read_policy_file(path, (task,))[1][task]
-    except DamagedPolicyError as error:
-        again = ending_again(path.parents[2]) if path.stem == FINAL else None
-        if again is None:
-            raise
-        raise DamagedPolicyError(f"{error}, or {again}") from error
-    if size is not None and vector.size != size:
-        raise DamagedFileError(
-            f"{path} holds a policy of {vector.size} parameters and not one of this fleet, which "
-            f"has {size}: the file or run.json was damaged or edited"
-        )
-    return vector
+        labels = {task: learnt(task) for task in tasks if complete(learnt(task))}
+    if not labels:
+        raise BadValueError(missing(folder, "policies"))
+    found: dict[int, list[Array]] = {position: [] for position in labels}
+    for name, names in runs.items():
+        for label in dict.fromkeys(labels.values()):
+            positions = [position for position, each in labels.items() if each == label]
+            for position, vector in read_stored(folder, name, label, positions, names)[1].items():
+                if vector.size != size:
+                    raise DamagedFileError(
+                        f"{policy_path(folder, name, label)} holds a policy of {vector.size} "
+                        f"parameters and not {size}: the file or run.json was damaged or edited"
+                    )
+                found[position].append(vector)
+    return {position: np.stack(vectors) for position, vectors in found.items()}

@@ -3,7 +3,7 @@
     run.json            what ran: settings, method, runs, versions, machine
     evaluations.jsonl   one line per run, evaluation, task and mode
     training.jsonl      one line per run and record step; choices of heads; health warnings
-    outcome.json        written at the end: finished, failed runs
+    outcome.json        written at the end: failed runs, and stamps of the other files
 
 In an archive (recall.runs.archive) the records are compressed, and archive.json says what was
 left out.
@@ -17,17 +17,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from recall.errors import BadValueError
+import msgspec
+
 from recall.files.append_log import AppendLog
 from recall.files.atomic import write_json
-from recall.files.fleet_layout import DESCRIPTION, OUTCOME, RECORDS, records_file
-from recall.files.reading import parse_json, read_json
+from recall.files.fleet_layout import (
+    DESCRIPTION,
+    OUTCOME,
+    RECORDS,
+    ArchiveNote,
+    Outcome,
+    check_written,
+    read_note,
+    read_outcome,
+    records_file,
+)
 from recall.files.stamps import Stamp, Stamps
-from recall.runs.archive_note import ArchiveNote, read_note
 from recall.runs.description import SCHEMA, digest_of, read_description
 from recall.runs.evaluations import EvaluationRecord
-from recall.runs.json_lines import find_records, open_records
-from recall.runs.way_out import for_outcome
+from recall.runs.json_lines import checked_lines, find_records
 
 
 class Store:
@@ -65,11 +73,20 @@ class Store:
         for name, log in self._logs.items():
             log.cut(stamps.get(name, Stamp()))
 
-    def finish(self, outcome: dict[str, Any]) -> None:
-        """Flush and close the files, then write outcome.json."""
-        self.sync()
+    def finish(
+        self, failed: Mapping[str, int], policies: Stamps | None = None, finished: bool = True
+    ) -> None:
+        """Flush and close the files, then write outcome.json.
+
+        `failed` are the runs that failed, with their steps; if all did, the fleet is not
+        `finished`. `policies` are the stamps of its policies by path.
+        """
+        stamps: dict[str, Stamp] = {records_file(name): each for name, each in self.sync().items()}
         self.close()
-        write_json(self.folder / OUTCOME, {"schema": SCHEMA, **outcome})
+        outcome = Outcome(
+            finished=finished, failed=dict(failed), stamps={**stamps, **(policies or {})}
+        )
+        write_json(self.folder / OUTCOME, msgspec.to_builtins(outcome))
 
     def close(self) -> None:
         """Close the files."""
@@ -85,7 +102,7 @@ class Results:
     description: dict[str, Any]
     evaluations: list[EvaluationRecord]
     training: list[dict[str, Any]]
-    outcome: dict[str, Any] | None
+    outcome: Outcome | None
     archived: ArchiveNote | None = None
     """What an archive left out; None for the folder that a fleet was trained in."""
 
@@ -99,56 +116,18 @@ def read(folder: str | Path) -> Results:
     """Read the results in a folder."""
     folder = Path(folder)
     description = read_description(folder)
+    check_written(folder)
     return Results(
         folder,
         description,
-        cast(list[EvaluationRecord], _lines(folder, "evaluations")),
-        _lines(folder, "training"),
+        cast(list[EvaluationRecord], _records(folder, "evaluations")),
+        _records(folder, "training"),
         read_outcome(folder),
         read_note(folder),
     )
 
 
-def read_outcome(folder: Path) -> dict[str, Any] | None:
-    """Read outcome.json of a folder; return None before the end of training."""
-    path = folder / OUTCOME
-    if not path.exists():
-        return None
-    try:
-        content = read_json(path)
-    except BadValueError:
-        content = read_json(path, for_outcome(folder))  # raises the error again, with a way out
-    failed = content.get("failed") if isinstance(content, dict) else None
-    if not (isinstance(failed, dict) and all(isinstance(step, int) for step in failed.values())):
-        raise BadValueError(
-            f"{path} does not have the expected content, so it was damaged or edited: "
-            f"{for_outcome(folder)}"
-        )
-    return content
-
-
-def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Read all complete lines, without a last line that was cut short by a crash."""
+def _records(folder: Path, name: str) -> list[dict[str, Any]]:
+    """Return the records of all complete lines of a file; they are empty if there is no file."""
     path = find_records(folder, name)
-    if not path.exists():
-        return []
-    try:
-        with open_records(path) as file:
-            content = file.read()
-    except OSError as error:
-        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
-    whole = content[: content.rfind(b"\n") + 1]
-    records = []
-    for number, line in enumerate(whole.splitlines(), 1):
-        try:
-            records.append(_record(line))
-        except ValueError as error:
-            raise BadValueError(f"line {number} of {path} cannot be read: {error}") from error
-    return records
-
-
-def _record(line: bytes) -> dict[str, Any]:
-    record = parse_json(line)
-    if not isinstance(record, dict):
-        raise ValueError("it is not a record")
-    return record
+    return [record for _, record in checked_lines(path)] if path.exists() else []

@@ -1,19 +1,69 @@
-"""Reading of a run's training records as columns of numbers."""
+"""The records of training.jsonl: built from the trainer's data, and read as columns of numbers."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from recall.files.fleet_layout import records_file
-from recall.runs.json_lines import Record, as_number, find_records, read_marked, read_run
+from recall.files.fleet_layout import Count
+from recall.files.reading import read_lines
+from recall.runs.health import Symptom
+from recall.runs.json_lines import Record, complete_lines, decoded, find_records
 
 Array = np.ndarray
 Columns = dict[str, Array]
 TRAINING = "training"
 _APART = ("head_returns", "health")  # keys of records that are not part of the columns
+
+
+def score_records(scores: Array, best: Array, step: int, position: int) -> list[dict[str, Any]]:
+    """Return records of the scores [run, 1 + head] on a new task, and of the copied head or -1."""
+    return [
+        {
+            "run": run,
+            "step": step,
+            "position": position,
+            "head_returns": scores[run, 1:].tolist(),
+            "random_return": float(scores[run, 0]),
+            "best_head": int(best[run]),
+        }
+        for run in range(len(scores))
+    ]
+
+
+def health_record(run: int, step: int, symptom: Symptom) -> dict[str, Any]:
+    """Return the record of a health warning."""
+    return {
+        "run": run,
+        "step": step,
+        "position": symptom.position,
+        "health": symptom.kind,
+        "message": symptom.message,
+    }
+
+
+def training_records(
+    step: int, runs: Sequence[int], episodes: Sequence[Sequence[Any]], metrics: Mapping[str, Array]
+) -> list[dict[str, Any]]:
+    """Return the training records of `runs` since the last records, or of their networks.
+
+    `episodes` holds [run, success, return] of the episodes that ended. In `metrics` the first axis
+    is the run.
+    """
+    records = []
+    for run in runs:
+        record: dict[str, Any] = {"run": run, "step": step}
+        mine = [episode for episode in episodes if episode[0] == run]
+        if mine:
+            record["episode_success"] = float(np.mean([episode[1] for episode in mine]))
+            record["episode_return"] = float(np.mean([episode[2] for episode in mine]))
+        record |= {name: values[run].tolist() for name, values in metrics.items()}
+        records.append(record)
+    return records
 
 
 @dataclass(frozen=True)
@@ -28,16 +78,30 @@ class Training:
     problem: str | None = None
 
 
+class _Warning(msgspec.Struct):
+    run: Count
+    step: Count
+    health: str
+    message: str
+    position: Count | None = None
+
+
 def read_training(folder: Path, run: int, tasks: int) -> Training:
     """Read the training records of one run of a fleet; they are empty if there is no file."""
-    path = folder / records_file(TRAINING)
+    path = find_records(folder, TRAINING)
+    start, mine = b'{"run": ', b'{"run": %d,' % run
     try:
-        path = find_records(folder, TRAINING)
-        records, broken = read_run(path, run)
+        # Most lines of other runs are skipped without decoding.
+        lines = [
+            line for line in complete_lines(path) if line.startswith(mine) or line[:8] != start
+        ]
     except FileNotFoundError:
         return Training({}, [])
     except OSError as error:
         return Training({}, [], _unreadable(path, error))
+    records = decoded(lines, Record)
+    broken = len(lines) - len(records)
+    records = [record for record in records if record.get("run") == run]
     choices = [record for record in records if "head_returns" in record]
     rows = [
         record
@@ -49,43 +113,33 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
         name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
     }
     were = "line cannot be used and was" if broken == 1 else "lines cannot be used and were"
-    wrong = f"{path}: {broken} {were} left out." if broken else None
-    return Training(columns, choices, wrong)
+    return Training(columns, choices, f"{path}: {broken} {were} left out." if broken else None)
 
 
 def read_warnings(
     folder: Path, finished: bool = False
-) -> tuple[dict[int, tuple[Record, ...]], str | None]:
+) -> tuple[dict[int, tuple[dict[str, Any], ...]], str | None]:
     """Return the health warnings of each run of a fleet, and what is wrong with the file.
 
     The last line of a `finished` fleet must not be cut short. Before the end it may be: it is being
     written.
     """
-    path = folder / records_file(TRAINING)
+    path = find_records(folder, TRAINING)
+    lines, line = [], b"\n"
     try:
-        path = find_records(folder, TRAINING)
-        records, cut = read_marked(path, b'"health"')
+        for line in read_lines(path):
+            if b'"health"' in line and line.endswith(b"\n"):
+                lines.append(line)
     except FileNotFoundError:
         return {}, None
     except OSError as error:
         return {}, _unreadable(path, error)
-    warnings: dict[int, tuple[Record, ...]] = {}
-    for record in filter(_is_warning, records):
-        warnings[record["run"]] = (*warnings.get(record["run"], ()), record)
-    return warnings, _cut_short(path) if cut and finished else None
-
-
-def _is_warning(record: Record) -> bool:
-    """Return True if a record has everything that a report needs of a warning."""
-    types = {"run": int, "step": int, "health": str, "message": str}
-    return all(isinstance(record.get(name), kind) for name, kind in types.items())
-
-
-def _cut_short(path: Path) -> str:
-    return (
-        f"{path} ends in the middle of a line, though its fleet is finished: it was cut short, and "
-        "figures of training lack what is lost. Restore it from a copy."
-    )
+    warnings: dict[int, tuple[dict[str, Any], ...]] = {}
+    for each in decoded(lines, _Warning):
+        found = msgspec.structs.asdict(each)
+        warnings[each.run] = (*warnings.get(each.run, ()), found)
+    cut = finished and not line.endswith(b"\n")
+    return warnings, f"{path} is cut short: restore it from a copy." if cut else None
 
 
 def _unreadable(path: Path, error: OSError) -> str:
@@ -95,13 +149,12 @@ def _unreadable(path: Path, error: OSError) -> str:
 def _array(column: list[Any], tasks: int) -> Array:
     """Return [row], or [row, task] if values are lists, with NaN for missing or invalid values."""
     width = max((len(value) for value in column if isinstance(value, list)), default=0)
-    if width:
-        width = max(width, tasks)
-        blank = [None] * width
-        lists = [value if isinstance(value, list) else blank for value in column]
-        column = [value + blank[len(value) :] for value in lists]
-    try:
-        return np.array(column, float)
-    except (TypeError, ValueError, OverflowError):  # a text, an object, a deeper list or too large
-        flat = [as_number(value) for row in column for value in (row if width else [row])]
-        return np.array(flat, float).reshape((len(column), width) if width else -1)
+    if not width:
+        return np.array([_number(value) for value in column])
+    blank = [None] * max(width, tasks)
+    lists = [value if isinstance(value, list) else [] for value in column]
+    return np.array([value + blank[len(value) :] for value in lists], float)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else np.nan

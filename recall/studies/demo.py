@@ -6,12 +6,14 @@ method protects old tasks. `ROBOTS` has two robot tasks. Fleets are kept, so the
 what was stopped and shows again what is finished.
 """
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -19,9 +21,10 @@ from rich.table import Table
 from recall import api
 from recall.analysis import metrics
 from recall.analysis.collection import gather
-from recall.analysis.measures import Measure
-from recall.analysis.scores import ScoreBoard, Scores
-from recall.analysis.together import learnt_together
+from recall.analysis.estimates import estimate
+from recall.analysis.frames import analyse, list_of, matrix
+from recall.analysis.measures import FORGETTING, PERFORMANCE, Measure
+from recall.analysis.run_result import is_multi_task
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
@@ -84,7 +87,7 @@ def with_normalised_targets(plan: Plan) -> Plan:
 class Row(NamedTuple):
     """The scores of one method."""
 
-    scores: Scores
+    scores: pd.DataFrame
     transfer: float | None = None  # None without single-task runs, or if tasks are learnt at once
 
 
@@ -110,22 +113,22 @@ def row_of(folder: Path, single: Path | None = None) -> Row:
 
     Reports compare with plain SAC alone. Here targets are normalised in both or in neither.
     """
-    found = list(ScoreBoard(gather(folder), Measure(window=1)).scores.values())
-    if not found:
+    scores = analyse(gather(folder), Measure(window=1)).scores
+    if scores.empty:
         raise BadValueError(f"{folder} has no run that was trained to its end: nothing to show")
-    scores = found[0]
-    if single is None or learnt_together(scores.method):
+    if single is None or is_multi_task(scores["method"].iloc[0]):
         return Row(scores)
     areas: dict[str, list[float]] = {}
     for run in gather(single).runs:
         areas.setdefault(run.tasks[0], []).append(metrics.area(run.curve(), 0))
-    reference = np.array([np.mean(areas[task]) for task in scores.tasks])
-    return Row(scores, float(metrics.forward_transfer(scores.areas, reference).mean()))
+    reference = np.array([np.mean(areas[task]) for task in list_of(scores, "task")])
+    return Row(scores, float(metrics.forward_transfer(matrix(scores, "area"), reference).mean()))
 
 
 def make_film(folder: Path, plan: Plan) -> Film:
     """Film every task as the last method plays it, when it was just learnt and at the end."""
-    return film(folder / plan.methods[-1], out=folder / "demo.mp4")
+    name = "demo.mp4" if shutil.which("ffmpeg") else "demo.gif"
+    return film(folder / plan.methods[-1], out=folder / name)
 
 
 def print_table(rows: list[Row], plan: Plan) -> None:
@@ -146,24 +149,25 @@ def print_table(rows: list[Row], plan: Plan) -> None:
     for heading in (*tasks, "average\nperformance", "forgetting", *transfer):
         table.add_column(heading, justify="right")
     for row in rows:
-        lost = row.scores.forgetting
+        ended, lost = (estimate(row.scores, metric) for metric in (PERFORMANCE, FORGETTING))
         cells = [
             *_successes(row.scores),
-            f"[bold]{row.scores.performance.value:.2f}[/bold]",
+            "" if ended is None else f"[bold]{ended.value:.2f}[/bold]",
             "" if lost is None else f"{lost.value:.2f}",
         ]
         if plan.single:
             cells.append("" if row.transfer is None else f"{row.transfer:+.2f}")
-        table.add_row(method_class(row.scores.method).label, *cells)
+        table.add_row(method_class(row.scores["method"].iloc[0]).label, *cells)
     Console().print(table)
 
 
-def _successes(scores: Scores) -> list[str]:
+def _successes(scores: pd.DataFrame) -> list[str]:
     """Return the mean success in each task when it was just learnt and at the end, as text.
 
     For a method that learns all tasks at once, only the success at the end is meaningful.
     """
-    pairs = zip(scores.trained.mean(axis=0), scores.final.mean(axis=0), strict=True)
-    if learnt_together(scores.method):
-        return [f"{end:.0%}" for _, end in pairs]
-    return [f"{100 * own:.0f}→{end:.0%}" for own, end in pairs]
+    means = scores.groupby("position")[["trained", "final"]].mean().to_numpy().tolist()
+    return [
+        f"{end:.0%}" if np.isnan(learnt) else f"{100 * learnt:.0f}→{end:.0%}"
+        for learnt, end in means
+    ]

@@ -11,9 +11,8 @@ from typing import Any
 
 from recall.config.spec import FleetSpec
 from recall.errors import BadValueError
-from recall.files.fleet_layout import DESCRIPTION
+from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.reading import read_json
-from recall.runs.fleet_folder import is_finished
 from recall.runs.wording import counted
 from recall.studies.launch.place import Place
 from recall.studies.plan import Fleet
@@ -254,7 +253,7 @@ class DryRun:
 
 
 def _state(folder: Path) -> str:
-    if is_finished(folder):
+    if status(folder).is_over:
         return "finished"
     return "begun" if (folder / DESCRIPTION).exists() else "new"
 

@@ -13,11 +13,10 @@ import numpy as np
 from recall.config.spec import FleetSpec, RunSpec
 from recall.config.stored import spec_from
 from recall.errors import BadValueError
-from recall.files.fleet_layout import fleets_below
+from recall.files.fleet_layout import fleets_below, status
 from recall.files.names import file_name
 from recall.runs.description import differences, identity, read_description
-from recall.runs.fleet_folder import is_finished
-from recall.runs.way_out import resuming
+from recall.runs.fleet_folder import resume_command
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
@@ -111,7 +110,7 @@ def _free_name(base: str, names: set[str]) -> str:
 
 def _check_begun(folder: Path, needed: int, room: Room) -> None:
     there = room.devices * room.bytes_per_device
-    if needed > there and not is_finished(folder):
+    if needed > there and not status(folder).is_over:
         raise BadValueError(
             f"{folder} was begun with more memory: it needs {gibibytes(needed)}, but only "
             f"{gibibytes(there)} are available. Continue it there, or choose another --out"
@@ -128,8 +127,8 @@ def _check_settings(
         for setting, there, wanted in differences(_common(other), _common(spec)):
             raise BadValueError(
                 f"{folder / name} was begun with {setting.rpartition('.')[2]} {there}, and this "
-                f"version trains with {wanted}: `{resuming(folder / name)}` continues it as it "
-                "was begun, another --out trains the study with the settings of this version"
+                f"version trains with {wanted}: `{resume_command(folder / name)}` continues it as "
+                "it was begun, another --out trains with the settings of this version"
             )
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall.errors import BadValueError
+from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
-from recall.runs.fleet_folder import hold, is_finished
-from recall.runs.store import Results, read, read_outcome
+from recall.runs.fleet_folder import hold
+from recall.runs.store import Results, read
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher, Outcome
 from recall.studies.launch.place import Room
@@ -45,22 +46,19 @@ class Launch:
     @property
     def finished(self) -> list[Fleet]:
         """Return the finished fleets, from this launch and from earlier ones."""
-        return [fleet for fleet in self.fleets if is_finished(self.folder / fleet.name)]
+        return [fleet for fleet in self.fleets if status(self.folder / fleet.name).is_over]
 
     @property
     def without_runs(self) -> list[Fleet]:
         """Return the finished fleets in which every run failed."""
-        outcomes = [(fleet, read_outcome(self.folder / fleet.name)) for fleet in self.finished]
-        return [
-            fleet for fleet, outcome in outcomes if outcome and not outcome.get("finished", True)
-        ]
+        return [fleet for fleet in self.fleets if status(self.folder / fleet.name) is Status.FAILED]
 
     def failed_runs(self) -> dict[str, int]:
         """Return the runs of finished fleets that met a non-finite number, and their steps."""
         failed: dict[str, int] = {}
         for fleet in self.finished:
-            outcome = read_outcome(self.folder / fleet.name) or {"failed": {}}
-            failed |= {f"{fleet.name}/{name}": step for name, step in outcome["failed"].items()}
+            if outcome := read_outcome(self.folder / fleet.name):
+                failed |= {f"{fleet.name}/{name}": step for name, step in outcome.failed.items()}
         return failed
 
     def results(self) -> list[Results]:
@@ -105,7 +103,7 @@ def run_study(
                 save(outcome)
 
         save(Outcome())
-        left = [fleet for fleet in fleets if not is_finished(folder / fleet.name)]
+        left = [fleet for fleet in fleets if not status(folder / fleet.name).is_over]
         if not left:
             return Launch(folder, tuple(fleets), Outcome(), 0)
         jobs = [_job(fleet, folder) for fleet in left]
@@ -118,8 +116,8 @@ def run_study(
             shown.close()
             place.close()
         save(scheduler.outcome)
-    status = 0 if stop.signal_number is None else stop.exit_status
-    return Launch(folder, tuple(fleets), scheduler.outcome, status)
+    signal_status = 0 if stop.signal_number is None else stop.exit_status
+    return Launch(folder, tuple(fleets), scheduler.outcome, signal_status)
 
 
 def _job(fleet: Fleet, folder: Path) -> Job:

@@ -17,9 +17,9 @@ from typing import Any
 
 from recall.errors import BadValueError
 from recall.files.atomic import temporary_of, write_json
-from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA
+from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA, status
 from recall.files.reading import read_json
-from recall.runs.fleet_folder import FolderInUseError, is_finished
+from recall.runs.fleet_folder import FolderInUseError
 from recall.runs.wording import few
 from recall.studies.launch.jobs import Outcome
 from recall.studies.plan import Fleet, fleets_of_others
@@ -180,7 +180,7 @@ def _about(
         "tasks": fleet.spec.tasks,
         "steps_per_task": fleet.spec.steps_per_task,
         "memory_bytes": fleet.memory_bytes,
-        "finished": is_finished(folder / fleet.name),
+        "finished": status(folder / fleet.name).is_over,
         "failure": outcome.failed.get(fleet.name),
         # Wall time from the start of training.
         "seconds": before.get("seconds", 0) + outcome.seconds.get(fleet.name, 0),

@@ -61,11 +61,11 @@ class SavedFiles:
     def __init__(self, folder: Path, store: Store, history: History):
         self._folder, self._store, self._history = folder, store, history
         self._started_as = identity(read_description(folder))
-        self._policies: dict[str, Stamp] = {}
+        self.policies: dict[str, Stamp] = {}
 
     def add_policies(self, stamps: dict[str, Stamp]) -> None:
         """Add the policies of a finished task, which every later checkpoint needs."""
-        self._policies |= stamps
+        self.policies |= stamps
 
     def sync(self, stage: int) -> Metadata:
         """Flush everything to disk; return what a checkpoint in this stage says about it."""
@@ -73,7 +73,7 @@ class SavedFiles:
             "fleet": self._started_as,
             "records": self._store.sync(),
             "replay": self._history.sync(stage),
-            "policies": self._policies,
+            "policies": self.policies,
         }
 
     def check(self, metadata: Metadata) -> None:
@@ -95,7 +95,7 @@ class SavedFiles:
         stage = metadata["progress"]["stage"]
         if not self._history.is_over(stage):
             self._history.restore(stage, read_stamps(metadata["replay"]))
-        self._policies = read_stamps(metadata["policies"])
+        self.policies = read_stamps(metadata["policies"])
 
 
 class Checkpoints:

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from recall.files.fleet_layout import has_checkpoint
-from recall.runs.fleet_folder import is_finished
+from recall.files.fleet_layout import has_checkpoint, status
 
 _MOST_BYTES = 2 * 2**30
 _EVERYTHING = {
@@ -59,7 +58,7 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
         with contextlib.suppress(OSError):
             if not on_cpu:
                 _link(programs, programs.parent / "shared")
-            if not on_cpu and is_finished(folder):
+            if not on_cpu and status(folder).is_over:
                 shutil.rmtree(programs)
             _bound(programs.parent)
 
@@ -85,11 +84,11 @@ def cache_root() -> Path | None:
     try:
         root = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "recall"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = root.lstat()
+        found = root.lstat()
     except (OSError, RuntimeError):  # no home folder, or one that is not writable
         return None
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    return root if is_own and not status.st_mode & 0o022 else None
+    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return root if is_own and not found.st_mode & 0o022 else None
 
 
 def own_programs(root: Path, folder: Path) -> Path:
@@ -118,8 +117,8 @@ def _bound(root: Path) -> None:
     """Remove the programs that were used least recently if all together are too large."""
     found = [(path.stat(), path) for path in root.glob("*/*-cache")]
     total = 0.0
-    for status, path in sorted(found, key=lambda each: -max(each[0].st_atime, each[0].st_mtime)):
-        total += status.st_size / status.st_nlink
+    for info, path in sorted(found, key=lambda each: -max(each[0].st_atime, each[0].st_mtime)):
+        total += info.st_size / info.st_nlink
         if total > _MOST_BYTES:
             path.unlink(missing_ok=True)
 

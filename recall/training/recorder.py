@@ -20,8 +20,8 @@ from recall.learn import fleet
 from recall.learn.plasticity import Plasticity
 from recall.runs import health
 from recall.runs.evaluations import EvaluationRecord
-from recall.runs.records import health_record, training_records
 from recall.runs.store import Store
+from recall.runs.training_records import health_record, training_records
 from recall.training.callbacks import Callback
 from recall.training.checkpoint import Progress
 from recall.worlds.task_names import numbered

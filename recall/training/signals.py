@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from recall.files.nowhere import lead_nowhere
+from recall.files.streams import redirect_to_devnull
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Signals within this time count as one: a terminal, a shell and a job system may all send one.
@@ -109,4 +109,4 @@ def _leave_terminal() -> None:
             descriptor = file.fileno()  # type: ignore[union-attr]
             # A terminal that was closed is no longer one for isatty.
             if stat.S_ISCHR(os.fstat(descriptor).st_mode):
-                lead_nowhere(descriptor)
+                redirect_to_devnull(descriptor)

@@ -32,8 +32,8 @@ from recall.files.fleet_layout import FINAL, learnt
 from recall.learn import fleet
 from recall.nets.sharding import reshard, to_int32
 from recall.runs.fleet_folder import failures
-from recall.runs.records import score_records
 from recall.runs.store import Store
+from recall.runs.training_records import score_records
 from recall.training.behaviour import Behaviour, best_heads
 from recall.training.callbacks import Callback
 from recall.training.trained_fleet import TrainedFleet
@@ -74,8 +74,8 @@ class Trainer(TrainedFleet):
         if not self._finish_evaluation():
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        self.write_policies(FINAL, final)
-        self.store.finish({"finished": True, "failed": self.progress.failed})
+        self.files.add_policies(self.write_policies(FINAL, final))
+        self.store.finish(self.progress.failed, self.files.policies)
         self.history.clear()
 
     def start_stage(self) -> None:
@@ -262,7 +262,7 @@ class Trainer(TrainedFleet):
             return
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
-        self.store.finish({"finished": False, "failed": self.progress.failed})
+        self.store.finish(self.progress.failed, self.files.policies, finished=False)
         tasks = ", ".join(self.recorder.broken_tasks)
         cause = f"{tasks} returned a number that is not finite: repair the environment, then train"
         if not tasks:

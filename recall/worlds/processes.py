@@ -32,7 +32,11 @@ class ProcessSlots:
             _SlotsInWorker, setup, parts, shapes, _stepping, restarts_per_order=0
         )
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
-        self._ask(lambda part: ("make",))
+        try:
+            self._ask(lambda part: ("make",))
+        except Exception:
+            self.close()
+            raise
 
     def make_board(self) -> Board:
         """Return the board, which is shared with the workers."""

@@ -61,8 +61,9 @@ def main(service: type, socket_number: int, lifeline: int, memory_file: int, nic
 def _end_with(lifeline: int) -> None:
     """Let the kernel end this process when the other end of the socket closes.
 
-    Nothing is ever sent on it. The default action for SIGIO ends a process even while a task hangs
-    in a library that never returns to Python.
+    Nothing is ever sent on it. On Linux, the default action for SIGIO ends a process even while a
+    task hangs in a library that never returns to Python. Elsewhere, an idle worker still ends when
+    its other socket closes.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)

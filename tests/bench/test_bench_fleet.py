@@ -1,16 +1,17 @@
 """The parts of a worker's step, and the fleets that the bench measures."""
 
+import dataclasses
 import os
 import time
 from pathlib import Path
 
 import pytest
 
-from recall.bench.fleet import CHUNKS, bench_fleet, print_table, sequence_of, spec_of
+from recall.bench.fleet import CHUNKS, bench_fleet, measure, print_table, sequence_of, spec_of
 from recall.bench.worker import measure_worker, processor_seconds
 from recall.collect.policy import PolicyShape
 from recall.errors import BadValueError
-from recall.settings import WorldSettings
+from recall.settings import NetworkSettings, WorldSettings
 from recall.worlds.sequences import parse_sequence
 
 
@@ -79,3 +80,18 @@ def test_processor_seconds_count_work_and_not_waiting():
     worked = processor_seconds([os.getpid()])
     assert waited - before < 0.2 < worked - waited
     assert processor_seconds([2**22 + 1]) is None
+
+
+@pytest.mark.slow
+def test_a_small_fleet_is_measured_from_end_to_end():
+    spec = spec_of(1, "recall", "default", chunks=1, tasks=2, policy_lag=1, environments=1)
+    learner = dataclasses.replace(
+        spec.settings.learner,
+        network=NetworkSettings(hidden=(16, 16), head_layers=1),
+        updates_per_burst=1,
+    )
+    spec = dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, learner=learner))
+    row = measure(spec, chunks=1)
+    assert (row["runs"], row["method"], row["tasks"]) == (1, "recall", 2)
+    for rate in ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s", "physics_us"):
+        assert row[rate] > 0

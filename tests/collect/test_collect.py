@@ -133,8 +133,8 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
     )
     run(start(spec, tmp_path, callback))
     results = read(tmp_path)
-    failed = results.outcome["failed"]
-    assert results.outcome["finished"]
+    failed = results.outcome.failed
+    assert results.outcome.finished
     assert 0 < len(failed) < 4, "the seeds must give both kinds of run"
     assert {name: step for name, step, _ in callback.failures} == failed
     for name, step, reason in callback.failures:
@@ -151,7 +151,7 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
 
 
 @pytest.mark.parametrize("every", [{"record_every": 50}, {"evaluate_every": 50}])
-def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path, every):
+def test_a_fleet_whose_runs_failures_in_stops_and_says_so(tmp_path, every):
     callback = Remember()
     lengths = {"horizon_steps": 20, "steps_per_task": 200, "record_every": 200} | every
     spec = small_spec("fine_tuning", [Spent], seeds=(0, 1), **lengths)
@@ -163,8 +163,8 @@ def test_a_fleet_whose_runs_all_failed_stops_and_says_so(tmp_path, every):
         recall.resume(tmp_path, functions={"Spent": Spent})
     assert {step for _, step, _ in callback.failures} == {61}
     results = read(tmp_path)
-    assert not results.outcome["finished"]
-    assert results.outcome["failed"] == {run["name"]: 61 for run in results.runs}
+    assert not results.outcome.finished
+    assert results.outcome.failed == {run["name"]: 61 for run in results.runs}
     assert {record["step"] for record in results.training} == {50}
     assert all(callback.records), "a callback is never given an empty list"
 

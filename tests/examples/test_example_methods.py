@@ -42,7 +42,7 @@ def test_they_train_and_are_evaluated(name, tmp_path):
     main(["train", "--method", name, "--sequence", "point-slide,point-poor", "--out", str(folder),
           *small(tmp_path)])  # fmt: skip
     results = read(folder)
-    assert results.outcome["failed"] == {}
+    assert results.outcome.failed == {}
     losses = [each["loss_q"] for each in results.training if each.get("loss_q") is not None]
     assert len(losses) >= 2
     assert np.isfinite(losses).all()

@@ -7,7 +7,8 @@ from typing import Any
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, Sequences
 from recall.config.stored import spec_from
-from recall.runs.store import Store, read_description
+from recall.runs.description import read_description
+from recall.runs.store import Store
 from recall.training.callbacks import Callback
 from recall.training.trainer import Trainer
 from tests.factories.processes import recall_process

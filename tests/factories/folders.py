@@ -29,6 +29,7 @@ def write_fleet(
     until: int | None = None,
     failed: dict[str, int] | None = None,
     preset: str = "default",
+    stamped: bool = False,
     **changes: Any,
 ) -> Path:
     settings = {"steps_per_task": STEPS, "evaluate_every": EVERY, **changes}
@@ -45,10 +46,18 @@ def write_fleet(
             ),
         )
     if finished:
-        store.finish({"finished": True, "failed": failed or {}})
+        store.finish(failed or {}, finished=len(failed or {}) < len(spec.runs))
     else:
         store.close()
+    if finished and not stamped:
+        forget_stamps(folder)
     return folder
+
+
+def forget_stamps(folder: Path) -> None:
+    """Leave outcome.json as older versions wrote it, so that records can be edited."""
+    path = folder / "outcome.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"stamps": {}}))
 
 
 def append_training(folder: Path, *records: dict[str, Any]) -> None:

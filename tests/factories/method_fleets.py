@@ -167,7 +167,7 @@ def _gradients(
     drawn = UpdateNoise(jnp.zeros(0), jax.random.normal(key, (2, *batch.action.shape)), key)
     part = take_heads(state.trainable, batch.heads)
     inputs = loss_inputs(
-        agent, state.method_state, with_rewards(part, batch), batch, weights, drawn
+        agent, state.method_state, with_rewards(agent, part, batch), batch, weights, drawn
     )
     found, losses = gradients_of(inputs, critic_target(inputs))
     return found, losses.metrics

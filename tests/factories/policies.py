@@ -10,8 +10,9 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, Sequences
 from recall.config.stored import spec_from
 from recall.learn import fleet
+from recall.runs.description import read_description
 from recall.runs.policies import FINAL, write_policies
-from recall.runs.store import Store, read_description
+from recall.runs.store import Store
 from recall.training.agents import agent_of
 
 

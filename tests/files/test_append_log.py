@@ -8,8 +8,8 @@ import pytest
 from recall.errors import BadValueError, RecallError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing, write_bytes, write_json
-from recall.files.contained import UnsafeFolderError, check_contained
 from recall.files.names import checked_name, checked_path, file_name
+from recall.files.paths import UnsafeFolderError, check_contained
 from recall.files.reading import read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
 
@@ -39,7 +39,7 @@ def test_only_damage_to_what_a_stamp_covers_counts(tmp_path):
     with pytest.raises(DamagedFileError, match=r"file is damaged: its checksum"):
         check(path, stamp)
     path.write_bytes(b"ab")
-    with pytest.raises(DamagedFileError, match="has 2 of 3 bytes: the rest is lost"):
+    with pytest.raises(DamagedFileError, match="has 2 bytes and not 3"):
         check(path, stamp)
     path.unlink()
     with pytest.raises(DamagedFileError, match="is lost"):
@@ -109,15 +109,3 @@ def test_paths_that_leave_their_folder_are_refused(name):
 def test_every_name_that_is_made_is_safe_but_for_a_leading_dot(text):
     name = file_name(f"run-{text}")
     assert checked_name(name, "run.json") == name
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"a": }'],
-    ids=["empty", "cut", "not utf-8", "deep", "huge", "broken"],
-)  # fmt: skip
-def test_what_is_no_json_is_refused_in_one_line(tmp_path, content):
-    path = tmp_path / "file.json"
-    path.write_bytes(content)
-    with pytest.raises(BadValueError, match=r"file\.json is not valid JSON") as caught:
-        read_json(path)
-    assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ from recall.errors import BadValueError
 from recall.learn.contract import RECORD_FIELDS, check_contract
 from recall.methods import METHODS, Method
 from recall.runs.health import Symptom
-from recall.runs.records import health_record, score_records, training_records
+from recall.runs.training_records import health_record, score_records, training_records
 from tests.factories.learners import make_agent
 
 

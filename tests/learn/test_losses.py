@@ -134,7 +134,7 @@ def sampled(agent, replay, task, key=9):
 
 
 def inputs_of(agent, trainable, batch, weights, drawn):
-    part = with_rewards(take_heads(trainable, batch.heads), batch)
+    part = with_rewards(agent, take_heads(trainable, batch.heads), batch)
     return loss_inputs(agent, (), part, batch, weights, drawn)
 
 

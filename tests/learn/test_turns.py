@@ -48,7 +48,7 @@ def single_update(agent, groups, state, replay, view, number):
     noise = update_noise(agent, groups, state.key, number)
     turn = number // agent.settings.updates_per_turn
     heads = agent.method.heads(view, agent.tasks, groups, turn)
-    part = turns.take(state, heads, 0)  # nothing is apart
+    part = turns.take(state, heads, groups)
     return turns.put(state, update(agent, part, replay, view, heads, number, noise)[0], heads)
 
 

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet
+from recall.learn.sac import with_rewards
 from recall.learn.value_bounds import RewardRange, init, value_bounds, widen
-from recall.methods import Clear, MultiTask, PerfectMemory, Recall
-from tests.factories.learners import REWARD, TASKS, make_agent, make_replay, run_burst
+from recall.methods import Clear, FineTuning, MultiTask, PerfectMemory, Recall
+from tests.factories.learners import (
+    REWARD,
+    TASKS,
+    make_agent,
+    make_replay,
+    make_view,
+    one,
+    run_burst,
+)
 
 
 def test_the_range_is_that_of_the_rewards_of_each_head():
@@ -103,3 +112,22 @@ def test_bounds_are_recorded_for_tasks_whose_rewards_were_seen():
     rewards, log_alpha = state.trainable.rewards["heads"], state.trainable.log_alpha["heads"]
     expected = agent.value_bounds(rewards, jnp.exp(log_alpha), 2.0)
     np.testing.assert_allclose([low[:2], high[:2]], [b[0, :2] for b in expected], rtol=1e-5)
+
+
+@pytest.mark.parametrize("paid", [50.0, -50.0])
+def test_a_reward_that_only_an_n_step_return_has_shown_is_not_clipped_away(paid):
+    """The row before the first reward is drawn before the row that has it."""
+    agent = make_agent(FineTuning(batch_size=8), n_step=5)
+    trainable = one(fleet.init(agent, jnp.array([0]))).trainable
+    replay = one(make_replay(1))
+    replay = replay._replace(new=replay.new.at[:, REWARD:].set(0.0).at[10, REWARD].set(paid))
+    view = make_view(0)
+    bits = jnp.full(8, 7, jnp.uint32)  # row 7, whose return holds the reward of row 10
+    batch = agent.method.sample(agent, (), replay, view, np.arange(1), bits)
+    np.testing.assert_allclose(batch.future.returns, 0.99**3 * paid, rtol=1e-5)
+    rewards = with_rewards(agent, trainable, batch).rewards["heads"]
+    low, high = agent.value_bounds(rewards, jnp.zeros(TASKS), 1.0)
+    assert low[0] <= batch.future.returns[0] <= high[0]
+    # And nothing is allowed that the rewards do not.
+    assert min(paid, 0.0) <= rewards.lowest[0]
+    assert rewards.highest[0] <= max(paid, 0.0)

@@ -6,7 +6,7 @@ import gymnasium
 import pytest
 
 from recall.cli import main
-from recall.runs.fleet_folder import is_finished
+from recall.files.fleet_layout import status
 from tests.plugins.restored import plugins_forgotten, small
 
 PLUGIN = """
@@ -38,7 +38,7 @@ def test_an_environment_of_a_plugin_is_trained_and_evaluated(tmp_path, capsys):
     folder, plugin = tmp_path / "fleet", ["--plugin", str(source)]
     main(["train", "--method", "fine_tuning", "--sequence", "gym:HeavyPendulum-v0",
           "--out", str(folder), *small(tmp_path), *plugin])  # fmt: skip
-    assert is_finished(folder)
+    assert status(folder).is_over
     evaluate = ["evaluate", str(folder), "--episodes", "1", "--workers", "1"]
     main([*evaluate, *plugin])
     assert "gym:HeavyPendulum-v0" in capsys.readouterr().out

@@ -11,9 +11,9 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.fleet_layout import status
 from recall.methods import METHODS, Method, method_class, register_method
 from recall.report.figures import register_figure
-from recall.runs.fleet_folder import is_finished
 from recall.worlds.registry import register_world
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 
@@ -43,7 +43,7 @@ def trained(tmp_path_factory):
 
 def test_a_fleet_of_plugins_is_trained_and_says_which(trained):
     """The worker processes know the world, and the records hold the method's own metric."""
-    assert is_finished(trained)
+    assert status(trained).is_over
     assert "loss_decay" in (trained / "training.jsonl").read_text()
     description = json.loads((trained / "run.json").read_text())
     assert description["plugins"] == [DECAY, CORRIDOR]
@@ -86,7 +86,7 @@ def test_a_fleet_of_plugins_resumes(trained, tmp_path):
     (folder / "outcome.json").unlink()
     main(["resume", str(folder), "--quiet", "--no-tensorboard", "--plugin", CORRIDOR,
           "--plugin", DECAY])  # fmt: skip
-    assert is_finished(folder)
+    assert status(folder).is_over
     for name in ("evaluations.jsonl", "training.jsonl"):
         assert (folder / name).read_bytes() == (trained / name).read_bytes()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from recall.cli import main
+from recall.files.fleet_layout import status
 from recall.plugins.python_process import python_command
-from recall.runs.fleet_folder import is_finished
 from recall.studies.launch.place import probe
 from recall.worlds.continual_world.camera import _why_not
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
@@ -68,7 +68,7 @@ def test_devices_and_drawing_are_tried_without_the_current_folder(shadowed):
 def test_worker_processes_do_not_run_files_in_the_current_folder(shadowed):
     main(["train", "--method", "fine_tuning", "--sequence", "point-slide", "--out", "fleet",
           *small(shadowed)])  # fmt: skip
-    assert is_finished(shadowed / "fleet")
+    assert status(shadowed / "fleet").is_over
 
 
 @pytest.mark.slow

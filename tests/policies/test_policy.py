@@ -17,8 +17,9 @@ from recall.config.stored import spec_from
 from recall.errors import BadValueError
 from recall.files.fleet_layout import FINAL
 from recall.learn import fleet
+from recall.runs.description import read_description
 from recall.runs.policies import write_policies
-from recall.runs.store import Store, read_description
+from recall.runs.store import Store
 from recall.training.agents import agent_of
 from recall.training.evaluation import streams
 from recall.worlds.pointworld import make_simulator

@@ -8,8 +8,8 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.leftovers import hidden_beside
-from recall.runs.store import read_description
+from recall.files.atomic import hidden_names
+from recall.runs.description import read_description
 from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
 from tests.factories.policies import write_learnt, write_untrained
@@ -122,7 +122,7 @@ def test_what_is_no_fleet_is_called_what_it_is(tmp_path):
     for name in ("text.md", "nowhere", "nothing.npz"):
         with pytest.raises(BadValueError, match=f"{name}.*fleet"):
             recall.load_policy(tmp_path / name)
-    for name in ("a", "b", hidden_beside(tmp_path / "c")[0].name):
+    for name in ("a", "b", hidden_names(tmp_path / "c")[0].name):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")
     with pytest.raises(BadValueError, match=r"fleets in it \(a, b\)"):

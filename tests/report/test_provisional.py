@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.frames import analyse
-from recall.analysis.scores import ScoreBoard
+from recall.analysis.frames import analyse, list_of
 from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
+from recall.report.summary import verdicts
+from recall.report.tables import all_tables
 from tests.factories.figures import curve
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
 from tests.factories.tables import cell_of, tables_of
@@ -81,7 +82,16 @@ def silent(tmp_path):
 
 
 def test_returns_stand_instead_of_success(silent):
-    found = {each.kind: each for each in all_figures(Scene(gather(silent)))}
+    analysis = analyse(gather(silent))
+    tables = {table.name: table for table in all_tables(analysis)}
+    assert "push,hammer" not in tables
+    assert "push,hammer-tasks" not in tables
+    table = tables["push,hammer-returns"]
+    assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
+    assert "do not report success" in table.notes[-1]
+    (verdict,) = verdicts(analysis)
+    assert "table of returns" in verdict.sentences[0]
+    found = {each.kind: each for each in all_figures(Scene(analysis.collection))}
     drawn = found["task_curves"]
     assert "return" in drawn.title
     assert np.allclose(curve(drawn.figure.axes[1], "EWC")[1], 10.0)
@@ -92,10 +102,9 @@ def test_returns_stand_instead_of_success(silent):
 def test_tasks_that_were_solved_report_success_whatever_was_seen_before_training(tmp_path):
     write_silent(tmp_path / "a", success=forgets_half, seeds=(0,))
     never = write_silent(tmp_path / "b", seeds=(1,))  # a success of 0, not an unknown one
-    board = ScoreBoard(gather(tmp_path))
-    (scores,) = board.scores.values()
-    assert [run.seed for run in scores.runs] == [0, 1]
-    assert not any(run.without_success for run in board.collection.runs)
+    analysis = analyse(gather(tmp_path))
+    assert list_of(analysis.scores, "seed") == [0, 1]
+    assert not any(run.without_success for run in analysis.collection.runs)
     assert "push,hammer-returns" not in tables_of(tmp_path)
     assert "push,hammer" not in tables_of(never)
 

@@ -22,11 +22,11 @@ TABLE = Table(
         Row(
             "0.1",
             (
-                Cell(Estimate(0.904, (0.88, 0.92)), Estimate(0.9, (0.85, 0.95)), None, True, 3),
+                Cell(Estimate(0.904, (0.88, 0.92)), bold=True, runs=3),
                 Cell(text="a | b"),
             ),
         ),
-        Row("R & D", (Cell(paper=Estimate(-0.001)), Cell(Estimate(float("nan"))))),
+        Row("R & D", (Cell(paper=Estimate(-0.001, (-0.1, 0.2))), Cell(Estimate(float("nan"))))),
     ),
     notes=("A note.",),
 )
@@ -45,8 +45,8 @@ def test_a_table_is_written_as_markdown():
         "",
         "| λ | performance | words |",
         "| --- | ---: | ---: |",
-        "| 0.1 | **0.90** [0.88, 0.92]<br>paper 0.90 [0.85, 0.95] | a \\| b |",
-        "| R & D | 0.00 | \N{EN DASH} |",
+        "| 0.1 | **0.90** [0.88, 0.92] | a \\| b |",
+        "| R & D | 0.00 [-0.10, 0.20] | \N{EN DASH} |",
         "",
         "A note.",
     ]
@@ -57,9 +57,10 @@ def test_commas_keep_every_digit():
     assert [first[name] for name in ("λ", "column", "value", "low", "high", "best", "runs")] == [
         "0.1", "performance", "0.904", "0.88", "0.92", "1", "3"
     ]  # fmt: skip
-    assert [first[name] for name in ("paper", "paper_low", "paper_high")] == ["0.9", "0.85", "0.95"]
     assert second["text"] == "a | b"
-    assert (third["value"], third["paper"], third["paper_low"]) == ("", "-0.001", "")
+    assert [third[name] for name in ("value", "paper", "paper_low", "paper_high")] == [
+        "", "-0.001", "-0.1", "0.2"
+    ]  # fmt: skip
 
 
 def test_latex_has_nothing_that_it_would_stumble_over():
@@ -67,10 +68,9 @@ def test_latex_has_nothing_that_it_would_stumble_over():
     assert r"\caption{Results on 100 \% of a\_b [x]. A note.}" in text
     assert r"$\lambda$ & performance & words \\" in text
     assert (
-        r"0.1 & \shortstack[r]{$\mathbf{0.90}$ \\ {\scriptsize [0.88, 0.92]} \\ "
-        r"{\scriptsize paper 0.90 [0.85, 0.95]}} & a $|$ b \\"
+        r"0.1 & \shortstack[r]{$\mathbf{0.90}$ \\ {\scriptsize [0.88, 0.92]}} & a $|$ b \\"
     ) in text
-    assert r"R \& D & $0.00$ & -- \\" in text
+    assert r"R \& D & \shortstack[r]{$0.00$ \\ {\scriptsize [-0.10, 0.20]}} & -- \\" in text
     assert text.count(r"\begin") == text.count(r"\end") == 2
 
 

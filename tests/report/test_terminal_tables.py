@@ -17,7 +17,7 @@ TABLE = Table(
     corner="λ",
     columns=("performance", "forgetting", "words"),
     rows=(
-        Row("0.1", (Cell(OURS, PAPERS), Cell(OURS, bold=True), Cell(text="a | b"))),
+        Row("0.1", (Cell(OURS), Cell(OURS, bold=True), Cell(text="a | b"))),
         Row("0.1 (paper)", (Cell(paper=PAPERS), Cell(), Cell())),
     ),
     notes=("A note.",),
@@ -30,9 +30,9 @@ def printed(*tables: Table, width: int) -> str:
     return console.file.getvalue()
 
 
-def test_a_table_has_titles_texts_notes_and_the_papers_number_below_ours():
+def test_a_table_has_its_title_texts_notes_and_numbers():
     text = printed(TABLE, width=80)
-    for shown in ("100 % of a_b [x]", "a | b", "A note.", "paper 0.90", "\N{EN DASH}"):
+    for shown in ("100 % of a_b [x]", "a | b", "A note.", "[0.85, 0.95]", "\N{EN DASH}"):
         assert shown in text
 
 

@@ -8,13 +8,21 @@ import shlex
 
 import pytest
 
+import recall
 from recall.analysis.collection import gather
 from recall.errors import BadValueError
-from recall.files.atomic import NotWritableError
-from recall.files.leftovers import hidden_beside
+from recall.files.atomic import NotWritableError, hidden_names
+from recall.files.fleet_layout import Status, status
 from recall.plugins import loaded
-from recall.runs.fleet_folder import FolderInUseError, all_failed, check_free, hold, resuming
-from recall.runs.store import read_description
+from recall.runs.description import read_description
+from recall.runs.fleet_folder import (
+    FolderInUseError,
+    after_full_disk,
+    check_free,
+    failures_in,
+    hold,
+    resume_command,
+)
 from tests.factories.folders import EVERY, write_fleet
 
 
@@ -27,23 +35,23 @@ def write_unfinished(folder, **facts):
 
 def test_plugins_are_part_of_the_command(tmp_path):
     folder = write_unfinished(tmp_path / "a fleet", plugins=["my_world", "/my files/decay.py"])
-    assert shlex.split(resuming(folder)) == [
+    assert shlex.split(resume_command(folder)) == [
         "recall", "resume", str(folder), "--plugin", "my_world", "--plugin", "/my files/decay.py"
     ]  # fmt: skip
     assert not {"my_world", "/my files/decay.py"}.intersection(loaded())
     (problem,) = gather(folder).problems
-    assert f"Continue it with `{resuming(folder)}`" in problem
+    assert f"Continue it with `{resume_command(folder)}`" in problem
 
 
 def test_functions_are_given_from_python(tmp_path):
     folder = write_unfinished(tmp_path, functions=["reach", "push"], plugins=["my_world"])
-    call = resuming(folder)
+    call = resume_command(folder)
     assert call == f"recall.resume({str(folder)!r}, functions={{'reach': reach, 'push': push}})"
     compile(call, "call", "eval")
 
 
 def test_a_folder_without_a_description_has_the_plain_command(tmp_path):
-    assert resuming(tmp_path) == f"recall resume {tmp_path}"
+    assert resume_command(tmp_path) == f"recall resume {tmp_path}"
 
 
 def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
@@ -51,7 +59,7 @@ def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
     one = write_fleet(tmp_path / "one", failed={names[0]: 61})
     both = write_fleet(tmp_path / "both", failed=dict.fromkeys(names, 1_061))
     told = f"every run failed: {names[0]} at step 1,061, {names[1]} at step 1,061"
-    assert (all_failed(one), all_failed(both)) == (None, told)
+    assert (failures_in(one), failures_in(both)) == ("", told)
     (both / "evaluations.jsonl").write_text("")
     (problem,) = gather(both).problems
     assert problem == f"{both} has no evaluations, since {told}: left out."
@@ -64,7 +72,7 @@ def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
 def test_a_folder_of_fleets_names_them(tmp_path):
     fleets = [write_unfinished(tmp_path / name) for name in ("ewc", "study/recall")]
     for place in (*fleets, tmp_path / "study"):  # archives that are only half written
-        half = hidden_beside(place)[0]
+        half = hidden_names(place)[0]
         write_unfinished(half / "recall" if place.name == "study" else half)
     with pytest.raises(BadValueError, match="is no fleet, but a folder of fleets") as caught:
         read_description(tmp_path)
@@ -82,3 +90,26 @@ def test_a_disk_without_locks_is_told_as_what_it_is(tmp_path, monkeypatch):
     refused = pytest.raises(NotWritableError, match=r"cannot be locked \(No locks available\)")
     with refused, hold(tmp_path):
         pass
+
+
+def test_status_says_how_far_a_fleet_got(tmp_path):
+    names = [f"fine_tuning-push,hammer-seed{seed}" for seed in (0, 1)]
+    assert status(tmp_path) is Status.EMPTY
+    assert after_full_disk(tmp_path).startswith("Nothing was saved")
+    fleet = write_unfinished(tmp_path / "fleet")
+    assert status(fleet) is Status.UNFINISHED
+    assert "from the beginning" in after_full_disk(fleet)
+    (fleet / "evaluations.jsonl").write_text("")
+    assert status(fleet) is Status.STARTED
+    (fleet / "checkpoints" / "1.orbax-checkpoint-tmp").mkdir(parents=True)
+    assert status(fleet) is Status.STARTED
+    (fleet / "checkpoints" / "1").mkdir()
+    assert status(fleet) is Status.UNFINISHED
+    assert "from the last checkpoint" in after_full_disk(fleet)
+    assert status(write_fleet(tmp_path / "one", failed={names[0]: 61})) is Status.FINISHED
+    both = write_fleet(tmp_path / "both", failed=dict.fromkeys(names, 1_061))
+    assert status(both) is Status.FAILED
+    assert status(recall.archive(both, tmp_path / "kept").folder) is Status.FAILED
+    (both / "outcome.json").write_text("{")
+    with pytest.raises(BadValueError, match=r"outcome.json is not valid JSON"):
+        status(both)

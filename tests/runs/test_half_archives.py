@@ -11,7 +11,7 @@ import time
 import pytest
 
 from recall.analysis.collection import gather
-from recall.files.leftovers import is_hidden
+from recall.files.atomic import is_hidden
 from recall.runs import archive as archive_module
 from recall.runs.archive import archive
 from recall.runs.benches import read_benches
@@ -21,7 +21,7 @@ STOPPED = """
 import os, sys
 from recall.cli import main
 from recall.runs import archive
-write, written = archive.write_fleet, []
+write, written = archive._write_fleet, []
 
 def writing(*arguments):
     if written:
@@ -29,7 +29,7 @@ def writing(*arguments):
     write(*arguments)
     written.append(arguments)
 
-archive.write_fleet = writing
+archive._write_fleet = writing
 main(sys.argv[2:])
 """
 
@@ -93,7 +93,7 @@ def test_an_archive_that_was_moved_away_stays_until_another_takes_its_place(
     (everything / "kept").rename(moved)
     make_old(moved)
     with monkeypatch.context() as failing:
-        failing.setattr(archive_module, "write_fleet", fails)
+        failing.setattr(archive_module, "_write_fleet", fails)
         with pytest.raises(ZeroDivisionError):
             archive(fleets, everything / "kept")
     assert moved.is_dir()

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.atomic import write_json
-from recall.files.leftovers import hidden_beside
+from recall.files.atomic import hidden_names, write_json
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.runs.fleet_folder import check_same
@@ -159,7 +158,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     ]
     write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
     begin(first[0], tmp_path)
-    half = hidden_beside(tmp_path / "archive")[0].name
+    half = hidden_names(tmp_path / "archive")[0].name
     begin(dataclasses.replace(first[1], name=half), tmp_path)
     more = dataclasses.replace(CHOICES, seeds=5)
     fleets = plan_study(STUDY, more, tmp_path, Room(2**30, runs_per_fleet=3))

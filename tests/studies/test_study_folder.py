@@ -24,7 +24,7 @@ def folder(tmp_path):
     fleets = plan_study(STUDY, CHOICES, folder, ROOM)
     for fleet in fleets:
         store = Store.create(folder / fleet.name, fleet.spec.describe())
-        store.finish({"finished": True, "failed": {}})
+        store.finish({})
     write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
     (folder / "logs").mkdir()
     (folder / "logs" / f"{FLEETS[0]}.log").write_text("")

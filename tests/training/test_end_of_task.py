@@ -8,7 +8,7 @@ import pytest
 
 from recall.methods import METHODS
 from recall.methods.packnet import PackNet
-from recall.runs.policies import read_policy
+from recall.policies.stored import read_stored
 from recall.runs.store import read
 from recall.training.callbacks import Callback
 from recall.training.evaluation import counts_of, evaluate
@@ -97,7 +97,7 @@ def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed, tmp
     folder, _ = packed
     trainer = begin(tmp_path / "pool", Story())
     try:
-        policies = np.stack([read_policy(folder, name, 0, "task-0") for name in trainer.names])
+        policies = np.stack([read_stored(folder, name, "task-0")[1][0] for name in trainer.names])
         runs, counts = trainer.spec.runs, counts_of(trainer.schedule)
         replayed = list(
             evaluate(trainer.pool, runs, lambda _: policies, END, counts, positions=[0])
@@ -119,7 +119,7 @@ def test_plasticity_is_measured_on_the_policies_that_the_task_leaves(packed):
     }
     assert len(measured) == 2
     for index, norm in measured.items():
-        policy = read_policy(folder, results.runs[index]["name"], 0, "task-0")
+        policy = read_stored(folder, results.runs[index]["name"], "task-0")[1][0]
         np.testing.assert_allclose(norm, np.linalg.norm(policy), rtol=1e-5)
 
 

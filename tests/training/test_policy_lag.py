@@ -7,7 +7,7 @@ import pytest
 
 from recall.config.stored import spec_from
 from recall.learn import fleet
-from recall.runs.store import read_description
+from recall.runs.description import read_description
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Trainer
 from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start

@@ -7,7 +7,7 @@ import pytest
 import recall
 from recall.config.spec import make_spec
 from recall.errors import RecallError
-from recall.runs.store import read_description
+from recall.runs.description import read_description
 from recall.settings import Settings
 from recall.training.agents import tasks_without_success
 from recall.training.callbacks.display import Lines

@@ -92,10 +92,8 @@ def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatc
 PARENT = """
 import time
 import numpy as np
-from recall.worlds.workers import WorkerGroup
-from tests.factories.own_tasks import {task}
-from recall.worlds.processes import _SlotsInWorker
 import recall
+from tests.factories.own_tasks import {task}
 
 if __name__ == "__main__":
     env = recall.make_vec({task}, 2, horizon=5, workers=2)

@@ -18,8 +18,8 @@ from markupsafe import Markup
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
 from recall.files.atomic import write_text
-from recall.files.contained import is_inside
 from recall.files.fleet_layout import FILMS
+from recall.files.paths import is_inside
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Sequence
 
-from recall.analysis.bootstrap import Estimate, Sampled
+from recall.analysis.bootstrap import Estimate, Sampled, round_for_comparison
 from recall.analysis.departures import departures
 from recall.analysis.differences import paired_difference, shared_seeds
 from recall.analysis.labels import settings_in_words
@@ -12,7 +12,6 @@ from recall.analysis.main_labels import main_labels
 from recall.analysis.over_sequences import mean_over
 from recall.analysis.references import STEPS
 from recall.analysis.scores import ScoreBoard, Scores
-from recall.analysis.ties import settled
 from recall.analysis.without_success import left_out
 from recall.report.tables.paper_rows import has_papers_settings
 from recall.report.tables.table import Cell, Row
@@ -88,7 +87,7 @@ def _floor(estimate: Estimate, sign: float) -> float:
 
 def _worth(value: float, sign: float) -> float:
     """Return a value that compares; `sign` is negative where less is better."""
-    return sign * float(settled(value))
+    return sign * float(round_for_comparison(value))
 
 
 def with_best_of_columns(

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from recall.analysis.bootstrap import Estimate
-from recall.report.tables.table import Cell, Table, estimate_text, notes_below, number_text
+from recall.report.tables.table import Cell, Table, estimate_text, notes_below
 
 LEFT_OUT = "The terminal is too narrow for intervals; report.md has them."
 _WIDEST_HEADING = 28
@@ -37,24 +37,16 @@ def print_table(table: Table, console: Console, told: Collection[str] = ()) -> N
 
 def _styled(cell: Cell, table: Table, layout: str | None) -> str:
     """Return the text of a cell with the marks of its style."""
-    first, *others = (escape(line) for line in _parts(cell, table, layout))
+    text = escape(_content(cell, table, layout))
     if cell.is_papers:
-        first = f"[dim]{first}[/dim]"
-    elif cell.bold:
-        first = f"[bold]{first}[/bold]"
-    return "\n".join([first, *(f"[dim]{line}[/dim]" for line in others)])
+        return f"[dim]{text}[/dim]"
+    return f"[bold]{text}[/bold]" if cell.bold else text
 
 
-def _parts(cell: Cell, table: Table, layout: str | None) -> list[str]:
-    """Return our number, or else the paper's or a text, and then the paper's beside ours."""
+def _content(cell: Cell, table: Table, layout: str | None) -> str:
     if cell.text is not None:
-        return [cell.text]
-    if cell.is_papers:
-        return [_number(cell.paper, table, layout)]
-    ours = _number(cell.ours, table, layout)
-    if cell.paper is None:
-        return [ours]
-    return [ours, f"paper {number_text(cell.paper.value, table.decimals)}"]
+        return cell.text
+    return _number(cell.paper if cell.is_papers else cell.ours, table, layout)
 
 
 def _number(estimate: Estimate | None, table: Table, layout: str | None) -> str:
@@ -72,8 +64,7 @@ def _width(table: Table, layout: str | None) -> int:
             line
             for cell in cells
             if cell.text is None
-            for part in _parts(cell, table, layout)
-            for line in part.split("\n")
+            for line in _content(cell, table, layout).split("\n")
         ]
         words = [*column.split(), *(word for cell in cells for word in (cell.text or "").split())]
         widths.append(_longest([*numbers, *words]))

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
-from recall.files.screen import is_terminal
+from recall.files.streams import is_terminal
 from recall.runs.wording import counted
 from recall.studies.launch.jobs import Event, Job
 

@@ -22,9 +22,9 @@ from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.plugins import load_plugin
+from recall.runs.description import silent_tasks_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
-from recall.runs.silent_tasks import silent_tasks_in
 from recall.studies.launch.jobs import Event, Job, Tell
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.display import failure_text, health_text

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from recall.files.screen import is_terminal
+from recall.files.streams import is_terminal
 from recall.training.callbacks.callback import Callback, CallbackList
 from recall.training.callbacks.display import Lines, LiveView
 from recall.training.callbacks.tensorboard_callback import TensorBoard

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from recall.config.spec import FleetSpec
+from recall.runs.description import silent_tasks_in
 from recall.runs.evaluations import EvaluationRecord
-from recall.runs.silent_tasks import silent_tasks_in
 from recall.runs.wording import counted
 from recall.training.callbacks.callback import Callback
 from recall.training.callbacks.status import Status

@@ -31,7 +31,7 @@ def train(out, callback=None, **keywords):
 def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
     results = train(tmp_path / "run")
     assert left_by(tmp_path / "run") == uninterrupted
-    assert results.outcome["finished"]
+    assert results.outcome.finished
     assert [run["seed"] for run in results.runs] == [0, 1]
     assert results.description["git"] is None or len(results.description["git"]["commit"]) == 40
     for again, message in (
@@ -79,7 +79,7 @@ def test_a_task_that_fails_in_training_tells_how_to_continue(tmp_path, fault):
     (call,) = re.findall(r"Repair the environment, then continue with `(.*)`$", str(caught.value))
     assert call == f"recall.resume('{tmp_path / 'run'}', functions={{'Later': Later}})"
     repaired.touch()
-    assert eval(call, {"recall": recall, "Later": Later}).outcome["finished"]
+    assert eval(call, {"recall": recall, "Later": Later}).outcome.finished
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path):

@@ -13,7 +13,7 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION, status
+from recall.files.fleet_layout import DESCRIPTION, failures_in, status
 from recall.files.names import file_name
 from recall.files.paths import given_path
 from recall.learn import fleet
@@ -27,7 +27,6 @@ from recall.runs.fleet_folder import (
     check_resumable,
     check_same,
     check_trainable,
-    failures_in,
     hold,
     resume_command,
     summary,

@@ -14,6 +14,7 @@ from recall.files.fleet_layout import (
     Outcome,
     Status,
     check_written,
+    failures_in,
     is_archive,
     read_note,
     read_outcome,
@@ -21,7 +22,7 @@ from recall.files.fleet_layout import (
 )
 from recall.runs.description import is_edited, read_description, silent_tasks
 from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
-from recall.runs.fleet_folder import failures_in, resume_command
+from recall.runs.fleet_folder import resume_command
 from recall.runs.json_lines import find_records
 from recall.runs.training_records import read_warnings
 from recall.runs.wording import counted, few

@@ -16,7 +16,7 @@ The folder of a study holds study.json beside the folders of its fleets.
 """
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -145,6 +145,19 @@ def read_outcome(folder: Path) -> Outcome | None:
     if (folder / CHECKPOINTS).is_dir():
         way_out += ", or remove it and resume the fleet, which writes it again"
     return read_json(path, way_out, kind=Outcome)
+
+
+def failures_in(folder: Path) -> str:
+    """Return which runs failed at which step if every run of a fleet failed; empty for others."""
+    outcome = read_outcome(folder)
+    return "" if outcome is None or outcome.finished else failures(outcome.failed)
+
+
+def failures(failed: Mapping[str, int]) -> str:
+    """Return which runs failed at which step, for a fleet of which no other run is left."""
+    return "every run failed: " + ", ".join(
+        f"{name} at step {step:,}" for name, step in failed.items()
+    )
 
 
 def status(folder: Path) -> Status:

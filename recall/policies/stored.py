@@ -12,6 +12,7 @@ from recall.files.fleet_layout import (
     POLICIES,
     Status,
     check_written,
+    failures_in,
     fleets_below,
     is_archive,
     policy_path,
@@ -81,7 +82,7 @@ def missing(folder: Path, what: str) -> str:
         return f"{folder} has no {what}, and is not the folder of a fleet{named}"
     found = status(folder)
     if found is Status.FAILED:
-        return f"{folder} has no {what}: every run failed"
+        return f"{folder} has no {what}: {failures_in(folder)}"
     if found is not Status.FINISHED:
         return f"{folder} has no {what} yet: it is not finished"
     return f"{folder} is finished, but its {what} are missing: restore them from a copy"

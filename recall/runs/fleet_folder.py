@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -21,9 +21,9 @@ from recall.files.fleet_layout import (
     REPLAY,
     TENSORBOARD,
     Status,
+    failures_in,
     has_checkpoint,
     is_archive,
-    read_outcome,
     records_file,
     status,
 )
@@ -211,19 +211,6 @@ def check_same(folder: Path, description: Description) -> None:
             f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
             "Choose another folder"
         )
-
-
-def failures_in(folder: Path) -> str:
-    """Return which runs failed at which step if every run of a fleet failed; empty for others."""
-    outcome = read_outcome(folder)
-    return "" if outcome is None or outcome.finished else failures(outcome.failed)
-
-
-def failures(failed: Mapping[str, int]) -> str:
-    """Return which runs failed at which step, for a fleet of which no other run is left."""
-    return "every run failed: " + ", ".join(
-        f"{name} at step {step:,}" for name, step in failed.items()
-    )
 
 
 def summary(description: Description) -> str:

@@ -28,10 +28,9 @@ import numpy as np
 from recall.collect.chunks import Ended
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
-from recall.files.fleet_layout import FINAL, learnt
+from recall.files.fleet_layout import FINAL, failures, learnt
 from recall.learn import fleet
 from recall.nets.sharding import reshard, to_int32
-from recall.runs.fleet_folder import failures
 from recall.runs.store import Store
 from recall.runs.training_records import score_records
 from recall.training.behaviour import Behaviour, best_heads

@@ -91,7 +91,7 @@ def test_the_runs_are_found_without_run_json(folder, tmp_path):
     [
         ({}, "it is not finished"),
         ({"outcome.json": {"schema": 1, "failed": {}}}, "restore them from a copy"),
-        ({"outcome.json": {"schema": 1, "failed": dict.fromkeys(range(4), 150)}}, "at step 150"),
+        ({"outcome.json": {"finished": False, "failed": {FIRST: 150}}}, "at step 150"),
         ({"archive.json": {"schema": 1}}, "`recall archive --policies`"),
     ],
 )
@@ -135,9 +135,8 @@ def test_lost_and_damaged_final_policies_can_be_written_again(finished, tmp_path
     path = fleet / "policies" / name / "final.npz"
     whole = path.read_bytes()
     path.write_bytes(whole[:1_000])
-    way_out = f"move {fleet / 'outcome.json'} away and run `recall resume {fleet}`"
     for what in ("damaged", "final policies"):
-        with pytest.raises(RecallError, match=f"{what}.*{way_out}"):
+        with pytest.raises(RecallError, match=f"{what}.*from a copy"):
             recall.evaluate(fleet)
         path.unlink(missing_ok=True)
     (fleet / "outcome.json").unlink()

@@ -12,14 +12,13 @@ import recall
 from recall.analysis.collection import gather
 from recall.errors import BadValueError
 from recall.files.atomic import NotWritableError, hidden_names
-from recall.files.fleet_layout import Status, status
+from recall.files.fleet_layout import Status, failures_in, status
 from recall.plugins import loaded
 from recall.runs.description import read_description
 from recall.runs.fleet_folder import (
     FolderInUseError,
     after_full_disk,
     check_free,
-    failures_in,
     hold,
     resume_command,
 )

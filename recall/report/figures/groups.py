@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall.analysis.collection import Collection
-from recall.analysis.families import family_of
+from recall.analysis.families import family_of, left_out
 from recall.analysis.labels import main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
-from recall.analysis.without_success import left_out
 
 PANELS = 12  # most sequences of a family in one figure
 

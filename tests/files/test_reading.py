@@ -179,7 +179,7 @@ def test_arrays_are_bounded_before_they_are_read(tmp_path):
 
 def bomb() -> bytes:
     encoder = lzma.LZMACompressor(preset=0)
-    block = (b" " * 1023 + b"\n") * 1024
+    block = (b"{}" + b" " * 1021 + b"\n") * 1024
     return b"".join([*(encoder.compress(block) for _ in range(80)), encoder.flush()])
 
 

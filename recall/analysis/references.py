@@ -10,7 +10,7 @@ precision of matrix products, by how many bursts the collecting policies are beh
 environments a run collects, and the average of the actor. A reference may also be longer than
 needed, if it was evaluated often enough: plain SAC does not know how long it will train, so the
 beginning of its curve is that of a shorter run. Runs that were found come before those that are
-shipped with the package (recall.analysis.shipped_references), unless the found ones are longer.
+shipped with the package, unless the found ones are longer.
 Reports say which were used, and what differs.
 """
 

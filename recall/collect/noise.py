@@ -87,7 +87,7 @@ def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) ->
     """Return standard normal numbers [step, act] whose power falls with the frequency.
 
     They have no constant part, so their mean over all steps is 0: with one, a hand moved at random
-    met fewer rewards (docs/learning.md).
+    met fewer rewards.
     """
     steps, size = shape
     frequencies = np.fft.rfftfreq(steps)

@@ -37,7 +37,7 @@ if jax.__version_info__ >= (0, 10):
     _COMPILER_OPTIONS["xla_gpu_command_buffer_scheduling_mode"] = "CONCURRENT"
 if jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64"):
     # XLA's newer CPU kernels for matrix products are slower at these sizes on ARM. On x86 they are
-    # faster, in JAX 0.12 too (docs/performance-trials.md).
+    # faster (docs/performance-trials.md).
     _COMPILER_OPTIONS["xla_cpu_experimental_ynn_fusion_type"] = ""
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))

@@ -62,8 +62,8 @@ class PopArtSettings(Checked):
     """Smallest and largest scale (sigma) of the targets."""
     bias_corrected: bool = True
     """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
-    already for its first loss. Not in the paper: without it, three of five first tasks did not
-    start to learn (docs/learning.md)."""
+    already for its first loss. Not in the paper: without it, the large gradient of the first batch
+    stays in Adam's second moment for a thousand updates (docs/learning.md)."""
     statistics_of: Literal["raw", "normalised"] = "raw"
     """Targets that the statistics follow: raw (the paper) or normalised (the paper's code)."""
 

@@ -224,7 +224,7 @@ SCALING = Study(
     figures=("scaling",),
 )
 
-# Second tasks that plain SAC rarely learns from scratch (docs/results.md), and two that it does.
+# Second tasks that plain SAC rarely learns from scratch, and two that it does.
 START = Study(
     name="start",
     question="How should a new task start: from an old policy or at random, and how noisily?",

@@ -77,11 +77,6 @@ def register_method(method: type[Method]) -> type[Method]:
     return checked
 
 
-def is_own_method(name: str) -> bool:
-    """Return True for the name of one of our methods, which no plug-in can take."""
-    return name in _OURS
-
-
 def method_class(name: str) -> type[Method]:
     """Return the class of the method called `name`, spelt with underscores or dashes."""
     spelt = name.replace("-", "_")

@@ -5,21 +5,20 @@ recall report runs --plugin examples/learnt_tasks_figure.py
 
 from collections.abc import Iterator
 
-from recall.report.figures import Figure, Scene, Skipped, register_figure
-from recall.report.figures.success import of_families
+from recall.report.figures import Figure, Scene, Skipped, family_figures, register_figure
 
 KIND = "learnt_tasks"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per family of sequences."""
-    yield from of_families(
+    yield from family_figures(
         scene,
         KIND,
         "Learnt tasks",
         "Share of tasks with a success rate above one half.",
         lambda run: (run.steps, (scene.successes(run) > 0.5).mean(axis=1)),
-        what="share of tasks",
+        name="share of tasks",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError
-from recall.report.figures.figure import Figure, Scene
+from recall.report.figures import Figure, Scene
 from tests.factories.runs import made_collection
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()

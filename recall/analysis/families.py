@@ -66,3 +66,9 @@ def family_title(family: str) -> str:
 def display_name(sequence: str, tasks: Sequence[str]) -> str:
     """Return a sequence's name, followed by its tasks if the name does not list them."""
     return ", ".join(tasks) if "," in sequence else f"{sequence} ({', '.join(tasks)})"
+
+
+def left_out(tasks: Iterable[str]) -> str:
+    """Return a sentence on the tasks that means of success leave out, or nothing without any."""
+    names = ", ".join(dict.fromkeys(tasks))
+    return f"Without {names}, whose success is not reported." if names else ""

@@ -1,4 +1,4 @@
-"""Make the README's film of scripted policies: `python -m recall.filming.scripted_film OUT.gif`."""
+"""Film Meta-World's scripted policies: `python -m recall.filming.scripted_film OUT.gif`."""
 
 import sys
 from contextlib import ExitStack, closing

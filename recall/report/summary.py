@@ -11,7 +11,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.estimates import Ranking, estimate, rank
 from recall.analysis.families import by_family, display_name, family_of, family_title
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.main_labels import main_labels
+from recall.analysis.labels import main_labels
 from recall.analysis.measures import (
     FORGETTING,
     LOWER_IS_BETTER,

@@ -29,7 +29,7 @@ PAIRS = Study(
     variants=methods("perfect_memory", "recall"),
     sequences=tuple(f"pair-{i}-{j}" for i in _NUMBERS for j in _NUMBERS),
     tables=("pairs", "pairs-counts"),
-    figures=("pair_matrices", "current_task", "task_switch", "q_scale"),
+    figures=("pair_matrices", "current_task", "training", "q_scale"),
     transfer=False,
 )
 
@@ -82,7 +82,7 @@ ABLATION = Study(
     ),
     sequences=CW6.sequences,
     tables=("variants",),
-    figures=("ablation",),
+    figures=("average_success",),
 )
 
 LAMBDA = Study(
@@ -116,7 +116,7 @@ SHARING = Study(
     ),
     sequences=(EXAMPLE_PAIR,),
     tables=("sharing",),
-    figures=("current_task", "task_switch", "q_scale"),
+    figures=("current_task", "training", "q_scale"),
     transfer=False,
 )
 

@@ -120,11 +120,6 @@ def _is_fleet(fleet: dict[str, Any]) -> bool:
     )
 
 
-def seconds_of(folder: Path) -> dict[str, float]:
-    """Return the seconds that each fleet has trained so far, by name."""
-    return {name: fleet["seconds"] for name, fleet in known_fleets(folder).items()}
-
-
 def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:
     """Return what study.json says about each fleet, by name."""
     if not (folder / STUDY).exists():

@@ -90,11 +90,6 @@ def tasks_of(world: str) -> tuple[str, ...]:
     return tuple(_WORLDS[world].load().TASKS)
 
 
-def is_own_task(task: str) -> bool:
-    """Return True for the name of a task of our worlds, which no world of a plug-in can take."""
-    return any(task in tasks_of(world) for world in BUILTIN)
-
-
 def world_horizon_steps(world: str) -> int:
     """Return the default episode length of one world."""
     return int(_WORLDS[world].load().HORIZON_STEPS)

@@ -1,13 +1,15 @@
-"""Which figures there are for a collection, and the files they are written to."""
+"""Which figures there are for a collection, how they are laid out, and the files they become."""
 
 import dataclasses
+from itertools import combinations
 
 import pytest
 from PIL import Image
 
 from recall.analysis.collection import Collection
-from recall.errors import UnknownNameError
+from recall.errors import BadValueError, UnknownNameError
 from recall.report.figures import FIGURES, FORMATS, Scene, Skipped, all_figures, draw_all
+from recall.report.figures.style import Look
 from tests.factories.runs import made_collection, made_run
 
 
@@ -16,7 +18,7 @@ def scene():
     return Scene(made_collection(["fine_tuning", "recall"], ["cw3-1", "cw3-2"], seeds=3))
 
 
-def test_nothing_to_draw_is_told_for_every_kind():
+def test_every_kind_says_why_there_is_nothing_to_draw():
     for collection in (Collection(()), Collection((made_run("fine_tuning", "push", 0),))):
         found = list(all_figures(Scene(collection)))
         assert [skipped.kind for skipped in found] == list(FIGURES)
@@ -48,3 +50,61 @@ def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):
     again = draw_all(scene.collection, tmp_path / "b", kinds=few)
     for kind, path in drawn.paths.items():
         assert path.read_bytes() == again.drawn[0].paths[kind].read_bytes()
+
+
+def test_fonts_and_sizes_are_options(tmp_path):
+    collection = made_collection(["ewc"], ["cw3-1"], seeds=2, singles=False)
+    sizes = {}
+    for name, look in {
+        "plain": Look(), "large": Look(font_size=14.0), "wide": Look("DejaVu Serif", width=14.0),
+    }.items():  # fmt: skip
+        (drawn,) = draw_all(
+            collection, tmp_path / name, kinds=["seeds"], formats=("svg",), look=look
+        )
+        text = drawn.paths["svg"].read_text()
+        sizes[name] = float(text.split('width="')[1].split("pt")[0])
+        assert ("DejaVuSerif" in text) == (name == "wide")
+    assert sizes["large"] == pytest.approx(sizes["plain"] / 2, rel=0.01)
+    assert sizes["wide"] == pytest.approx(sizes["plain"] * 2, rel=0.01)
+    with pytest.raises(UnknownNameError, match="font"):
+        draw_all(collection, tmp_path, look=Look("Nothing Sans"))
+    with pytest.raises(BadValueError, match="from 2 to 40"):
+        draw_all(collection, tmp_path, look=Look(font_size=0.0))
+
+
+@pytest.mark.parametrize(
+    ("sequence", "kinds"),
+    [
+        ("cw20", ["average_success", "task_curves", "transfer_areas", "task_map"]),
+        ("cw3-1", ["seeds", "training"]),
+    ],
+)
+def test_nothing_is_cut_off_or_overlaps(sequence, kinds):
+    six = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
+    scene = Scene(made_collection(six, [sequence], seeds=1, records=True))
+    for found in all_figures(scene, kinds):
+        assert not isinstance(found, Skipped)
+        found.figure.draw_without_rendering()  # places the legend
+        width, height = found.figure.canvas.get_width_height()
+        upright = []
+        for text in shown_texts(found.figure):
+            box, where = text.get_window_extent(), (found.name, text.get_text())
+            assert min(box.x0, box.y0, width - box.x1, height - box.y1) >= -1, where
+            if text.get_rotation() in (0.0, 90.0):  # boxes of slanted texts are too large
+                upright.append((box.shrunk(0.98, 0.8), where))
+        for (box, where), (other, elsewhere) in combinations(upright, 2):
+            assert not box.overlaps(other), (where, elsewhere)
+
+
+def shown_texts(figure):
+    """The visible texts of a figure: titles, names, numbers and entries of the legend."""
+    panels = [*figure.axes, *(child for axes in figure.axes for child in axes.child_axes)]
+    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for axes in panels:
+        texts += [axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
+        texts += axes.texts
+        for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            low, high = sorted((low, high))
+            texts += [t.label1 for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
+            texts += [t.label2 for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
+    return [text for text in texts if text and text.get_visible() and text.get_text()]

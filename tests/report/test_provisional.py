@@ -11,6 +11,7 @@ from recall.report.build import problems_of
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
+from tests.factories.figures import curve
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
 from tests.factories.tables import cell_of, tables_of
 
@@ -91,10 +92,10 @@ def test_returns_stand_instead_of_success(silent):
     (verdict,) = verdicts(analysis)
     assert "table of returns" in verdict.sentences[0]
     found = {each.kind: each for each in all_figures(Scene(analysis.collection))}
-    drawn = found["task_returns"]
-    assert [panel.y_name for panel in drawn.panels] == ["return", "return"]
-    assert np.allclose(drawn.panels[1].series[0].y, 10.0)
-    for kind in ("average_success", "current_task", "seeds", "task_curves"):
+    drawn = found["task_curves"]
+    assert "return" in drawn.title
+    assert np.allclose(curve(drawn.figure.axes[1], "EWC")[1], 10.0)
+    for kind in ("average_success", "current_task", "seeds"):
         assert isinstance(found[kind], Skipped)
 
 

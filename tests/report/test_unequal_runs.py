@@ -5,20 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from recall.analysis.bootstrap import mean_of
 from recall.analysis.collection import gather
-from recall.report.figures import Figure, Scene, Skipped, all_figures
+from recall.analysis.estimates import estimate
+from recall.report.figures import Scene
+from recall.report.figures.comparisons import MEAN, profile
+from recall.report.figures.transfer_areas import OWN
+from tests.factories.figures import artists, axes_of, curve, drawn, reason
 from tests.factories.folders import write_fleet
-
-
-def drawn_as(scene, kind) -> Figure:
-    return next(each for each in all_figures(scene, [kind]) if isinstance(each, Figure))
-
-
-def why_not(scene, kind) -> str:
-    (found,) = all_figures(scene, [kind])
-    assert isinstance(found, Skipped)
-    return found.reason
 
 
 @pytest.mark.parametrize("kind", ["average_success", "current_task"])
@@ -33,10 +26,10 @@ def test_the_mean_does_not_jump_where_a_run_failed(tmp_path, kind):
         steps_per_task=1_000_000,
         evaluate_every=20_000,
     )
-    (series,) = drawn_as(Scene(gather(tmp_path)), kind).panels[0].series
-    drawn = np.array(series.y)[np.array(series.x) < 450_000]
-    assert len(drawn) > 5
-    np.testing.assert_allclose(drawn, 0.4)
+    steps, values = curve(axes_of(Scene(gather(tmp_path)), kind)[0], "RECALL")
+    early = values[steps < 450_000]
+    assert len(early) > 5
+    np.testing.assert_allclose(early, 0.4)
 
 
 @pytest.mark.parametrize("kind", ["seeds", "profiles"])
@@ -45,21 +38,20 @@ def test_methods_are_set_side_by_side_over_the_sequences_that_all_have(tmp_path,
     for name, level in levels.items():
         write_fleet(tmp_path / name, "recall", name, success=lambda *_, own=level: own)
     write_fleet(tmp_path / "ewc", "ewc", "cw3-1", success=lambda *_: 0.8)
-    figure = drawn_as(Scene(gather(tmp_path)), kind)
-    assert "Means are over the sequences that every method has: cw3-1." in figure.caption
-    found = {series.label: series for series in figure.panels[0].series}
+    figure = drawn(Scene(gather(tmp_path)), kind)
+    assert "cw3-1" in figure.caption
+    axes = figure.figure.axes[0]
     if kind == "seeds":
-        assert {label: each.x[0] for label, each in found.items()} == pytest.approx(
-            {"RECALL": 0.9, "EWC": 0.8}
-        )
+        means = [float(mean.get_offsets()[0, 0]) for mean in artists(axes, MEAN)]
+        assert means == pytest.approx([0.8, 0.9])
     else:
-        assert [found[label].y[85] for label in ("RECALL", "EWC")] == [1.0, 0.0]
+        assert [curve(axes, label)[1][85] for label in ("RECALL", "EWC")] == [1.0, 0.0]
 
 
 def test_methods_without_a_sequence_in_common_are_said_not_to_compare(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw3-1")
     write_fleet(tmp_path / "b", "ewc", "cw3-2")
-    assert "so they do not compare" in drawn_as(Scene(gather(tmp_path)), "seeds").caption
+    assert "so they do not compare" in drawn(Scene(gather(tmp_path)), "seeds").caption
 
 
 def test_a_task_without_success_has_an_empty_panel(tmp_path):
@@ -68,11 +60,13 @@ def test_a_task_without_success_has_an_empty_panel(tmp_path):
     content = json.loads(described.read_text())
     described.write_text(json.dumps(content | {"without_success": ["hammer"]}))
     scene = Scene(gather(tmp_path))
-    figure = drawn_as(scene, "task_curves")
-    assert [len(panel.series) for panel in figure.panels] == [1, 0, 1]
+    labels = [
+        [line.get_label() for line in axes.get_lines()] for axes in axes_of(scene, "task_curves")
+    ]
+    assert ["RECALL" in each for each in labels] == [True, False, True]
     for kind in ("task_curves", "seeds", "profiles"):
-        assert "hammer" in drawn_as(scene, kind).caption
-    assert why_not(scene, "transfer_areas").endswith("has tasks that do not report success")
+        assert "hammer" in drawn(scene, kind).caption
+    assert reason(scene, "transfer_areas").endswith("has tasks that do not report success")
 
 
 @pytest.mark.parametrize("kind", ["current_task", "transfer_areas"])
@@ -92,11 +86,10 @@ def test_success_right_after_a_switch_is_that_of_the_new_task(tmp_path, kind):
             evaluate_every=every,
         )
     write_fleet(tmp_path / "alone", "fine_tuning", ["push", "hammer"], success=lambda *_: 0.5)
-    figure = drawn_as(Scene(gather(tmp_path)), kind)
-    series = next(each for each in figure.panels[0].series if "RECALL" in each.label)
-    drawn = dict(zip(series.x, series.y, strict=True))
-    assert drawn[1_000] == 1.0
-    assert {drawn[step] for step in drawn if 1_000 < step <= 1_750} == {0.0}
+    label = OWN if kind == "transfer_areas" else "RECALL"
+    steps, values = curve(axes_of(Scene(gather(tmp_path)), kind)[0], label)
+    assert values[steps == 1_000].tolist() == [1.0]
+    assert set(values[(steps > 1_000) & (steps <= 1_750)]) == {0.0}
 
 
 def test_profiles_draw_a_seed_on_all_sequences_together(tmp_path):
@@ -107,11 +100,8 @@ def test_profiles_draw_a_seed_on_all_sequences_together(tmp_path):
         write_fleet(
             tmp_path / name, "recall", name, seeds, lambda seed, *_, own=name: succeeds[own, seed]
         )
-    scene = Scene(gather(tmp_path))
-    (series,) = drawn_as(scene, "profiles").panels[0].series
-    parts = [scene.board.get("RECALL", name).performance for name in ("cw3-1", "cw3-2")]
-    low, high = mean_of(parts).estimate.interval
+    scores = Scene(gather(tmp_path)).analysis.scores
+    low, high = estimate(scores, "final").estimate.interval
     assert low < 0.5 < high
-    assert (series.y[50], series.low[50], series.high[50]) == pytest.approx(
-        (0.5, low, high), abs=1e-5
-    )
+    found = profile(scores)
+    assert (found.mean[50], found.low[50], found.high[50]) == pytest.approx((0.5, low, high))

@@ -116,7 +116,7 @@ def test_training_records_are_thinned_and_the_report_says_so(tmp_path):
     report = recall.make_report(made.folder, tmp_path / "report")
     assert note in (report.folder / "index.html").read_text()
     noted = [figure.kind for figure in report.figures if note in figure.caption]
-    assert noted == ["task_switch", "q_scale", "plasticity"]
+    assert noted == ["training", "q_scale"]
     again = recall.archive(made.folder, tmp_path / "again", training_every=300)
     assert read(again.folder).archived.training_every == 600
 

@@ -1,7 +1,6 @@
-"""Draw the figures of a report; each module draws one kind.
+"""Draw the figures of a report: functions of a scene that yield figures, or why there are none.
 
-A module defines `KIND` and `make_figures`, which yields figures or reasons why there are none;
-`draw_all` saves the figures.
+`draw_all` saves the figures that there are runs for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,57 +15,31 @@ from recall.analysis.measures import Measure
 from recall.errors import BadValueError, UnknownNameError
 from recall.plugins import HOW_TO_IMPORT, note
 from recall.plugins.registry import Registry
-from recall.report.figures import (
-    ablation,
-    average_success,
-    current_task,
-    pair_matrices,
-    plasticity,
-    profiles,
-    q_scale,
-    scaling,
-    seeds,
-    task_curves,
-    task_map,
-    task_returns,
-    task_switch,
-    transfer_areas,
-)
-from recall.report.figures.figure import (
-    Detailed,
-    Drawn,
-    Figure,
-    Gallery,
-    Panel,
-    Scene,
-    Series,
-    Skipped,
-)
+from recall.report.figures.comparisons import profiles, scaling, seeds
+from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
+from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped
 from recall.report.figures.layout import FORMATS, save
+from recall.report.figures.matrices import pair_matrices, task_map
 from recall.report.figures.style import LOOK, Look, rc
+from recall.report.figures.training import q_scale, training
+from recall.report.figures.transfer_areas import transfer_areas
 from recall.settings.checked import from_plain
 
 MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]
 
 # In the order of a report.
-_OURS: dict[str, MakeFigures] = {
-    module.KIND: module.make_figures
-    for module in (
-        average_success,
-        current_task,
-        seeds,
-        profiles,
-        task_map,
-        task_curves,
-        task_returns,
-        transfer_areas,
-        pair_matrices,
-        ablation,
-        scaling,
-        task_switch,
-        q_scale,
-        plasticity,
-    )
+BUILTIN: dict[str, MakeFigures] = {
+    "average_success": average_success,
+    "current_task": current_task,
+    "seeds": seeds,
+    "profiles": profiles,
+    "task_map": task_map,
+    "task_curves": task_curves,
+    "transfer_areas": transfer_areas,
+    "pair_matrices": pair_matrices,
+    "scaling": scaling,
+    "training": training,
+    "q_scale": q_scale,
 }
 
 
@@ -76,12 +49,12 @@ def _checked(kind: str, make_figures: Any) -> MakeFigures:
     return make_figures
 
 
-FIGURES: Registry[MakeFigures] = Registry("recall.figures", _OURS, _checked)
+FIGURES: Registry[MakeFigures] = Registry("recall.figures", BUILTIN, _checked)
 
 
 def register_figure(kind: str, make_figures: MakeFigures) -> None:
     """Add a figure to every report: a function that yields figures, or why there are none."""
-    if kind in _OURS:
+    if kind in BUILTIN:
         raise BadValueError(f"figure {kind!r} is one of recall's own: choose another name")
     FIGURES[kind] = _checked(kind, make_figures)
     note(make_figures.__module__)
@@ -134,7 +107,7 @@ def _draw(
             skipped.append(found)
             continue
         paths = save(found.figure, folder / found.name, formats)
-        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.panels))
+        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.shades))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 
@@ -159,12 +132,11 @@ __all__ = [
     "Drawn",
     "Figure",
     "Gallery",
-    "Panel",
     "Scene",
-    "Series",
     "Skipped",
     "all_figures",
     "check_look",
     "draw_all",
+    "family_figures",
     "register_figure",
 ]

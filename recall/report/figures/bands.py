@@ -1,15 +1,22 @@
-"""Compute means of curves over runs, with pointwise 90 % bootstrap intervals."""
+"""Compute means of curves over runs, with pointwise 90 % bootstrap intervals.
+
+Whole runs are resampled, the same draws at all points of all curves. Where a panel cannot show
+every evaluation, neighbouring ones of a stage are averaged first.
+"""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from recall.analysis.bootstrap import CONFIDENCE, generator
+from recall.analysis.run_result import RunResult
+from recall.report.figures.groups import Group
 
 Array = np.ndarray
+CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 DRAWS = 300  # bootstrap draws per point; more would not change a band visibly
 
 
@@ -83,6 +90,53 @@ def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
     side = (1.0 - CONFIDENCE) / 2.0
     low, high = np.quantile(means, (side, 1.0 - side), axis=1)
     return low, high
+
+
+def stage_of(steps: Array, run: RunResult) -> Array:
+    """Return the task that was in training up to each step."""
+    stage = (np.asarray(steps, int) - 1) // run.steps_per_task
+    return np.clip(stage, 0, len(run.tasks) - 1)
+
+
+def current(run: RunResult, steps: Array, values: Array) -> Array:
+    """Select from values [step, task] those of the task in training, [step]."""
+    return values[np.arange(len(steps)), stage_of(steps, run)]
+
+
+def bands_of(
+    group: Group, curve_of: CurveOf, most: int, breaks: Sequence[int] = ()
+) -> dict[str, Band]:
+    """Return the mean curve of every label that has one, with about `most` points per stage.
+
+    `breaks` are the last steps of stages if a curve shows another task in each.
+    """
+    found = {}
+    for label, runs in group.runs.items():
+        curves = [
+            (steps, values)
+            for steps, values in thinned_alike([(run, *curve_of(run)) for run in runs], most)
+            if np.isfinite(values).any()
+        ]
+        if curves:
+            found[label] = band(curves, breaks)
+    return found
+
+
+def crowded(runs: Iterable[RunResult], most: int) -> bool:
+    """Return whether a run has more evaluations in a stage than `most`."""
+    return any(np.bincount(stage_of(run.steps, run)).max() > most for run in runs if len(run.steps))
+
+
+def thinned_alike(
+    curves: Sequence[tuple[RunResult, Array, Array]], most: int
+) -> list[tuple[Array, Array]]:
+    """Return (steps, values) of each run with about `most` points per stage."""
+    stages = [stage_of(steps, run) for run, steps, _ in curves]
+    size = bin_size(stages, most)
+    return [
+        thinned(steps, values, own, size)
+        for (_, steps, values), own in zip(curves, stages, strict=True)
+    ]
 
 
 def bin_size(stages: Iterable[Array], most: int) -> int:

@@ -1,15 +1,13 @@
 """Group what is drawn together: runs by label within a sequence, sequences by family."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recall.analysis.collection import Collection
-from recall.analysis.families import family_of
-from recall.analysis.main_labels import main_labels
-from recall.analysis.run_result import RunResult
-from recall.analysis.together import learnt_together
-from recall.worlds.continual_world import TASKS as NUMBERED_TASKS
+from recall.analysis.families import family_of, left_out
+from recall.analysis.labels import main_labels
+from recall.analysis.run_result import RunResult, is_multi_task
 
 PANELS = 12  # most sequences of a family in one figure
 
@@ -38,10 +36,10 @@ class Group:
         """Return the last step of every stage."""
         return [end for _, _, end in self.stages()]
 
-    def only(self, labels: list[str]) -> "Group":
-        """Return the group with only these labels."""
-        kept = {label: self.runs[label] for label in labels if label in self.runs}
-        return Group(self.sequence, self.tasks, self.steps_per_task, kept)
+    @property
+    def every_run(self) -> list[RunResult]:
+        """Return the runs of all labels."""
+        return [run for runs in self.runs.values() for run in runs]
 
     @property
     def in_words(self) -> str:
@@ -54,72 +52,60 @@ class Group:
 
 @dataclass(frozen=True)
 class Family:
-    """Sequences of one kind, such as the eight triplets."""
+    """Sequences of one kind, such as the eight triplets, and the labels that have any of them."""
 
     name: str
     groups: list[Group]
-
-    @property
-    def labels(self) -> list[str]:
-        """Return every label once, in the collection's order."""
-        return [label for label in self._order if any(label in g.runs for g in self.groups)]
-
-    _order: tuple[str, ...] = ()
-
-    def only(self, labels: list[str]) -> "Family":
-        """Return the family with only these labels and the sequences that have any of them."""
-        groups = [group.only(labels) for group in self.groups]
-        return Family(self.name, [group for group in groups if group.runs], self._order)
+    labels: list[str]
 
 
-def families(collection: Collection) -> list[Family]:
+def families(collection: Collection, labels: Sequence[str] | None = None) -> list[Family]:
     """Return the sequences with several tasks, by family, with the runs that can be compared."""
+    order = collection.labels if labels is None else labels
     found: dict[str, list[Group]] = {}
     for sequence, part in collection.sequential.by_sequence().items():
-        found.setdefault(family_of(sequence), []).append(_group(sequence, part))
-    order = tuple(collection.labels)
-    return [Family(name, groups, order) for name, groups in found.items()]
+        group = group_of(sequence, part, order)
+        if group.runs:
+            found.setdefault(family_of(sequence), []).append(group)
+    return [
+        Family(name, groups, [label for label in order if any(label in g.runs for g in groups)])
+        for name, groups in found.items()
+    ]
 
 
-def single_tasks(collection: Collection) -> list[Group]:
-    """Return the tasks that were learnt alone, with the runs that can be compared."""
-    return [_group(task, part) for task, part in collection.single.by_sequence().items()]
-
-
-def pair_of(tasks: tuple[str, ...]) -> tuple[int, int] | None:
-    """Return the paper's numbers of two Continual World tasks, or None for other tasks."""
-    if len(tasks) != 2 or not set(tasks) <= set(NUMBERED_TASKS):
-        return None
-    return NUMBERED_TASKS.index(tasks[0]), NUMBERED_TASKS.index(tasks[1])
-
-
-def _group(sequence: str, part: Collection) -> Group:
-    """Keep the runs with the most common tasks and steps; the collection reports the others.
+def group_of(sequence: str, part: Collection, order: Iterable[str]) -> Group:
+    """Return the runs with the most common tasks and steps; the collection reports the others.
 
     If two are as common, the longer runs are kept, in whatever order they are given.
     """
     shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
     tasks, steps = max(shapes, key=lambda shape: (shapes[shape], shape[1]))
-    agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps))
-    return Group(sequence, tasks, steps, agree.by_label())
+    agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps)).by_label()
+    return Group(sequence, tasks, steps, {label: agree[label] for label in order if label in agree})
 
 
-def shown_labels(collection: Collection) -> list[str]:
+def shown_labels(collection: Collection, staged: bool = False) -> list[str]:
     """Return the labels to draw: the main ones, or all if there is only one method.
 
     The variants of an only method are what its figures compare. Tables have one for variants.
+    `staged` leaves out methods that train all tasks at once.
     """
     runs = collection.sequential.runs
     if len({run.method for run in runs}) == 1:
-        return list(dict.fromkeys(run.label for run in runs))
-    return main_labels(runs)
+        shown = list(dict.fromkeys(run.label for run in runs))
+    else:
+        shown = main_labels(runs)
+    together = {run.label for run in runs if staged and is_multi_task(run.method)}
+    return [label for label in shown if label not in together]
 
 
 def shown_families(collection: Collection, staged: bool = False) -> list[Family]:
     """Return the families with their main labels; `staged` leaves out methods without stages."""
-    shown = shown_labels(collection)
-    if staged:
-        together = {run.label for run in collection.runs if learnt_together(run.method)}
-        shown = [label for label in shown if label not in together]
-    found = [family.only(shown) for family in families(collection)]
-    return [family for family in found if family.groups]
+    return families(collection, shown_labels(collection, staged))
+
+
+def silence(groups: Iterable[Group]) -> str:
+    """Return a sentence on the tasks that do not report success, if there are any."""
+    return left_out(
+        task for group in groups for run in group.every_run for task in run.without_success
+    )

@@ -1,186 +1,126 @@
-"""Lay out figures in inches: grids of panels, legends that fit, axes of steps and success."""
+"""Lay out grids of panels with a legend, draw their axes, and save them."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-from matplotlib.textpath import text_to_path
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from recall.files.atomic import replacement, temporary_of
-from recall.report.figures.style import (
-    GREY,
-    LIGHT,
-    LOOK,
-    RC,
-    SMALL,
-    TEXT,
-    TINY,
-    LineStyle,
-    Look,
-    rc,
-)
+from recall.report.figures.style import GREY, LIGHT, LOOK, TEXT, TINY, LineStyle, Look, rc
 
-Handle = Line2D | Rectangle
+Array = np.ndarray
 FORMATS = ("png", "svg", "pdf")
-BOUNDARY = "boundary"  # marks the lines between stages
+BOUNDARY, TITLE = "boundary", "title"  # label the lines between stages, and the titles of panels
 _DPI = 220
-_ROW = 0.155  # height of a legend row
-_HANDLE, _PAD = 0.26, 0.16
-
-
-@dataclass(frozen=True)
-class Space:
-    """Space around and between panels, in inches."""
-
-    left: float = 0.46
-    right: float = 0.17
-    above: float = 0.24
-    """Above every row of panels, for the titles."""
-    below: float = 0.36
-    """Below the last row, for its axis."""
-    beside: float = 0.16
-    under: float = 0.14
-    """Below the other rows."""
-
-
-def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """Return the width of a text in inches."""
-    return _text_width(text, size, weight, LOOK.get().font)
-
-
-@cache
-def _text_width(text: str, size: float, weight: str, family: str) -> float:
-    font = FontProperties(family=family, size=size, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72.0
+Where = Literal["outside upper left", "outside lower left"]
+_UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def grid(
-    count: int,
-    columns: int,
-    height: float,
-    legend: Sequence[Handle] = (),
-    width: float = TEXT,
-    space: Space = Space(),  # noqa: B008  (frozen)
+    count: int, columns: int, width: float = TEXT, **subplots: Any
 ) -> tuple[Canvas, list[Axes]]:
-    """Make a figure with `count` panels of `height` inches, and a legend above that fits."""
-    width *= LOOK.get().scale
+    """Make a figure with `count` panels, whose size `finish` sets."""
     columns = min(columns, count)
     rows = -(-count // columns)
-    entries = _legend_rows(legend, width - space.left - space.right)
-    top = _ROW * len(entries) + (0.06 if entries else 0.0)
-    row_height = space.above + height + space.under
-    total = top + rows * row_height - space.under + space.below
-    figure = Canvas(figsize=(width, total), facecolor="white")
+    figure = Canvas(figsize=(width * LOOK.get().scale, 2.0 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    panel = (width - space.left - space.right - (columns - 1) * space.beside) / columns
-    axes = []
-    for index in range(count):
-        row, column = divmod(index, columns)
-        x = space.left + column * (panel + space.beside)
-        y = total - top - row * row_height - space.above - height
-        axes.append(figure.add_axes((x / width, y / total, panel / width, height / total)))
-    for row, line in enumerate(entries):
-        _draw_legend(figure, line, space.left, total - 0.04 - _ROW * (row + 0.5), total, width)
-    return figure, axes
+    axes = list(figure.subplots(rows, columns, squeeze=False, **subplots).flat)
+    for empty in axes[count:]:
+        empty.remove()
+    for axis in axes[count - columns : count] if count > columns else ():
+        # Below some of them is an empty cell, which has room for their numbers.
+        axis.xaxis.set_in_layout(axes.index(axis) >= (rows - 1) * columns)
+    return figure, axes[:count]
 
 
-def _entry_width(line: Handle) -> float:
-    return _HANDLE + 0.06 + text_width(str(line.get_label()), SMALL) + _PAD
+def panel_width(columns: int, width: float = TEXT) -> float:
+    """Return about how wide a panel of a grid is, in inches."""
+    return (width * LOOK.get().scale - 0.63 - (columns - 1) * 0.16) / columns
 
 
-def _legend_rows(legend: Sequence[Handle], width: float) -> list[list[Handle]]:
-    rows: list[list[Handle]] = []
-    used = math.inf
-    for line in legend:
-        wanted = _entry_width(line)
-        if used + wanted - _PAD > width:
-            rows.append([])
-            used = 0.0
-        rows[-1].append(line)
-        used += wanted
-    return rows
+def finish(
+    figure: Canvas,
+    axes: Sequence[Axes],
+    height: float | None,
+    legend: Sequence[Artist] = (),
+    where: Where = "outside upper left",
+) -> Canvas:
+    """Add a legend, and make all panels `height` inches high, or square if it is None."""
+    if legend:
+        _add_legend(figure, legend, where)
+    engine, gridspec = figure.get_layout_engine(), axes[0].get_gridspec()
+    assert engine is not None
+    assert gridspec is not None
+    engine.execute(figure)
+    box = axes[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    wanted = box.width if height is None else height
+    figure.set_figheight(figure.get_figheight() + gridspec.nrows * (wanted - box.height))
+    engine.execute(figure)
+    figure.set_layout_engine("none")  # later drawing keeps these places
+    for ax in axes:
+        _fit_title(ax)
+    return figure
 
 
-def _draw_legend(
-    figure: Canvas, lines: Sequence[Handle], x: float, y: float, height: float, width: float
-) -> None:
-    for line in lines:
-        if isinstance(line, Line2D):
-            line.set_data(
-                [x / width, (x + _HANDLE / 2) / width, (x + _HANDLE) / width], [y / height] * 3
-            )
-            line.set_markevery([1])
-        else:
-            line.set_bounds(x / width, (y - 0.045) / height, _HANDLE / width, 0.09 / height)
-        line.set_transform(figure.transFigure)
-        figure.add_artist(line)
-        figure.text(
-            (x + _HANDLE + 0.06) / width, y / height, str(line.get_label()),
-            fontsize=SMALL, va="center_baseline",
-        )  # fmt: skip
-        x += _entry_width(line)
+def _add_legend(figure: Canvas, handles: Sequence[Artist], where: Where) -> None:
+    """Add a legend with as many entries beside each other as fit, in rows."""
+    for columns in range(len(handles), 0, -1):
+        by_row = [handle for column in range(columns) for handle in handles[column::columns]]
+        legend = figure.legend(handles=by_row, loc=where, ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
-def handle(label: str, style: LineStyle, **changes: Any) -> Line2D:
+def _fit_title(axes: Axes) -> None:
+    """Make a title smaller that is wider than its panel, and hide a detail without room."""
+    texts = [child for child in axes.get_children() if isinstance(child, Text)]
+    found = [text for text in texts if text.get_label() == TITLE]
+    if not found:
+        return
+    title, *details = found
+    room, used = axes.get_window_extent().width, title.get_window_extent()
+    title.set_fontsize(float(title.get_fontsize()) * min(1.0, room / max(used.width, 1.0)))
+    for detail in details:
+        detail.set_visible(detail.get_window_extent().x0 > used.x1 + 4)
+
+
+def set_title(axes: Axes, text: str, detail: str = "") -> None:
+    """Write a bold title at the left, and a grey detail at the right if there is room for both."""
+    axes.set_title(text).set_label(TITLE)
+    if detail:
+        axes.set_title(
+            detail, loc="right", fontsize=TINY, fontweight="normal", color=GREY
+        ).set_label(TITLE)
+
+
+def handle(label: str, style: LineStyle) -> Line2D:
     """Return the legend entry of a label."""
-    wanted = {
-        "color": style.colour, "linestyle": style.dash, "marker": style.marker, "markersize": 3.4,
-        "markeredgecolor": "white", "markeredgewidth": 0.4, "linewidth": 1.4, "label": label,
-    }  # fmt: skip
-    return Line2D([], [], **(wanted | changes))
+    return Line2D(
+        [], [], color=style.colour, linestyle=style.dash, marker=style.marker, markersize=3.4,
+        markeredgecolor="white", markeredgewidth=0.4, linewidth=1.4, label=label,
+    )  # fmt: skip
 
 
-def swatch(label: str, **style: Any) -> Rectangle:
-    """Return a legend entry that stands for an area."""
-    return Rectangle((0, 0), 0, 0, label=label, **style)
-
-
-def is_outer(index: int, count: int, columns: int) -> tuple[bool, bool]:
-    """Return whether a panel of a grid has nothing below it, and nothing to its left."""
-    columns = min(columns, count)
-    return index + columns >= count, index % columns == 0
-
-
-def title(axes: Axes, text: str, detail: str = "") -> None:
-    """Write a bold title at the left, followed by a grey detail if there is room for both."""
-    room, size = width_of(axes), float(RC["axes.titlesize"])
-    size *= min(1.0, room / text_width(text, size, "bold"))
-    axes.set_title(text, loc="left", pad=4.0, fontweight="bold", fontsize=size)
-    offset = text_width(text, size, "bold") + 0.09
-    if detail and offset + text_width(detail, TINY) <= room:
-        axes.annotate(
-            detail, (0, 1), (offset * 72, 4.4), xycoords="axes fraction",
-            textcoords="offset points", fontsize=TINY, color=GREY, va="baseline",
-        )  # fmt: skip
-
-
-def width_of(axes: Axes) -> float:
-    """Return the width of a panel in inches."""
-    figure = axes.get_figure(root=True)
-    return float(axes.get_position().width * figure.get_size_inches()[0]) if figure else 0.0
-
-
-def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> None:
+def steps_axis(axes: Axes, total: int, per_task: int, width: float, labelled: bool = True) -> None:
     """Show steps from 0 to `total`, with ticks and dashed lines at the task boundaries."""
     stages = max(1, round(total / per_task))
-    most = max(2, int(width_of(axes) / 0.42))
-    far = width_of(axes) / stages > 0.12
+    most = max(2, int(width / 0.42))
+    far = width / stages > 0.12
     stride = next(n for n in (1, 2, 5, 10, 20, 50, 100, 1000) if stages / n <= most)
     ticks = [stage * per_task for stage in range(0, stages + 1, stride)]
     axes.set_xlim(0, total)
-    axes.set_xticks(ticks, [steps_text(tick, total) for tick in ticks] if labelled else [])
+    axes.set_xticks(ticks, [short_number(tick, total) for tick in ticks] if labelled else [])
     for tick, label in zip(ticks, axes.get_xticklabels(), strict=True):
         # Align the outer labels so that they stay clear of the next panel.
         if tick in (0, total):
@@ -188,59 +128,68 @@ def steps_axis(axes: Axes, total: int, per_task: int, labelled: bool = True) -> 
     for stage in range(1, stages):
         axes.axvline(
             stage * per_task, color=LIGHT if far else "#e4e4e4", linewidth=0.6 if far else 0.4,
-            dashes=(3, 2), zorder=0.5, gid=BOUNDARY,
+            dashes=(3, 2), zorder=0.5, label=BOUNDARY,
         )  # fmt: skip
-    if labelled:
-        axes.set_xlabel("steps", labelpad=1.5)
 
 
-def steps_text(steps: float, total: float) -> str:
-    """Format steps in the unit of the total: 500k, 3M."""
-    if not steps:
-        return "0"
+def short_number(number: float, largest: float) -> str:
+    """Format a number in the unit of the largest: 500k, 3M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
-        if total >= size:
-            return f"{steps / size:g}{unit}"
-    return f"{steps:g}"
+        if largest >= size and number:
+            return f"{number / size:g}{unit}"
+    return f"{number:g}"
 
 
-def short_numbers(axes: Axes) -> None:
-    """Write the numbers of a linear vertical axis in the unit of the largest: 50k, 100k."""
+Scale = Literal["rate", "plain", "from zero", "fitted"]
+"""From 0 to 1; the curves' own range; from 0; or logarithmic where they span magnitudes."""
+
+
+def value_axis(axes: Axes, scale: Scale, values: Sequence[Array] = ()) -> None:
+    """Show a few round numbers on the vertical axis, on a scale that suits the values."""
+    axes.grid(axis="y")
+    if scale == "rate":
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "0.5", "", "1"])
+        return
+    if scale == "fitted":
+        _fit_scale(axes, np.concatenate([np.zeros(0), *values]))
     if axes.get_yscale() == "linear":
+        if scale == "from zero":
+            axes.set_ylim(bottom=0.0)
+        few_ticks(axes.yaxis)
         largest = max(map(abs, axes.get_ylim()))
-        axes.yaxis.set_major_formatter(lambda value, _: steps_text(value, largest))
+        axes.yaxis.set_major_formatter(lambda value, _: short_number(round(value, 9), largest))
 
 
-def success_axis(axes: Axes, labelled: bool = True, name: str = "success") -> None:
-    """Show success rates from 0 to 1."""
-    axes.set_ylim(-0.03, 1.03)
-    ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
-    axes.set_yticks(ticks, ["0", "", "0.5", "", "1"] if labelled else [])
-    axes.grid(axis="y", color="#eeeeee", linewidth=0.5)
-    if labelled:
-        axes.set_ylabel(name, labelpad=2.0)
-
-
-def plain_axis(axes: Axes, name: str = "") -> None:
-    """Show a few round numbers, in the axis' own range."""
-    plain_ticks(axes.yaxis)
-    axes.grid(axis="y", color="#eeeeee", linewidth=0.5)
-    axes.tick_params(axis="y", pad=1.5)
-    if name:
-        axes.set_ylabel(name, labelpad=1.0)
-
-
-def plain_ticks(axis: Axis) -> None:
+def few_ticks(axis: Axis) -> None:
     """Show a few ticks at round numbers."""
     axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _fit_scale(axes: Axes, values: Array) -> None:
+    """Use a log axis if values span over two orders of magnitude, symlog if some are negative."""
+    values = values[np.isfinite(values)]
+    sizes = np.abs(values[values != 0])
+    if not len(sizes) or sizes.max() < 100.0 * np.quantile(sizes, 0.1):
+        return
+    if values.min() > 0:
+        axes.set_yscale("log")
+        return
+    threshold = max(1e-3, 10.0 ** np.floor(np.log10(np.quantile(sizes, 0.1))))
+    axes.set_yscale("symlog", linthresh=threshold)
+    axes.autoscale_view(scalex=False)
+    low, high = axes.get_ylim()
+    below, above = (max(0.0, 1.0 + np.log10(abs(end) / threshold)) for end in (low, high))
+    far = np.arange(0.0, max(below, above), np.ceil((below + above) / 6.0))[1:]  # decades from zero
+    ticks = threshold * 10.0 ** (far - 1.0)
+    axes.set_yticks([tick for tick in (*-ticks, 0.0, *ticks) if low <= tick <= high])
 
 
 def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
     """Save the figure in every format; the same figure gives the same bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {}
-    look = LOOK.get()
-    dpi = _DPI * look.font_size / Look.font_size
+    dpi = _DPI * LOOK.get().font_size / Look.font_size
     with matplotlib.rc_context(rc()):
         for kind in formats:
             path = stem.with_name(f"{stem.name}.{kind}")
@@ -248,9 +197,3 @@ def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
                 figure.savefig(temporary, format=kind, dpi=dpi, metadata=_UNDATED.get(kind))
             paths[kind] = path
     return paths
-
-
-_UNDATED: dict[str, dict[str, Any]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}

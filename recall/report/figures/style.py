@@ -1,4 +1,4 @@
-"""Define how figures look: sizes, and the colour, marker and dash of each label."""
+"""Define how figures look: fonts and sizes, and the colour, marker and dash of each label."""
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
@@ -11,18 +11,29 @@ from recall.settings.checked import Checked
 
 COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its text, in inches
 SMALL, TINY = 6.5, 5.5
-INK, GREY, LIGHT = "#222222", "#777777", "#c8c8c8"
+INK, GREY, LIGHT, GRID, SHADE = "#222222", "#777777", "#c8c8c8", "#eeeeee", "#f0f0f0"
 RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 7.0,
     "axes.titlesize": 7.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 4.0,
     "axes.labelsize": 7.0,
+    "axes.labelpad": 2.0,
     "axes.labelcolor": INK,
     "axes.edgecolor": GREY,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
+    "figure.labelsize": 7.0,
+    "figure.constrained_layout.h_pad": 0.05,
+    "figure.constrained_layout.w_pad": 0.04,
+    "figure.constrained_layout.wspace": 0.02,
+    "figure.constrained_layout.hspace": 0.02,
+    "grid.color": GRID,
+    "grid.linewidth": 0.5,
     "text.color": INK,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
@@ -40,6 +51,10 @@ RC: Any = {
     "lines.solid_capstyle": "round",
     "legend.frameon": False,
     "legend.fontsize": SMALL,
+    "legend.borderpad": 0.2,
+    "legend.borderaxespad": 0.3,
+    "legend.handletextpad": 0.6,
+    "legend.columnspacing": 1.6,
     "hatch.linewidth": 0.4,
     "pdf.fonttype": 42,  # text can be selected and edited
     "svg.hashsalt": "recall",  # the same figure gives the same bytes
@@ -82,49 +97,58 @@ class LineStyle:
     """How one label is drawn."""
 
     colour: str
-    marker: str
+    marker: str = ""
     dash: Any = "-"
 
 
 def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
     """Return every label's style: its method's colour and marker; variants differ in dashes.
 
-    If all labels are variants of one method, each gets its own colour.
+    If all labels are variants of one method, each has a colour of its own; runs without changes
+    keep the method's.
     """
     first: dict[str, RunResult] = {}
     for run in runs:
         first.setdefault(run.label, run)
-    if len(first) > 1 and len({run.method for run in first.values()}) == 1:
-        return variant_line_styles(list(first.values()))
-    seen: dict[str, int] = {}
-    found = {}
-    for label, run in first.items():
-        number = seen.setdefault(run.method, 0)
-        seen[run.method] += 1
-        colour, marker = _of_method(run.method, list(seen))
-        found[label] = LineStyle(colour, marker, _DASHES[number % len(_DASHES)])
+    methods = list(dict.fromkeys(run.method for run in first.values()))
+    if len(methods) == 1 and len(first) > 1:
+        return _variants(methods[0], list(first.values()))
+    found: dict[str, LineStyle] = {}
+    for method in methods:
+        colour, marker = _of_method(method, methods)
+        labels = [label for label, run in first.items() if run.method == method]
+        for number, label in enumerate(labels):
+            found[label] = LineStyle(colour, marker, _DASHES[number % len(_DASHES)])
     return found
 
 
-def _of_method(method: str, seen: Sequence[str]) -> tuple[str, str]:
+def _of_method(method: str, shown: Sequence[str]) -> tuple[str, str]:
     names = list(METHODS)
     if method in names:
         return METHODS[method].colour, _MARKERS[names.index(method) % len(_MARKERS)]
-    strangers = [name for name in seen if name not in names]
-    place = strangers.index(method)
+    place = [name for name in shown if name not in names].index(method)
     return PALETTE[place % len(PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
 
 
-def variant_line_styles(runs: Sequence[RunResult]) -> dict[str, LineStyle]:
-    """Return styles of one method's variants, each with its own colour; plain runs keep theirs."""
+def _variants(method: str, runs: Sequence[RunResult]) -> dict[str, LineStyle]:
+    own = METHODS[method].colour if method in METHODS else PALETTE[0]
+    others = [colour for colour in PALETTE if colour != own]
+    plain = next((run.label for run in runs if not run.variant), None)
     found: dict[str, LineStyle] = {}
-    own = METHODS[runs[0].method].colour if runs[0].method in METHODS else PALETTE[0]
-    free = [colour for colour in PALETTE if colour != own]
-    for run in runs:
-        if run.label not in found:
-            number = len([style for style in found.values() if style.colour != own])
-            taken = any(style.colour == own for style in found.values())
-            colour = free[number % len(free)] if run.variant or taken else own
-            dash = _DASHES[number // len(free) % len(_DASHES)]
-            found[run.label] = LineStyle(colour, _MARKERS[len(found) % len(_MARKERS)], dash)
+    for place, run in enumerate(runs):
+        number = len(found) - (plain in found)
+        colour = own if run.label == plain else others[number % len(others)]
+        dash = _DASHES[number // len(others) % len(_DASHES)]
+        found[run.label] = LineStyle(colour, _MARKERS[place % len(_MARKERS)], dash)
     return found
+
+
+def short_names(labels: Sequence[str]) -> dict[str, str]:
+    """Return what to call every label: without the method's name if all are of one method.
+
+    "RECALL" and "RECALL, no distillation" are then "RECALL" and "no distillation".
+    """
+    method = labels[0].partition(", ")[0] if labels else ""
+    if len(set(labels)) < 2 or {label.partition(", ")[0] for label in labels} != {method}:
+        return {label: label for label in labels}
+    return {label: label.removeprefix(f"{method}, ") for label in labels}

@@ -1,111 +1,109 @@
 """Plot forward transfer as areas: each task's curve against that of learning it alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
+from recall.analysis.estimates import estimate
+from recall.analysis.frames import list_of, runs_of, select
+from recall.analysis.measures import TRANSFER
 from recall.analysis.run_result import RunResult
-from recall.analysis.scores import Scores
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, band
-from recall.report.figures.curve_panels import thinned_alike
-from recall.report.figures.figure import Figure, Panel, Scene, Series, Skipped, plain
+from recall.report.figures.bands import Band, band, crowded, current, thinned_alike
+from recall.report.figures.curves import NEIGHBOURS, each_sequence, points_of_stage
+from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import Group
-from recall.report.figures.stages import (
-    NEIGHBOURS,
-    crowded,
-    current,
-    points_of_stage,
-)
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
-from recall.report.figures.success import each_sequence
 from recall.report.tables.table import estimate_text, number_text
 
 Array = np.ndarray
-KIND = "transfer_areas"
-GAIN, LOSS = "gain", "loss"  # mark the areas
-_LOSS, _HATCH = "#8c8c8c", "///////"
+GAIN, LOSS, ALONE, OWN = "gain", "loss", "learnt alone", "learnt in the sequence"
+_LOSS: dict[str, Any] = {"facecolor": "#f3f3f3", "edgecolor": "#8c8c8c", "hatch": "///////"}
 
 
-def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
+def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per sequence whose tasks have all been learnt alone too."""
-    for group in each_sequence(scene, KIND, staged=True):
-        yield group if isinstance(group, Skipped) else _for_sequence(scene, group)
+    for group in each_sequence(scene, "transfer_areas", staged=True):
+        yield group if isinstance(group, Skipped) else _of_sequence(scene, group)
 
 
-def _for_sequence(scene: Scene, group: Group) -> Figure | Skipped:
-    scored = [scene.board.get(label, group.sequence) for label in group.runs]
-    scores = [found for found in scored if found is not None and found.tasks == group.tasks]
-    if not scores and any(scored):
-        return Skipped(KIND, f"{group.sequence} has tasks that do not report success")
-    if not scores:
-        return Skipped(KIND, f"{group.sequence} has no run that was trained to its end")
-    comparable = [found for found in scores if not found.missing_references]
-    if not comparable:
-        missing = scores[0].missing_references
-        return Skipped(
-            KIND,
-            f"{group.sequence} needs runs of fine_tuning on each of these tasks alone, with the "
-            f"same settings: {', '.join(missing)}",
+def _of_sequence(scene: Scene, group: Group) -> Figure | Skipped:
+    scores = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
+    reason = ""
+    if scores.empty:
+        reason = "has no run that was trained to its end"
+    elif set(scores.position) != set(range(len(group.tasks))):
+        reason = "has tasks that do not report success"
+    elif scores.reference.isna().groupby(scores.label).any().all():
+        missing = list_of(scores[scores.reference.isna()], "task")
+        reason = (
+            "needs runs of fine_tuning on each of these tasks alone, with the same settings: "
+            + ", ".join(missing)
         )
-    return _make_figure(scene, group, comparable)
+    if reason:
+        return Skipped("transfer_areas", f"{group.sequence} {reason}")
+    lacking = set(scores.label[scores.reference.isna()])
+    return _figure(scene, group, scores[~scores.label.isin(lacking)])
 
 
-def _make_figure(scene: Scene, group: Group, scores: list[Scores]) -> Figure:
-    space = layout.Space(above=0.24, under=0.06)
-    figure, axes = layout.grid(len(scores), 1, 0.78, _legend(), space=space)
-    points = points_of_stage(axes[0], len(group.tasks))
-    few = crowded([run for found in scores for run in found.runs], points)
-    panels = []
-    for index, (ax, found) in enumerate(zip(axes, scores, strict=True)):
-        style = scene.line_styles[found.label]
-        references = [_reference(scene, found, task, points) for task in range(len(group.tasks))]
-        own = band(_curves(scene, found.runs, points), group.stage_ends)
-        _draw_areas(
-            ax,
-            [_stage(own, *stage) for stage in zip(group.stages(), references, strict=True)],
-            style,
-        )
-        for task, start, end in group.stages():
-            _say(ax, found, task, (start + end) / 2, group)
+def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
+    points = points_of_stage(len(group.tasks), 1)
+    labels = list_of(scores, "label")
+    figure, axes = layout.grid(len(labels), 1, sharey=True)
+    for ax, label in zip(axes, labels, strict=True):
+        rows = scores[scores.label == label]
+        runs = runs_of(rows)
+        own = band(_curves(scene, runs, points), group.stage_ends)
+        alone = [_alone(scene, runs[0], task, points) for task in group.tasks]
+        stages = zip(group.stages(), alone, strict=True)
+        _draw_areas(ax, [_stage(own, *each) for each in stages], scene.line_styles[label])
         layout.steps_axis(
-            ax, group.total_steps, group.steps_per_task, labelled=index == len(scores) - 1
+            ax, group.total_steps, group.steps_per_task, layout.panel_width(1), labelled=False
         )
-        layout.success_axis(ax)
-        estimate = found.forward_transfer.estimate if found.forward_transfer else None
-        words = f"forward transfer {estimate_text(estimate)}".replace("-", "\N{MINUS SIGN}")
-        layout.title(ax, found.label, words)
-        panels.append(_panel(ax, found.label, own, references, group, style))
-    return Figure(
-        KIND,
-        f"{KIND}-{slug(group.sequence)}",
-        f"Forward transfer on {group.sequence}",
+        layout.value_axis(ax, "rate")
+        ax.set_ylim(-0.03, 1.25)
+        _write_transfer(ax, group, rows.groupby("position").transfer.mean())
+        mean = estimate(rows, TRANSFER)
+        words = f"forward transfer {estimate_text(mean.estimate if mean else None)}"
+        layout.set_title(ax, scene.names[label], words.replace("-", "\N{MINUS SIGN}"))
+    _name_tasks(axes[-1], group)
+    figure.supylabel("success")
+    few = crowded(runs_of(scores), points)
+    caption = (
         "Success on the task in training (colour) and of a network that learns it alone (thin "
-        "line). Coloured areas are gains, hatched ones losses; the numbers are the forward "
-        "transfer of each task, the area over what the reference leaves to gain. Tasks: "
-        f"{', '.join(group.tasks)}.{NEIGHBOURS if few else ''}",
-        figure,
-        tuple(panels),
+        f"line), {layout.short_number(group.steps_per_task, group.steps_per_task)} steps each; "
+        "means over runs. Coloured areas are gains, hatched ones losses. The number above a task "
+        "is its forward transfer, the area over what learning alone leaves to gain; that of the "
+        "method has a 90 % bootstrap interval, for which seeds and the runs alone are resampled."
+    )
+    return Figure(
+        "transfer_areas",
+        f"transfer_areas-{slug(group.sequence)}",
+        f"Forward transfer on {group.sequence}",
+        f"{caption} {NEIGHBOURS if few else ''}".rstrip(),
+        layout.finish(figure, axes, 0.78, _legend()),
     )
 
 
-def _legend() -> list[layout.Handle]:
-    plain_line = {"marker": "", "markersize": 0}
+def _legend() -> list[Line2D | Patch]:
     return [
-        layout.handle("learnt alone", LineStyle(INK, ""), linewidth=0.6, **plain_line),
-        layout.handle("learnt in the sequence", LineStyle(GREY, ""), **plain_line),
-        layout.swatch("gain", facecolor=GREY, alpha=0.35, linewidth=0),
-        layout.swatch("loss", facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH, linewidth=0),
+        Line2D([], [], color=INK, linewidth=0.6, label=ALONE),
+        Line2D([], [], color=GREY, linewidth=1.4, label=OWN),
+        Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=GAIN),
+        Patch(linewidth=0, label=LOSS, **_LOSS),
     ]
 
 
-def _reference(scene: Scene, scores: Scores, task: int, points: int) -> Band:
+def _alone(scene: Scene, run: RunResult, task: str, points: int) -> Band:
     """Return success on a task learnt alone; of longer runs only the part that counts."""
-    runs = scene.collection.references(scores.runs[0], scores.tasks[task]).runs
-    return band(_curves(scene, runs, points, scores.steps_per_task))
+    runs = scene.collection.references(run, task).runs
+    return band(_curves(scene, runs, points, run.steps_per_task))
 
 
 def _curves(
@@ -136,40 +134,34 @@ def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
 def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
     """Draw both curves and the area between them."""
     x, mine, other = np.concatenate(stages, axis=1)
-    area: Any = {"interpolate": True, "linewidth": 0}
+    area: dict[str, Any] = {"interpolate": True, "linewidth": 0}
     axes.fill_between(
-        x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, gid=GAIN, **area
+        x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, label=GAIN, **area
     )
-    axes.fill_between(
-        x, mine, other, where=mine < other, facecolor="#f3f3f3", edgecolor=_LOSS, hatch=_HATCH,
-        gid=LOSS, **area,
-    )  # fmt: skip
-    axes.plot(x, other, color=INK, linewidth=0.6)
-    axes.plot(x, mine, color=style.colour, linewidth=1.1)
+    axes.fill_between(x, mine, other, where=mine < other, label=LOSS, **_LOSS, **area)
+    axes.plot(x, other, color=INK, linewidth=0.6, label=ALONE)
+    axes.plot(x, mine, color=style.colour, linewidth=1.1, label=OWN)
 
 
-def _say(axes: Axes, scores: Scores, task: int, x: float, group: Group) -> None:
-    if scores.forward_transfer_by_task is None:
-        return
-    value = scores.forward_transfer_by_task[task].value
-    if value == value:
-        number = number_text(value)
-        sign = "+" if float(number) > 0 else ""
-        axes.annotate(
-            (sign + number).replace("-", "\N{MINUS SIGN}"), (x, 0.0), (0, 1.5),
-            textcoords="offset points", ha="center",
-            fontsize=TINY if len(group.tasks) < 15 else 4.8,
-            color=GREY, bbox={"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.4},
-        )  # fmt: skip
+def _write_transfer(axes: Axes, group: Group, transfers: Mapping[int, float]) -> None:
+    """Write the forward transfer of every task above its curves."""
+    for task, start, end in group.stages():
+        if transfers[task] == transfers[task]:
+            number = number_text(transfers[task])
+            sign = "+" if float(number) > 0 else ""
+            axes.text(
+                (start + end) / 2, 1.06, (sign + number).replace("-", "\N{MINUS SIGN}"),
+                ha="center", va="bottom", color=GREY, clip_on=True,
+                fontsize=TINY if len(group.tasks) < 15 else 4.8,
+            )  # fmt: skip
 
 
-def _panel(
-    axes: Axes, label: str, own: Band, references: list[Band], group: Group, style: LineStyle
-) -> Panel:
-    steps = [
-        band.steps + start for band, (_, start, _) in zip(references, group.stages(), strict=True)
-    ]
-    means = [band.mean for band in references]
-    alone = Series("learnt alone", INK, plain(np.concatenate(steps)), plain(np.concatenate(means)))
-    series = [Series.of(label, style.colour, own), alone]
-    return Panel.of(axes, label, ("steps", "success"), series)
+def _name_tasks(axes: Axes, group: Group) -> None:
+    """Write the name of every task below its stage, instead of steps."""
+    middles = [(start + end) / 2 for _, start, end in group.stages()]
+    many = len(group.tasks) > 6
+    axes.set_xticks(middles, group.tasks, fontsize=TINY if many else None)
+    if many:
+        for name in axes.get_xticklabels():
+            name.set(rotation=38, rotation_mode="anchor", ha="right")
+    axes.tick_params(axis="x", length=0)

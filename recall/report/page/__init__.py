@@ -134,7 +134,7 @@ def data_uri(path: Path, kind: str) -> str:
 
 def _figure(drawn: Drawn, number: int, palette: Palette) -> dict[str, Any]:
     """Return what the template shows of a figure; one without a small SVG is shown as a bitmap."""
-    shades = getattr(drawn, "shades", any(p.columns for p in getattr(drawn, "panels", ())))
+    shades = drawn.shades
     found: dict[str, Any] = {"title": drawn.title, "caption": drawn.caption, "width": _WIDTH}
     svg = drawn.paths.get("svg")
     if svg is not None and svg.stat().st_size <= _LARGEST_SVG:

@@ -1,3 +1,0 @@
-"""An earlier place of `main_labels`."""
-
-from recall.analysis.labels import main_labels as main_labels

@@ -1,0 +1,150 @@
+"""Plot heat maps: the paper's matrices of all pairs of tasks, and methods by tasks.
+
+Darker red is worse everywhere: success has a colour map, and forgetting its reverse.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from recall.analysis.frames import list_of, select
+from recall.analysis.run_result import is_multi_task
+from recall.files.names import slug
+from recall.report.figures import layout
+from recall.report.figures.curves import NAMED_STAGES
+from recall.report.figures.figure import Figure, Scene, Skipped
+from recall.report.figures.groups import shown_families, shown_labels
+from recall.report.figures.style import INK, TINY
+from recall.report.tables.table import number_text
+from recall.worlds.continual_world import TASKS
+
+Array = np.ndarray
+LEAST = 4  # fewest pairs that make a matrix
+_COLOURS = "RdYlBu"  # suitable for colour-blind readers
+_NOTHING = "#ececec"
+
+
+def pair_matrices(scene: Scene) -> Iterator[Figure | Skipped]:
+    """Plot final success on both tasks, and forgetting of the first, for all pairs of a label.
+
+    Rows are first tasks and columns second tasks, of those that any label has.
+    """
+    found = {label: matrices(scene, label) for label in shown_labels(scene.collection)}
+    run = np.any([np.isfinite(each[0]) for each in found.values()], axis=0)
+    tasks = np.flatnonzero(run.any(axis=0) | run.any(axis=1)).tolist() if found else []
+    enough = {k: v for k, v in found.items() if np.isfinite(v[0]).sum() >= LEAST}
+    for label, of_label in enough.items():
+        yield _pairs(label, tasks, of_label[:, tasks][:, :, tasks])
+    if not enough:
+        reason = f"no method has run {LEAST} or more pairs of Continual World's tasks to the end"
+        yield Skipped("pair_matrices", reason)
+
+
+def matrices(scene: Scene, label: str) -> Array:
+    """Return final success of the first and second task, and forgetting: [3, first, second]."""
+    found = np.full((3, len(TASKS), len(TASKS)), np.nan)
+    scores = select(scene.analysis.scores, label=label, tasks=2)
+    for _, rows in scores.groupby("sequence", sort=False):
+        tasks = rows.run.iloc[0].tasks
+        if set(tasks) <= set(TASKS) and not is_multi_task(rows.method.iloc[0]):
+            means = rows.groupby("position")[["final", "forgotten"]].mean()
+            place = TASKS.index(tasks[0]), TASKS.index(tasks[1])
+            found[:, *place] = means.final[0], means.final[1], means.forgotten[0]
+    return found
+
+
+def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
+    titles = ("First task, success", "Second task, success", "First task, forgetting")
+    means = [number_text(float(np.nanmean(each))) for each in values]
+    figure, axes = layout.grid(3, 3)
+    numbers = [str(number) for number in tasks]
+    for ax, matrix, title, mean in zip(axes, values, titles, means, strict=True):
+        heat_map(ax, matrix, title.endswith("forgetting"), short=True)
+        ax.set_xticks(range(len(tasks)), numbers)
+        ax.set_yticks(range(len(tasks)), numbers)
+        ax.set_xlabel("second task")
+        layout.set_title(ax, title, f"mean {mean}".replace("-", "\N{MINUS SIGN}"))
+    axes[0].set_ylabel("first task")
+    key = [
+        Patch(facecolor="none", edgecolor="none", label=f"$\\bf{{{number}}}$ {TASKS[number]}")
+        for number in tasks
+    ]
+    layout.finish(figure, axes, None, key, "outside lower left")
+    return Figure(
+        "pair_matrices",
+        f"pair_matrices-{slug(label)}",
+        f"All pairs of tasks, {label}",
+        f"{label} on {np.isfinite(values[0]).sum()} of {len(TASKS) ** 2} sequences of two tasks: "
+        "success on the first and on the second task at the end, and forgetting of the first; "
+        f"means over runs. Their means: {', '.join(means)}. Darker red is worse.",
+        figure,
+        shades=True,
+    )
+
+
+def task_map(scene: Scene) -> Iterator[Figure | Skipped]:
+    """Plot what each method keeps and forgets of every task of a long sequence."""
+    drawn = False
+    for family in shown_families(scene.collection.with_success):
+        for group in family.groups[: scene.detailed]:
+            rows = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
+            if len(group.tasks) >= NAMED_STAGES and len(rows):
+                drawn = True
+                yield _map(scene, group.sequence, rows)
+    if not drawn:
+        reason = f"no sequence of {NAMED_STAGES} or more tasks was trained to its end"
+        yield Skipped("task_map", reason)
+
+
+def _map(scene: Scene, sequence: str, rows: pd.DataFrame) -> Figure:
+    labels = list_of(rows, "label")
+    tasks = rows.drop_duplicates("position").sort_values("position").task.tolist()
+    figure, axes = layout.grid(2, 1, sharex=True)
+    titles = {"final": "success at the end", "forgotten": "forgetting"}
+    for ax, (column, title) in zip(axes, titles.items(), strict=True):
+        table = rows.pivot_table(
+            column, "label", "position", sort=False, dropna=False, observed=False
+        ).reindex(labels)
+        heat_map(ax, table.to_numpy(), column == "forgotten")
+        ax.set_yticks(range(len(labels)), [scene.names[label] for label in labels])
+        layout.set_title(ax, title)
+    axes[1].set_xticks(range(len(tasks)), tasks, rotation=90, fontsize=TINY)
+    axes[0].tick_params(labelbottom=False)
+    return Figure(
+        "task_map",
+        f"task_map-{slug(sequence)}",
+        f"Every task of {sequence}, by method",
+        "Success on each task at the end of the sequence, and how much of it was lost since the "
+        "task was learnt; means over runs. Darker red is worse.",
+        layout.finish(figure, axes, 0.2 * len(labels)),
+        shades=True,
+    )
+
+
+def heat_map(axes: Axes, values: Array, lost: bool, short: bool = False) -> None:
+    """Draw cells with their numbers; `lost` if higher numbers are worse."""
+    most = max(0.3, float(np.nanmax(np.abs(values), initial=0.0)))
+    low, high = (-most, most) if lost else (0.0, 1.0)
+    colours = colormaps[f"{_COLOURS}_r" if lost else _COLOURS]
+    axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
+    axes.set_facecolor(_NOTHING)
+    axes.tick_params(length=0, pad=2)
+    axes.spines[:].set_visible(False)
+    for row, column in np.argwhere(np.isfinite(values)):
+        value = float(values[row, column])
+        luminance = np.dot((0.2126, 0.7152, 0.0722), colours((value - low) / (high - low))[:3])
+        text = number_text(value).replace("-", "\N{MINUS SIGN}")
+        if short:  # .87, 1 and so on
+            text = {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
+        axes.text(
+            column, row, text, ha="center", va="center_baseline", fontsize=TINY,
+            color="white" if luminance < 0.5 else INK, clip_on=True,
+        )  # fmt: skip
+    rows, columns = values.shape
+    axes.set_xticks(np.arange(0.5, columns - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, rows - 1), minor=True)
+    axes.grid(which="minor", color="white", linewidth=0.6)

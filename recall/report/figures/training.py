@@ -1,0 +1,152 @@
+"""Plot training records: losses, Q values, and whether networks can still learn."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure as Canvas
+
+from recall.analysis.run_result import RunResult, is_multi_task
+from recall.files.names import slug
+from recall.report.figures.bands import Band, bands_of, current
+from recall.report.figures.curves import (
+    NO_SEQUENCES,
+    CurvePanel,
+    curve_figure,
+    runs_in_words,
+)
+from recall.report.figures.figure import Figure, Scene, Skipped
+from recall.report.figures.groups import Group, shown_families
+from recall.report.figures.layout import Scale
+from recall.report.figures.style import LineStyle
+
+Array = np.ndarray
+POINTS = 240  # approximate number of points per curve
+MOST_RUNS = 10  # per label; records are long, and more runs would not change the picture
+_OF_NETWORK: tuple[tuple[str, str, Scale], ...] = (
+    ("dormant", "dormant units", "from zero"),
+    ("rank", "effective rank", "from zero"),
+    ("weight_norm", "weight norm", "from zero"),
+    ("grad_norm", "gradient norm", "fitted"),
+)
+METRICS: tuple[tuple[str, str, Scale], ...] = (
+    ("loss_pi", "policy loss", "fitted"),
+    ("loss_q", "Q loss", "fitted"),
+    ("q_value", "mean Q", "fitted"),
+    ("alpha", "temperature", "fitted"),
+    *((f"{name}_pi", f"actor: {title}", scale) for name, title, scale in _OF_NETWORK),
+    *((f"{name}_q", f"critic: {title}", scale) for name, title, scale in _OF_NETWORK),
+)
+"""Columns of training records, with titles and scales."""
+_OF_TASK = ("q_value", "alpha")  # have a value for each task
+
+
+def training(scene: Scene) -> Iterator[Figure | Skipped]:
+    """Plot losses, Q, temperature and plasticity over the first sequence of each family."""
+
+    def draw(group: Group) -> Canvas | None:
+        runs = {k: v for k, v in group.runs.items() if not is_multi_task(v[0].method)}
+        staged = dataclasses.replace(group, runs=runs)
+        panels = [
+            CurvePanel(title, group, bands, scale, breaks=group.stage_ends if by_task else ())
+            for name, title, scale in METRICS
+            if (bands := record_bands(staged if (by_task := name in _OF_TASK) else group, name))
+        ]
+        if not panels:
+            return None
+        return curve_figure(panels, scene.line_styles, scene.names, columns=4, height=1.05)
+
+    yield from _first_sequences(
+        scene,
+        "training",
+        "Training",
+        "Losses, the mean Q and the temperature of the task in training; methods that normalise "
+        "have losses of another scale. For actor and critic the share of dormant hidden units, "
+        "the effective rank of the last hidden layer on the current task, the norm of the weights "
+        "that act on it, and the norm of the gradient before clipping.",
+        draw,
+    )
+
+
+def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
+    """Plot the size of every task's Q values: scales that compete for one network."""
+
+    def draw(group: Group) -> Canvas | None:
+        names = [f"{task + 1} {name}" for task, name in enumerate(group.tasks)]
+        shades = colormaps["viridis"](np.linspace(0.0, 0.92, len(names)))
+        styles = {name: LineStyle(to_hex(shade)) for name, shade in zip(names, shades, strict=True)}
+        by_task = [record_bands(group, "q_value", task) for task in range(len(names))]
+        by_label = {
+            label: {
+                name: bands[label]
+                for name, bands in zip(names, by_task, strict=True)
+                if label in bands
+            }
+            for label in group.runs
+        }
+        panels = [
+            CurvePanel(scene.names[label], group, bands, "fitted")
+            for label, bands in by_label.items()
+            if bands
+        ]
+        if not panels:
+            return None
+        columns = 3 if len(panels) > 2 else 2
+        own = {name: name for name in names}
+        return curve_figure(panels, styles, own, columns=columns, height=1.3, name="mean Q")
+
+    yield from _first_sequences(
+        scene,
+        "q_scale",
+        "Scale of Q",
+        "Mean Q of each task on its transitions in the batches; a curve ends where a method no "
+        "longer draws any. Where old policies are only cloned, the critics of old tasks are not "
+        "trained.",
+        draw,
+    )
+
+
+def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, Band]:
+    """Return the mean curve of a metric for every label that has it.
+
+    A metric that has a value for each task is that of `task`, or of the current one.
+    """
+    points = max(10, POINTS // len(group.tasks))
+    breaks = group.stage_ends if task is None else []
+    return bands_of(group, partial(_column, name=name, task=task), points, breaks)
+
+
+def _column(run: RunResult, name: str, task: int | None) -> tuple[Array, Array]:
+    records = run.training
+    if name not in records:
+        return np.zeros(0), np.zeros(0)
+    steps, values = records["step"], records[name]
+    if values.ndim == 2:
+        values = current(run, steps, values) if task is None else values[:, task]
+    there = np.isfinite(values) & (steps > 0)
+    return steps[there], values[there]
+
+
+def _first_sequences(
+    scene: Scene, kind: str, title: str, caption: str, draw: Callable[[Group], Canvas | None]
+) -> Iterator[Figure | Skipped]:
+    """Yield one figure for the first sequence of each family."""
+    found = shown_families(scene.collection)
+    if not found:
+        yield Skipped(kind, NO_SEQUENCES)
+    for family in found:
+        group = family.groups[0]
+        runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
+        group = dataclasses.replace(group, runs=runs)
+        figure = draw(group)
+        if figure is None:
+            yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
+            continue
+        # Archives keep fewer training records.
+        thinned = {run.archived.in_words() for run in group.every_run if run.archived}
+        text = " ".join(filter(None, [caption, runs_in_words([group]), *sorted(thinned)]))
+        name = f"{kind}-{slug(group.sequence)}"
+        yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from recall.errors import BadValueError
 from recall.learn import value_bounds
 from recall.learn.agent import Agent, LearnerState, Trainable
 from recall.learn.method import Gradients
@@ -76,6 +77,11 @@ def update(
     """Carry out update `number` of one run, whose state holds `heads` alone."""
     method, own = agent.method, state.method_state
     batch = method.sample(agent, own, replay, view, heads, noise.rows)
+    if len(batch.heads) != len(heads):  # rows would train other heads than theirs
+        raise BadValueError(
+            f"method {method.name}: sample returns rows of {len(batch.heads)} heads, but it was "
+            f"called with {len(heads)}: let `heads` return those that it needs"
+        )
     old = with_rewards(agent, state.trainable, batch)
     inputs = loss_inputs(agent, own, old, batch, method.row_weights(batch, view.task), noise)
     target = critic_target(inputs)

@@ -18,6 +18,7 @@ from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent, LearnerState
 from recall.nets.sharding import to_int32
+from recall.training.agents import agent_of
 from recall.training.checkpoint import Progress
 from recall.worlds.registry import horizon_steps
 
@@ -112,6 +113,13 @@ class Behaviour:
             steps = max(-(-steps // chunk) * chunk, (heads + random) * self._turn_steps[stage])
         return Turns(heads, self._turn_steps[stage], steps, random)
 
+    def first_own_step(self, stage: int) -> int:
+        """Return the step of a stage from which on its own policy acts."""
+        turns = self.turns(stage)
+        # Chunks that are ordered before a head is chosen still belong to the turns.
+        ordered = (self._schedule.policy_lag + 1) * self._schedule.chunk_steps if turns.heads else 0
+        return turns.steps + ordered
+
     def requests(
         self, state: LearnerState, progress: Progress, ahead: int = 0
     ) -> list[ChunkRequest]:
@@ -139,21 +147,29 @@ class Behaviour:
     ) -> jax.Array | None:
         """Return the flat policies [run, size] for a task; None stands for random actions."""
         turns = self.turns(stage)
-        # Chunks that are ordered before a head is chosen still belong to the turns.
-        ordered = (self._schedule.policy_lag + 1) * self._schedule.chunk_steps if turns.heads else 0
-        if steps >= turns.steps + ordered or position not in self._task_schedule.learnt(stage):
+        if steps >= self.first_own_step(stage) or position not in self._task_schedule.learnt(stage):
             return fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
         actor = turns.actor(steps)
         return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))
 
 
 def only_random(spec: FleetSpec) -> str | None:
-    """Return a warning if no policy of a fleet acts in its first stage, or None."""
-    random, steps = spec.settings.schedule.random_steps, spec.task_schedule.steps_per_stage
-    if random < steps:
-        return None
-    what = "the first task" if spec.task_schedule.stages > 1 else "training"
-    return (
-        f"warning: random_steps is {random:,}, so no policy acts in {what}, which has {steps:,} "
-        f"steps: choose fewer, such as random_steps {steps // 10}"
-    )
+    """Return a warning about the first stage of a fleet in which its policy never acts, or None."""
+    behaviour, schedule = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule
+    steps = schedule.steps_per_stage
+    for stage in range(schedule.stages):
+        if behaviour.first_own_step(stage) < steps:
+            continue
+        if not behaviour.turns(stage).heads:
+            what = "the first task" if schedule.stages > 1 else "training"
+            return (
+                f"warning: random_steps is {spec.settings.schedule.random_steps:,}, so no policy "
+                f"acts in {what}, which has {steps:,} steps: choose fewer, such as random_steps "
+                f"{steps // 10}"
+            )
+        return (
+            f"warning: random actions and old heads take turns in all {steps:,} steps of task "
+            f"{stage + 1} of {schedule.stages}, so its own policy never acts: choose a larger "
+            "steps_per_task, fewer random_steps, or best_return=False"
+        )
+    return None

@@ -10,6 +10,7 @@ import recall
 from recall.errors import BadValueError
 from recall.learn.contract import RECORD_FIELDS, check_contract
 from recall.methods import METHODS, Method
+from recall.replay.buffer import sample_uniform
 from recall.runs.health import Symptom
 from recall.runs.training_records import health_record, score_records, training_records
 from tests.factories.learners import make_agent
@@ -85,6 +86,14 @@ def test_a_state_that_changes_when_a_task_starts_is_refused():
 def test_metrics_that_cannot_be_recorded_are_refused(metrics, told):
     with pytest.raises(BadValueError, match=told):
         check_contract(make_agent(own(metrics=metrics)))
+
+
+def test_rows_of_heads_that_an_update_does_not_have_are_refused():
+    def sample(self, agent, method_state, replay, view, heads, bits):
+        return sample_uniform(replay, view, agent.columns, agent.n_step, bits)
+
+    with pytest.raises(BadValueError, match="rows of 4 heads, but it was called with 1"):
+        check_contract(make_agent(own(sample=sample)))
 
 
 def test_numbers_and_arrays_by_task_are_metrics():

@@ -63,6 +63,15 @@ def test_a_fleet_whose_policies_would_never_act_is_warned_of():
     assert only_random(small_spec("multi_task", random_steps=300)) is None
 
 
+def test_turns_that_fill_a_later_task_are_warned_of():
+    """Four chunks of turns, and with a lag of 1 two that are ordered before a head is chosen."""
+    assert "task 2 of 2" in only_random(small_spec(random_steps=200))
+    assert only_random(small_spec(random_steps=200, policy_lag=0)) is None
+    assert only_random(small_spec(random_steps=200, best_return=False)) is None
+    longer = small_spec(sequence="point-rich,point-poor,point-rich,point-poor", random_steps=0)
+    assert "task 4 of 4" in only_random(longer)  # a turn for each of three old heads
+
+
 @pytest.mark.parametrize(("random_steps", "expected"), [(0, 100), (120, 150), (200, 200)])
 def test_every_old_head_has_a_turn_and_turns_are_whole_chunks(random_steps, expected):
     spec = small_spec(random_steps=random_steps)

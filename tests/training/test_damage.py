@@ -78,7 +78,7 @@ def test_every_lost_or_short_file_is_noticed_and_named(copy):
     try:
         for path, length in covered(copy).items():
             whole = path.read_bytes()
-            for damage, words in ((whole[: length - 1], "the rest is lost"), (None, "is lost")):
+            for damage, words in ((whole[: length - 1], "is damaged"), (None, "is lost")):
                 path.unlink()
                 if damage is not None:
                     path.write_bytes(damage)

@@ -250,7 +250,7 @@ def test_lost_transitions_are_noticed(tmp_path, uninterrupted):
     log = tmp_path / "replay" / "task-0.rows"
     os.truncate(log, log.stat().st_size // 2)
     trainer, complaints = go_on(tmp_path)
-    assert re.search(r"task-0.rows has \d+ of \d+ bytes: the rest is lost", complaints[0])
+    assert re.search(r"task-0.rows is damaged: it has \d+ bytes and not \d+", complaints[0])
     run(trainer)
     assert left_by(tmp_path) == uninterrupted
 

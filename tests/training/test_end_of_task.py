@@ -1,17 +1,20 @@
 """The end of a task: the method's hook, retraining, and only then the last evaluation."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from recall.learn import fleet
 from recall.methods import METHODS
 from recall.methods.packnet import PackNet
 from recall.policies.stored import read_stored
 from recall.runs.store import read
+from recall.training.agents import agent_of
 from recall.training.callbacks import Callback
-from recall.training.evaluation import counts_of, evaluate
+from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -92,18 +95,20 @@ def test_the_last_evaluation_follows_pruning_and_retraining(packed):
     ]
 
 
-def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed, tmp_path):
+def test_the_last_evaluation_is_of_the_policies_that_the_task_leaves(packed):
     """Its records are those that the saved policies, pruned and retrained, give when replayed."""
     folder, _ = packed
-    trainer = begin(tmp_path / "pool", Story())
-    try:
-        policies = np.stack([read_stored(folder, name, "task-0")[1][0] for name in trainer.names])
-        runs, counts = trainer.spec.runs, counts_of(trainer.schedule)
-        replayed = list(
-            evaluate(trainer.pool, runs, lambda _: policies, END, counts, positions=[0])
-        )
-    finally:
-        trainer.close()
+    spec = small_spec("packnet", average_actor=None)
+    names = [run.name for run in spec.runs]
+    policies = np.stack([read_stored(folder, name, "task-0")[1][0] for name in names])
+    evaluation = Evaluation(
+        spec.runs, END, counts_of(spec.settings.schedule), [(0, run) for run in range(len(names))]
+    )
+    shape = fleet.policy_shape(agent_of(spec)[0])
+    with contextlib.closing(evaluation_pool(spec.runs, spec, shape, 1)) as pool:
+        pool.snapshot[0] = policies
+        pool.start(evaluation.episodes())
+        replayed = list(evaluation.records(pool.results()))
     recorded = [r for r in read(folder).evaluations if (r["step"], r["position"]) == (END, 0)]
     assert len(recorded) == 4  # two runs in two modes
     assert replayed == recorded

@@ -94,7 +94,7 @@ def test_every_option_has_a_help_text(answer):
         ("train --wandb project", "Weights & Biases is not installed"),
         ("bench worlds --steps-per-task 0e0", "0 steps"),
         ("bench fleet --runs 5 0", "runs [5, 0]"),
-        ("bench learner --runs 1,five", "'five'"),
+        ("bench learner --runs 1,five", "'1,five'"),
         ("bench learner --runs", "runs []"),
         ("study cw3 --scale abc --dry-run", "--scale is 'abc'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),

@@ -73,12 +73,12 @@ def test_ports_that_cannot_be_used_are_told(tmp_path, capsys):
         used = taken.getsockname()[1]
         for port, reason in (
             (used, os.strerror(errno.EADDRINUSE)),
-            (70000, "ports are numbers from 0 to 65535"),
+            (70000, "0-65535"),
         ):
-            assert refused(capsys, "report", tmp_path, "--serve", "--port", port) == [
-                f"recall: port {port} cannot be used: {reason}; "
-                "choose another --port, 0 takes a free one"
-            ]
+            (line,) = refused(capsys, "report", tmp_path, "--serve", "--port", port)
+            assert str(port) in line
+            assert reason in line
+            assert "--port" in line
 
 
 def test_places_that_cannot_be_written_are_named(finished, tmp_path, capsys):

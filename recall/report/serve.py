@@ -105,8 +105,9 @@ def served(page: LivePage, port: int = 0) -> Iterator[str]:
     try:
         server = ThreadingHTTPServer((ADDRESS, port), Handler)
     except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise BadValueError(
-            f"port {port} cannot be used ({error}): choose another --port, 0 takes a free one"
+            f"port {port} cannot be used ({reason}): choose another --port, 0 takes a free one"
         ) from error
     with server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -116,7 +116,7 @@ def _is_other_lock(path: Path) -> bool:
     """Return True if the file `lock` was not written by `hold`."""
     try:
         text = read_bytes(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return not path.is_file()  # `hold` says why a file cannot be opened

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.api import run_fleet
+from recall.files.atomic import write_json
 from recall.studies import STUDIES
 from recall.studies.launch.jobs import Launcher
 from recall.studies.launch.local import LocalLauncher
@@ -56,3 +57,9 @@ def left_by(folder: Path) -> dict[str, bytes]:
     files = [path for path in folder.glob("*/*") if path.name in RECORDS]
     files += folder.glob("*/policies/*/*")
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+
+
+def begin(fleet, folder):
+    """Make the folder of a fleet that a study has begun, with its run.json."""
+    (folder / fleet.name).mkdir(parents=True)
+    write_json(folder / fleet.name / "run.json", {"schema": 1, **fleet.spec.describe()})

@@ -215,7 +215,7 @@ def test_a_number_that_is_none_fails_its_run_alone(column, value):
 class Breaking(FineTuning):
     """Its own term is 0, with a slope that is no number."""
 
-    def actor_loss(self, agent, method_state, actor, forward):
+    def extra_actor_loss(self, agent, method_state, actor, batch, policy):
         return jnp.sqrt(jnp.sum(0.0 * actor["trunk"])), {}
 
 
@@ -230,7 +230,7 @@ def test_an_actor_that_breaks_in_a_methods_own_term_is_noticed_at_once():
 class Undefined(FineTuning):
     """Its own term is no number, but its slope is."""
 
-    def critic_loss(self, agent, method_state, critic, forward):
+    def extra_critic_loss(self, agent, method_state, critic, batch, q):
         return jnp.nan + 0.0 * jnp.sum(critic["trunk"]), {}
 
 

@@ -11,7 +11,7 @@ from recall.studies import STUDIES
 from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import Launch, plan_study
 from recall.studies.selection import groups_of
-from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY
+from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY, begin
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):
     fleet = plan_study(STUDY, replace(CHOICES, seeds=1), tmp_path, ROOM)[0]
     launch = Launch(tmp_path, (fleet,), Outcome(), signal_status=130)
     assert "1 of 1 fleets are not finished" in what_is_missing(launch)
-    (tmp_path / fleet.name).mkdir()
+    begin(fleet, tmp_path)
     outcome = tmp_path / fleet.name / "outcome.json"
     outcome.write_text('{"finished": true, "failed": {}}')
     assert "all 1 fleets are finished, but the launch was stopped" in what_is_missing(launch)

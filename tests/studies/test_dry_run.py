@@ -18,7 +18,8 @@ from recall.studies.launch.jobs import Outcome
 from recall.studies.launch.place import Place, Room
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
-from tests.studies.test_plan import CHOICES, ROOM, STUDY, begin
+from tests.factories.studies import begin
+from tests.studies.test_plan import CHOICES, ROOM, STUDY
 
 LEARNER = {"method": "recall", "runs": 1, "ms_per_update": 2.0}
 FLEET = {"method": "recall", "runs": 1, "transitions_per_s": 60.0, "workers_alone_per_s": 1_000.0}
@@ -77,7 +78,7 @@ def test_the_dry_run_adds_up(tmp_path):
     fleets = plan_study(STUDY, choices, tmp_path, place.room)
     write_study(tmp_path, STUDY, choices, fleets, {}, Outcome(seconds={"lambda=10": 61.0}))
     begin(fleets[0], tmp_path)
-    (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
+    (tmp_path / "lambda=10" / "outcome.json").write_text('{"finished": true, "failed": {}}')
     again = DryRun(STUDY, choices, tmp_path, place, Speeds())
     assert [(row["state"], row["time"]) for row in again.rows()] == [
         ("finished", "took 0:01:01"),

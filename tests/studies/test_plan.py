@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.atomic import hidden_names, write_json
+from recall.files.atomic import hidden_names
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.runs.fleet_folder import check_same
@@ -21,7 +21,7 @@ from recall.studies.selection import Choices, groups_of
 from recall.studies.study_folder import write_study
 from recall.training.agents import agent_of
 from recall.training.memory import replay_bytes, run_bytes
-from tests.factories.studies import SEQUENCE, SMALL
+from tests.factories.studies import SEQUENCE, SMALL, begin
 
 STUDY = STUDIES["lambda"]
 CHOICES = Choices(
@@ -144,11 +144,6 @@ def test_more_memory_than_there_is_is_refused_with_a_way_out(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def begin(fleet, folder):
-    (folder / fleet.name).mkdir(parents=True)
-    write_json(folder / fleet.name / "run.json", {"schema": 1, **fleet.spec.describe()})
-
-
 def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     """More seeds, and less memory than before: fleets that have begun stay as they are."""
     first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
@@ -177,7 +172,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
         plan_study(STUDY, CHOICES, tmp_path, Room(tight))
     # What is finished needs no memory any more.
     alone = dataclasses.replace(CHOICES, methods=("lambda=10",))
-    (tmp_path / "lambda=10" / "outcome.json").write_text("{}")
+    (tmp_path / "lambda=10" / "outcome.json").write_text('{"finished": true, "failed": {}}')
     (held,) = plan_study(STUDY, alone, tmp_path, Room(1))
     assert held.name == "lambda=10"
 

@@ -22,7 +22,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         return np.asarray(fleet.flat_policies(trainer.agent, trainer.state, 0, collecting=True))
 
     collecting, learnt = [], [policies()]
-    order, keep = trainer.chunks.order, trainer._keep
+    order, keep = trainer.chunks.order, trainer._log_chunk
 
     def watched_order(requests):
         collecting.append(np.asarray(requests[0].policies))
@@ -32,7 +32,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         learnt.append(policies())
         keep(*arguments)
 
-    trainer.chunks.order, trainer._keep = watched_order, watched_keep
+    trainer.chunks.order, trainer._log_chunk = watched_order, watched_keep
     return collecting, learnt
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from recall.training import programs
 from recall.training.programs import cache_root, keep_programs, kept_programs, own_programs
+from tests.factories.folders import write_fleet
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_fleet_on_an_accelerator_keeps_what_its_checkpoints_depend_on(
     with kept_programs(tmp_path / "another", told.append):
         assert names(own_programs(root, tmp_path / "another")) == kept, "begins with shared ones"
     (fleet / "checkpoints" / "1").mkdir(parents=True)
-    (fleet / "outcome.json").write_text("{}")
+    write_fleet(fleet)
     with kept_programs(fleet, told.append):
         pass
     assert not own.exists(), "a finished fleet needs none"

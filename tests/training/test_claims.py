@@ -69,7 +69,7 @@ def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):
     # Not every run forgets, and which ones do hangs on rounding: hence more of them.
     learnt, end = train("fine_tuning", (SLIDE, RICH), 2_000, tmp_path / "run", seeds=6)
     assert learnt[:, 0].mean() >= 0.7
-    assert end[:, 0].mean() <= learnt[:, 0].mean() - 0.3
+    assert end[:, 0].mean() <= learnt[:, 0].mean() - 0.2
 
 
 def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):

@@ -143,7 +143,7 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
 
 @pytest.mark.slow
 def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, cluster):
-    """A method and a world from files that only the launching machine has."""
+    """A method and a world from files that the nodes can read."""
     folder, told = tmp_path / "study", io.StringIO()
     with plugins_forgotten():
         for example in ("weight_decay.py", "corridor_world.py"):
@@ -156,19 +156,11 @@ def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, clust
         place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
         result = run_study(
             STUDY, choices, folder, place.room, place.launcher,
-            lambda jobs, before: WithoutFiles(jobs, before, told, tmp_path), retries=0,
+            lambda jobs, before: Display(jobs, before, console=Console(file=told, width=200)),
+            retries=0,
         )  # fmt: skip
     assert result.exit_status == 0, told.getvalue()
     assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()
-
-
-class WithoutFiles(Display):
-    """Removes the files of plug-ins before any fleet is started."""
-
-    def __init__(self, jobs, finished, told, folder):
-        super().__init__(jobs, finished, console=Console(file=told, width=200))
-        for path in folder.glob("*.py"):
-            path.unlink()
 
 
 @pytest.mark.slow

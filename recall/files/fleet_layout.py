@@ -66,7 +66,7 @@ class ArchiveNote(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal[1] = 1
     recall_version: str
     training_every: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None
-    """Of each run's records of updates, the last in so many steps is kept; None: all."""
+    """Steps between the training records that are kept of each run; None keeps all."""
     policies: list[str]
     """The runs whose policies are kept, in float16."""
 

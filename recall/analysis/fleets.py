@@ -20,7 +20,7 @@ from recall.files.fleet_layout import (
     read_outcome,
     status,
 )
-from recall.runs.description import is_edited, read_description, silent_tasks
+from recall.runs.description import is_edited, read_description, tasks_without_success_flag
 from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
 from recall.runs.fleet_folder import resume_command
 from recall.runs.json_lines import find_records
@@ -102,7 +102,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             recorded=lost is None,
             failed_at=failed_at,
             warnings=warnings.get(index, ()),
-            without_success=silent_tasks(description, run["tasks"]),
+            without_success=tasks_without_success_flag(description, run["tasks"]),
             archived=archived,
         )
         problems += _wrong_with(result, found, lost)

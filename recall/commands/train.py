@@ -204,11 +204,11 @@ def evaluate(
     runs = _description(folder)["runs"]
     _tell_left_out(folder, [run["name"] for run in runs])
     unknown = dict.fromkeys(("success", "last_success"))
-    silent = _silent(folder, records)
+    without_flag = _without_success_flag(folder, records)
     rows = [
         record
         | {"run": runs[record["run"]]["name"]}
-        | (unknown if record["task"] in silent else {})
+        | (unknown if record["task"] in without_flag else {})
         for record in records
     ]
     if as_json:
@@ -237,16 +237,16 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
         )
 
 
-def _silent(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
+def _without_success_flag(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the tasks that do not report success, neither in training nor in these records."""
     from recall.analysis.search import read_all
-    from recall.runs.description import silent_tasks_in
+    from recall.runs.description import tasks_without_success_flag_in
 
-    silent = set(silent_tasks_in(folder))
-    if silent:
-        silent -= {record["task"] for record in records if record["success"]}
-        silent -= {task for run in read_all([folder])[0] for task in run.reached}
-    return silent
+    without_flag = set(tasks_without_success_flag_in(folder))
+    if without_flag:
+        without_flag -= {record["task"] for record in records if record["success"]}
+        without_flag -= {task for run in read_all([folder])[0] for task in run.reached}
+    return without_flag
 
 
 def _description(folder: Path) -> dict[str, Any]:

@@ -133,13 +133,15 @@ def _no_fleet(folder: Path) -> str:
     return f"{folder} holds no results: there is no {DESCRIPTION} in it"
 
 
-def silent_tasks(description: Mapping[str, Any], tasks: Sequence[str]) -> tuple[str, ...]:
+def tasks_without_success_flag(
+    description: Mapping[str, Any], tasks: Sequence[str]
+) -> tuple[str, ...]:
     """Return those of the given tasks that do not report success."""
     listed = description.get(WITHOUT_SUCCESS, ())
     return tuple(task for task in dict.fromkeys(tasks) if task in listed)
 
 
-def silent_tasks_in(folder: Path) -> tuple[str, ...]:
+def tasks_without_success_flag_in(folder: Path) -> tuple[str, ...]:
     """Return the tasks of the fleet in a folder that do not report success."""
     try:
         return tuple(read_description(folder).get(WITHOUT_SUCCESS, ()))

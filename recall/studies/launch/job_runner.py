@@ -22,7 +22,7 @@ from recall.collect.cores import use_cores
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.plugins import load_plugin
-from recall.runs.description import silent_tasks_in
+from recall.runs.description import tasks_without_success_flag_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import FolderHeldError
 from recall.studies.launch.jobs import Event, Job, Tell
@@ -92,12 +92,12 @@ class Reporter(Callback):
     def __init__(self, name: str, tell: Tell):
         self._name, self._tell = name, tell
         self._told_at, self._runs = 0.0, 0
-        self._silent: tuple[str, ...] = ()  # tasks that do not report success
+        self._without_success_flag: tuple[str, ...] = ()  # tasks that do not report success
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Send the step at which the fleet starts."""
         self._runs = len(spec.runs)
-        self._silent = silent_tasks_in(folder)
+        self._without_success_flag = tasks_without_success_flag_in(folder)
         self._tell(Event(self._name, "started", steps=total_steps))
 
     def on_steps(self, total_steps: int) -> None:
@@ -115,7 +115,7 @@ class Reporter(Callback):
         values = [
             record["success"]
             for record in records
-            if record["mode"] == "stochastic" and record["task"] not in self._silent
+            if record["mode"] == "stochastic" and record["task"] not in self._without_success_flag
         ]
         if values:
             self._tell(Event(self._name, "evaluated", value=float(np.mean(values))))

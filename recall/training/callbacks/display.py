@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recall.config.spec import FleetSpec
-from recall.runs.description import silent_tasks_in
+from recall.runs.description import tasks_without_success_flag_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.wording import counted
 from recall.training.callbacks.callback import Callback
@@ -35,7 +35,7 @@ class Display(Callback):
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Begin to follow the fleet."""
-        self.status = Status(spec, total_steps, silent_tasks_in(folder))
+        self.status = Status(spec, total_steps, tasks_without_success_flag_in(folder))
 
     def on_steps(self, total_steps: int) -> None:
         """Update the progress."""

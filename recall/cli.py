@@ -77,6 +77,7 @@ _COMMANDS: dict[str, Any] = {
         "worlds": bench.bench_worlds,
         "learner": bench.bench_learner,
         "fleet": bench.bench_fleet,
+        "replicas": bench.bench_replicas,
     },
 }
 _HELP = {

@@ -28,6 +28,7 @@ from recall.nets.layers import HALF, product
 from recall.plugins.python_process import safe_path
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
+from recall.replay.buffer import Replay
 from recall.runs.wording import counted
 from recall.settings import LearnerSettings, SacSettings
 
@@ -88,25 +89,34 @@ def _seconds_per_call(call: Callable[[], Any]) -> float:
     return min(seconds(queued) for _ in range(_REPEATS))
 
 
-def measure(
-    method_name: str, runs: int, tasks: int, precision: Precision, stored: int
-) -> dict[str, Any]:
-    """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
-    method = method_class(method_name)()
+def paper_sized_agent(method_name: str, tasks: int, precision: Precision) -> Agent:
+    """Return the agent of a sequence of Continual World's tasks at the paper's sizes."""
     settings = LearnerSettings(sac=SacSettings(precision=precision))
-    agent = Agent(method, settings, CONTINUAL_WORLD, tasks)
+    return Agent(method_class(method_name)(), settings, CONTINUAL_WORLD, tasks)
+
+
+def made_up_replay(agent: Agent, runs: int, stored: int) -> tuple[Replay, ReplayView]:
+    """Return the replay of the last task with made-up transitions, `stored` of each task."""
+    method, tasks = agent.method, agent.tasks
     kept = tasks - 1 if method.stores_old_data() else 0
     memory = min(stored, method.memory_per_task or stored)
     replay = buffer.init(CONTINUAL_WORLD, stored, kept, memory if kept else 0, runs)
     replay = jax.tree.map(
         lambda leaf: 0.5 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape), replay
     )
-    sizes = jnp.full(tasks, memory)
-    view = ReplayView(
-        jnp.asarray(tasks - 1), jnp.asarray(stored), sizes, jnp.full(tasks, stored), jnp.asarray(1)
-    )
+    sizes, collected = jnp.full(tasks, memory), jnp.full(tasks, stored)
+    view = ReplayView(jnp.asarray(tasks - 1), jnp.asarray(stored), sizes, collected, jnp.asarray(1))
+    return replay, view
+
+
+def measure(
+    method_name: str, runs: int, tasks: int, precision: Precision, stored: int
+) -> dict[str, Any]:
+    """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
+    agent = paper_sized_agent(method_name, tasks, precision)
+    replay, view = made_up_replay(agent, runs, stored)
     groups = fleet.groups_of(agent, tasks - 1)
-    updates = settings.updates_per_burst
+    updates = agent.settings.updates_per_burst
     first = jnp.asarray(0)
     holder = {"state": fleet.init(agent, jnp.arange(runs))}
 
@@ -119,7 +129,7 @@ def measure(
 
     seconds = _seconds_per_call(burst) / updates
     return {
-        "method": method.name,
+        "method": agent.method.name,
         "runs": runs,
         "tasks": tasks,
         "ms_per_update": 1e3 * seconds,

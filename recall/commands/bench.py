@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from recall.commands.show import AsJson, print_json
+from recall.errors import RecallError
 
 Precision = Annotated[
     Literal["default", "float32", "bfloat16"],
@@ -93,6 +94,23 @@ def bench_fleet(
         progress=_tell,
     )
     (print_json if as_json else fleet.print_table)(result)
+
+
+def bench_replicas(
+    runs: Annotated[int, arg(help="Number of equal runs in the fleet.")] = 24,
+    bursts: Annotated[int, arg(help="Number of bursts of 50 updates.")] = 200,
+    precisions: Annotated[
+        tuple[Literal["default", "float32", "bfloat16"], ...], arg(help="Precisions to try.")
+    ] = ("bfloat16", "default"),
+    as_json: AsJson = False,
+) -> None:
+    """Check that equal runs stay equal bit by bit, however the learner is compiled."""
+    from recall.bench import replicas
+
+    rows = replicas.bench_replicas(runs, bursts, precisions, progress=_tell)
+    (print_json if as_json else replicas.print_table)(rows)
+    if any(row["unequal"] or row["failed"] for row in rows):
+        raise RecallError("equal runs did not stay equal: do not trust this device with results")
 
 
 def _tell(line: str) -> None:

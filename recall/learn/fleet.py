@@ -30,15 +30,15 @@ from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView, Stored
 from recall.replay.buffer import Replay
 
-_COMPILER_OPTIONS: dict[str, str] = {}
+COMPILER_OPTIONS: dict[str, str] = {}
 if jax.__version_info__ >= (0, 10):
     # Actor, critics and targets of an update are chains of small kernels that need not wait for
     # each other. By default a GPU runs them one after the other (docs/performance-trials.md).
-    _COMPILER_OPTIONS["xla_gpu_command_buffer_scheduling_mode"] = "CONCURRENT"
+    COMPILER_OPTIONS["xla_gpu_command_buffer_scheduling_mode"] = "CONCURRENT"
 if jax.__version_info__[:2] == (0, 10) and platform.machine() in ("aarch64", "arm64"):
     # XLA's newer CPU kernels for matrix products are slower at these sizes on ARM. On x86 they are
     # faster (docs/performance-trials.md).
-    _COMPILER_OPTIONS["xla_cpu_experimental_ynn_fusion_type"] = ""
+    COMPILER_OPTIONS["xla_cpu_experimental_ynn_fusion_type"] = ""
 # Branches of a run's random key. Its updates use the branches from 0 on.
 _KEEPING, _ENDING, _MEASURING = (np.uint32(2**32 - nth) for nth in (1, 2, 3))
 _PRECISION = {"default": None, "float32": "float32", "bfloat16": None}
@@ -59,9 +59,9 @@ def init(agent: Agent, seeds: Array) -> LearnerState:
 
 @partial(
     jax.jit,
-    static_argnames=("agent", "groups", "updates"),
+    static_argnames=("agent", "groups", "updates", "unroll"),
     donate_argnames=("state",),
-    compiler_options=_COMPILER_OPTIONS,
+    compiler_options=COMPILER_OPTIONS,
 )
 def burst(
     agent: Agent,
@@ -71,11 +71,13 @@ def burst(
     first_update: Array,
     groups: int,
     updates: int,
+    unroll: int | None = None,
 ) -> tuple[LearnerState, Metrics]:
     """Carry out `updates` updates of every run and return the means of their metrics.
 
     Updates are numbered from `first_update` on, a multiple of `updates`. A burst consists of whole
-    turns (`updates_per_turn`), or a turn of whole bursts.
+    turns (`updates_per_turn`), or a turn of whole bursts. The loop's body holds `unroll` updates;
+    None chooses what is fast on this device.
     """
 
     def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
@@ -98,7 +100,7 @@ def burst(
             return state, row
 
         state, rows = scan_in_turns(
-            step, state, (numbers, drawn), heads_of_turn, groups, length, _unrolled()
+            step, state, (numbers, drawn), heads_of_turn, groups, length, unroll or _unrolled()
         )
         means = named[0](jnp.nanmean(rows, axis=0))
         return state, merged(means, describe(agent, state))

@@ -1,0 +1,108 @@
+"""Check that equal runs of a fleet stay equal, bit by bit, however it is compiled.
+
+All runs get one seed and one replay, so the smallest race between kernels, or a fault of a shared
+GPU, shows as a run that differs from the others. It says nothing about errors that all runs share.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from rich.console import Console
+from rich.table import Table
+
+from recall.bench.learner import Precision, made_up_replay, paper_sized_agent
+from recall.errors import BadValueError
+from recall.learn import fleet
+from recall.learn.agent import LearnerState
+from recall.nets.arrays import Array
+from recall.plugins.python_process import safe_path
+
+SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
+_MODES, _UNROLLS = ("CONCURRENT", "LHS"), (1, 2)
+_TASKS, _STORED = 3, 20_000
+
+
+@jax.jit
+def unequal_runs(state: LearnerState) -> Array:
+    """Return which runs [run] differ from the first one in any bit of their state."""
+
+    def differs(leaf: Array) -> Array:
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            leaf = jax.lax.bitcast_convert_type(leaf, jnp.uint32)
+        return jnp.any((leaf != leaf[:1]).reshape(leaf.shape[0], -1), axis=1)
+
+    return jnp.any(jnp.stack([differs(leaf) for leaf in jax.tree.leaves(state)]), axis=0)
+
+
+def train_replicas(
+    runs: int, bursts: int, precision: Precision, mode: str, unroll: int
+) -> dict[str, Any]:
+    """Train equal runs of RECALL for so many bursts of 50 updates, and compare them after each."""
+    agent = paper_sized_agent("recall", _TASKS, precision)
+    one, view = made_up_replay(agent, 1, _STORED)
+    replay = jax.tree.map(lambda leaf: leaf.repeat(runs, axis=0), one)
+    updates = agent.settings.updates_per_burst
+    burst = jax.jit(
+        partial(
+            inspect.unwrap(fleet.burst),
+            agent,
+            groups=fleet.groups_of(agent, _TASKS - 1),
+            updates=updates,
+            unroll=unroll,
+        ),
+        donate_argnums=0,
+        compiler_options=fleet.COMPILER_OPTIONS | {SCHEDULING: mode},
+    )
+    state = fleet.init(agent, jnp.zeros(runs, int))
+    row = {"scheduling": mode, "unroll": unroll, "precision": precision}
+    for number in range(bursts):
+        state, _ = burst(state, replay, view, jnp.asarray(number * updates))
+        unequal = int(unequal_runs(state).sum())
+        failed = int((state.failed_at >= 0).sum())
+        if unequal or failed:
+            return row | {"updates": (number + 1) * updates, "unequal": unequal, "failed": failed}
+    return row | {"updates": bursts * updates, "unequal": 0, "failed": 0}
+
+
+def bench_replicas(
+    runs: int = 24,
+    bursts: int = 200,
+    precisions: Sequence[Precision] = ("bfloat16", "default"),
+    progress: Callable[[str], None] = lambda line: None,
+) -> list[dict[str, Any]]:
+    """Train equal runs in every way of compiling, alone and beside a second such process."""
+    if runs < 2 or bursts < 1:
+        raise BadValueError(f"runs {runs} must be at least 2, to compare, and bursts {bursts} 1")
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leaves room for a neighbour
+    rows = []
+    for neighbour, precision, mode, unroll in product((False, True), precisions, _MODES, _UNROLLS):
+        beside = ", with a neighbour" if neighbour else ""
+        progress(f"{precision}, {mode}, {unroll} updates in the loop's body{beside}")
+        arguments = (runs, bursts, precision, mode, unroll)
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes, safe_path():
+            started = [processes.submit(train_replicas, *arguments) for _ in range(1 + neighbour)]
+            rows += [each.result() | {"neighbour": neighbour} for each in started]
+    return rows
+
+
+def print_table(rows: Sequence[dict[str, Any]]) -> None:
+    """Print one line for each way of compiling."""
+    table = Table(title="equal runs, compared bit by bit")
+    for heading in ("scheduling", "unroll", "precision", "neighbour"):
+        table.add_column(heading)
+    for heading in ("updates", "unequal runs", "failed runs"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        names = (row["scheduling"], row["unroll"], row["precision"])
+        numbers = (row["updates"], row["unequal"], row["failed"])
+        neighbour = "yes" if row["neighbour"] else "no"
+        table.add_row(*map(str, names), neighbour, *map(str, numbers))
+    Console().print(table)

@@ -177,8 +177,8 @@ def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
 
     A label is as good as the best if the Student's t interval of their difference, seed by seed,
     reaches zero. Only labels with the steps per task and the sequences of most of them are ranked,
-    and that share two seeds with the best. A negative transfer is bold only if it is decidedly the
-    best: learning from scratch would have been better.
+    and that share two seeds with the best. A negative transfer is never bold: learning from scratch
+    would have been better.
     """
     means = {
         label: mean
@@ -199,7 +199,7 @@ def rank(groups: Mapping[Name, pd.DataFrame], value: str) -> Ranking[Name]:
         return Ranking()
     undecided = tuple(label for label, found in differences.items() if _reaches_zero(found, sign))
     bold = {best, *undecided}
-    if column_of(value) == "transfer" and undecided:
+    if column_of(value) == "transfer":
         bold = {label for label in bold if means[label] >= 0.0}
     return Ranking(best, undecided, differences, frozenset(bold))
 

@@ -156,6 +156,7 @@ def _in_markdown(
         parts.append(f"**{verdict.title}.** {' '.join(verdict.sentences)}\n")
     if caution := summary.few_seeds(analysis.collection):
         parts.append(f"{caution}\n")
+    parts.append(f"{summary.measured(analysis.measure, analysis.scores)}\n")
     parts += map(markdown, tables)
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)

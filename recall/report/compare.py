@@ -23,7 +23,7 @@ from recall.report.tables.notes import budget_notes, transfer_facts, transfer_no
 from recall.report.tables.pivot import cell, difference_cell
 from recall.report.tables.runs import single_tables
 from recall.report.tables.sequences import return_tables
-from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.report.tables.table import MISSING, Cell, Row, Table, trimmed
 from recall.runs.wording import counted
 
 _KINDS = ("average_success", "current_task", "seeds", "task_curves", "profiles")
@@ -75,13 +75,13 @@ def compare(
     problems = [problem for each in (*sides, alone) for problem in each.problems] + left_out
     collection = Collection(tuple(runs), tuple(dict.fromkeys(problems)), alone.reference_runs)
     analysis = analyse(collection, measure)
-    tables = [
-        _settings_table(sides, matches, names),
+    measured = [
         *_metric_tables(analysis, matches, names),
         # Tasks without success, and tasks alone, have no metrics: both folders stand in one table.
         *return_tables(analysis),
         *single_tables(analysis),
     ]
+    tables = [_settings_table(sides, matches, names), *map(trimmed, measured)]
     title = f"{names[0]} and {names[1]}"
     return write_report(analysis, tables, out, title, _KINDS if figures else (), console)
 

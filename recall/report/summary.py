@@ -11,7 +11,6 @@ from recall.analysis.collection import Collection
 from recall.analysis.estimates import Ranking, estimate, rank
 from recall.analysis.families import by_family, display_name, family_of, family_title
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import main_labels
 from recall.analysis.measures import (
     FORGETTING,
     LOWER_IS_BETTER,
@@ -21,8 +20,9 @@ from recall.analysis.measures import (
     TRANSFER,
     Measure,
 )
+from recall.report.figures.groups import shown_labels
 from recall.report.tables.notes import window_note
-from recall.report.tables.table import estimate_text
+from recall.report.tables.table import BOLD, estimate_text
 from recall.runs.wording import counted, few, spanned
 
 _VERBS = {
@@ -64,8 +64,8 @@ def measured(measure: Measure, scores: pd.DataFrame) -> str:
     window = f"{window_note(scores)} " if len(scores) else ""
     return (
         f"Success is reached {when} of an episode, by {measure.mode} policies. {window}Brackets "
-        "hold 90 % bootstrap intervals over runs; those of differences, which decide between "
-        "methods, hold Student's t intervals over the seeds that both have."
+        "hold 90 % bootstrap intervals, for which seeds are resampled; those of differences hold "
+        f"Student's t intervals over the seeds that both have. {BOLD}"
     )
 
 
@@ -93,9 +93,9 @@ def verdicts(analysis: Analysis) -> list[Verdict]:
             for label, part in rows.groupby("label", sort=False)
             if part.sequence.nunique() == len(members)
         ]
-        # A method's variants count where its plain form was not run, even if it was elsewhere.
-        labels = main_labels(run for run in analysis.collection.runs if run.label in ran_all)
-        groups = {label: select(rows, label=label) for label in labels}
+        # A method's variants count where its plain form, or no other method, was run.
+        there = Collection(tuple(run for run in list_of(rows, "run") if run.label in ran_all))
+        groups = {label: select(rows, label=label) for label in shown_labels(there)}
         sentences = [text for metric in METRICS if (text := _sentence(groups, metric))]
         if not groups:
             sentences = [

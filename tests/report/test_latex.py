@@ -28,12 +28,26 @@ ODD = Table(
 )
 
 
-def test_intervals_stand_below_values_and_captions_advise_nothing():
+def test_rows_of_values_are_followed_by_rows_of_intervals_and_notes_stand_apart():
     text = latex(ODD)
-    assert r"\shortstack[r]{$\mathbf{0.90}$ \\ {\scriptsize [0.80, 1.00]}}" in text
-    assert r"\shortstack[r]{$0.70$ \\ {\scriptsize [0.60, 0.80]}}" in text
+    caption = next(line for line in text.splitlines() if line.startswith(r"\caption"))
+    assert "A note" not in caption
+    assert r"\label{tab:odd}" in text
+    assert r"{}[bracket] & $\mathbf{0.90}$ & a \& b \\" in text
+    assert r"one missing & $0.90$ & -- \\" in text
+    assert r"the paper's & $0.70$ & $-0.50$ \\" in text
+    assert r" & \scriptsize $[0.60, 0.80]$ &  \\" in text
     assert "A note with 5 \\% and a\\_b." in text
+    assert "cannot be told from it" in text
     assert "recall train" not in text
+
+
+def test_a_table_that_is_wider_than_a_page_is_turned():
+    names = tuple(f"task {number}" for number in range(10))
+    cells = tuple(Cell(Estimate(0.1 * number)) for number in range(10))
+    text = latex(Table("wide", "Wide", "method", names, (Row("RECALL", cells),)))
+    assert r"method & RECALL \\" in text
+    assert r"task 3 & $0.30$ \\" in text
 
 
 @pytest.mark.skipif(
@@ -50,7 +64,7 @@ def test_every_table_compiles(tmp_path):
     written = write_tables(tables, tmp_path / "tables")
     inputs = [rf"\input{{tables/{path.name}}}" for path in written if path.suffix == ".tex"]
     document = [
-        r"\documentclass{article}", r"\usepackage{booktabs,graphicx}", r"\begin{document}",
+        r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}",
         *(f"{each}\n\\clearpage" for each in inputs), r"\end{document}",
     ]  # fmt: skip
     (tmp_path / "all.tex").write_text("\n".join(document), "utf-8")

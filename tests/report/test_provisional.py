@@ -13,7 +13,7 @@ from recall.report.summary import verdicts
 from recall.report.tables import all_tables
 from tests.factories.figures import curve
 from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
-from tests.factories.tables import cell_of, tables_of
+from tests.factories.tables import tables_of
 
 THREE = "push,hammer,window-close"
 
@@ -44,7 +44,7 @@ def test_a_stage_whose_end_was_not_evaluated_is_not_learnt_yet(tmp_path):
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if json.loads(line)["step"] != 500))
     table = tables_of(tmp_path)["provisional-RECALL-push,hammer"]
-    assert cell_of(table, "1 push", "success when just learnt").ours is None
+    assert table.columns == ("now",)
 
 
 def test_finished_and_failed_runs_have_no_provisional_table(tmp_path):

@@ -100,6 +100,16 @@ def test_variants_count_where_the_plain_method_was_not_run(made):
     assert "RECALL, memory per task 100" in verdict.sentences[0]
 
 
+def test_an_ablation_speaks_of_its_variants():
+    runs = [
+        made_run("recall", "push,hammer", seed, variant=variant)
+        for variant in ("", "no distillation")
+        for seed in range(2)
+    ]
+    sentence = sentences_of(Collection(tuple(runs)))[0]
+    assert "RECALL, no distillation" in sentence
+
+
 @pytest.mark.parametrize(
     ("seeds", "told"), [(1, "A single run"), (3, "There are only 3 runs"), (5, "")]
 )

@@ -19,7 +19,7 @@ from recall.report.figures.curves import NAMED_STAGES
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import shown_families, shown_labels
 from recall.report.figures.style import INK, TINY
-from recall.report.tables.table import number_text
+from recall.report.tables.table import number_text, with_minus
 from recall.worlds.continual_world import TASKS
 
 Array = np.ndarray
@@ -67,7 +67,7 @@ def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
         ax.set_xticks(range(len(tasks)), numbers)
         ax.set_yticks(range(len(tasks)), numbers)
         ax.set_xlabel("second task")
-        layout.set_title(ax, title, f"mean {mean}".replace("-", "\N{MINUS SIGN}"))
+        layout.set_title(ax, title, with_minus(f"mean {mean}"))
     axes[0].set_ylabel("first task")
     key = [
         Patch(facecolor="none", edgecolor="none", label=f"$\\bf{{{number}}}$ {TASKS[number]}")
@@ -137,7 +137,7 @@ def heat_map(axes: Axes, values: Array, lost: bool, short: bool = False) -> None
     for row, column in np.argwhere(np.isfinite(values)):
         value = float(values[row, column])
         luminance = np.dot((0.2126, 0.7152, 0.0722), colours((value - low) / (high - low))[:3])
-        text = number_text(value).replace("-", "\N{MINUS SIGN}")
+        text = with_minus(number_text(value))
         if short:  # .87, 1 and so on
             text = {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
         axes.text(

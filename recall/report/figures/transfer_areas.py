@@ -20,7 +20,7 @@ from recall.report.figures.curves import NEIGHBOURS, each_sequence, points_of_st
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.groups import Group
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
-from recall.report.tables.table import estimate_text, number_text
+from recall.report.tables.table import estimate_text, number_text, with_minus
 
 Array = np.ndarray
 GAIN, LOSS, ALONE, OWN = "gain", "loss", "learnt alone", "learnt in the sequence"
@@ -71,7 +71,7 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         _write_transfer(ax, group, rows.groupby("position").transfer.mean())
         mean = estimate(rows, TRANSFER)
         words = f"forward transfer {estimate_text(mean.estimate if mean else None)}"
-        layout.set_title(ax, scene.names[label], words.replace("-", "\N{MINUS SIGN}"))
+        layout.set_title(ax, scene.names[label], with_minus(words))
     _name_tasks(axes[-1], group)
     figure.supylabel("success")
     few = crowded(runs_of(scores), points)
@@ -150,7 +150,7 @@ def _write_transfer(axes: Axes, group: Group, transfers: Mapping[int, float]) ->
             number = number_text(transfers[task])
             sign = "+" if float(number) > 0 else ""
             axes.text(
-                (start + end) / 2, 1.06, (sign + number).replace("-", "\N{MINUS SIGN}"),
+                (start + end) / 2, 1.06, with_minus(sign + number),
                 ha="center", va="bottom", color=GREY, clip_on=True,
                 fontsize=TINY if len(group.tasks) < 15 else 4.8,
             )  # fmt: skip

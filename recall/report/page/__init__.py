@@ -25,7 +25,7 @@ from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles
 from recall.report.page.origin import origin
 from recall.report.page.svg import Palette, inline
-from recall.report.tables.table import MISSING, Table, notes_below, number_text
+from recall.report.tables.table import MISSING, Table, notes_below, number_text, with_minus
 from recall.report.train_command import train_commands
 from recall.runs.wording import few
 
@@ -117,6 +117,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "minus": with_minus,
         "number": number_text,
         "notes": notes_below,
         "uri": lambda film: data_uri(film.path, film.kind),

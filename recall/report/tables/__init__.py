@@ -14,13 +14,13 @@ from recall.report.tables.runs import (
     single_tables,
 )
 from recall.report.tables.sequences import return_tables, sequence_tables
-from recall.report.tables.table import Table
+from recall.report.tables.table import Table, trimmed
 from recall.report.tables.variants import variant_tables
 
 
 def all_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
     """Return all tables that have something to show."""
-    return [
+    tables = [
         *family_tables(analysis),
         *pair_tables(analysis),
         *variant_tables(analysis),
@@ -32,3 +32,4 @@ def all_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) ->
         *single_tables(analysis),
         *cost_tables(analysis, benches),
     ]
+    return [table for table in map(trimmed, tables) if table.rows]

@@ -8,9 +8,8 @@ import pandas as pd
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.estimates import shared_sequences
 from recall.analysis.frames import Analysis, list_of, runs_of, select
-from recall.analysis.measures import FORGETTING, LOWER_IS_BETTER, PERFORMANCE, TITLES
-from recall.report.tables.notes import budget_notes
-from recall.report.tables.pivot import Key, groups_of, main_labels_of, pivot
+from recall.analysis.measures import FORGETTING, PERFORMANCE, TITLES
+from recall.report.tables.pivot import Key, groups_of, main_labels_of, pivot_table
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import few
 
@@ -81,37 +80,24 @@ def scaling_tables(analysis: Analysis) -> list[Table]:
     if not found:
         return []
     scores = pd.concat(part for groups in found.values() for part in groups.values())
-    rows = [Key(label, {"label": label}) for label in found]
-    tables = []
-    for metric in (PERFORMANCE, FORGETTING):
-        columns = [
-            Key(f"{length} tasks", {"tasks": length}, metric) for length in lengths_of(found)
-        ]
-        tables.append(
-            _table(
-                metric,
-                TITLES[metric],
-                columns,
-                pivot(scores, rows, columns),
-                notes=(*budget_notes(scores), *_which_sequences(found)),
-                lower=(metric in LOWER_IS_BETTER,) * len(columns),
-            )
+    means = [
+        pivot_table(
+            analysis,
+            scores,
+            [Key(label, {"label": label}) for label in found],
+            [Key(f"{length} tasks", {"tasks": length}, metric) for length in lengths_of(found)],
+            notes=_which_sequences(found),
+            **_named(metric, TITLES[metric]),
         )
-    return [*tables, *_time_tables(found, columns)]
+        for metric in (PERFORMANCE, FORGETTING)
+    ]
+    return [*means, *_time_tables(found)]
 
 
-def _table(
-    name: str, what: str, columns: Iterable[Key], rows: tuple[Row, ...], **others: Any
-) -> Table:
-    return Table(
-        name=f"{GROUP}-{name}",
-        title=f"From few tasks to many: {what}",
-        corner="method",
-        columns=tuple(key.heading for key in columns),
-        rows=rows,
-        group=GROUP,
-        **others,
-    )
+def _named(name: str, what: str) -> dict[str, Any]:
+    """Return the fields of a table that say what it is."""
+    title = f"From few tasks to many: {what}"
+    return {"name": f"{GROUP}-{name}", "title": title, "corner": "method", "group": GROUP}
 
 
 def _which_sequences(found: ByLength) -> list[str]:
@@ -131,35 +117,29 @@ def _which_sequences(found: ByLength) -> list[str]:
     return notes
 
 
-def _time_tables(found: ByLength, columns: list[Key]) -> list[Table]:
+def _time_tables(found: ByLength) -> list[Table]:
     """Return the times of a whole run and of a step; empty if no times were recorded."""
-    seconds = {
-        label: {length: seconds_of_run(rows) for length, rows in groups.items()}
-        for label, groups in found.items()
-    }
-    known = [time for times in seconds.values() for time in times.values() if time is not None]
-    if not known:
-        return []
-    _, unit, word = next(each for each in _UNITS if max(known) >= each[0])
-    steps = {
-        label: {length: milliseconds_of_step(rows) for length, rows in groups.items()}
-        for label, groups in found.items()
-    }
+    lengths = lengths_of(found)
+    known = [time for groups in found.values() for time in map(seconds_of_run, groups.values())]
+    longest = max((time for time in known if time is not None), default=0.0)
+    _, unit, word = next(each for each in _UNITS if longest >= each[0])
     tables = []
-    for name, what, times, scale, decimals in (
-        ("time", f"{word} of training, a run", seconds, unit, 2),
-        ("step-time", "milliseconds of training, a step of a run", steps, 1.0, 3),
+    for name, what, time_of, scale, decimals in (
+        ("time", f"{word} of training, a run", seconds_of_run, unit, 2),
+        ("step-time", "milliseconds of training, a step of a run", milliseconds_of_step, 1.0, 3),
     ):
         rows = []
-        for label, own in times.items():
-            there = [own.get(length) for length in lengths_of(found)]
-            if any(time is not None for time in there):
-                cells = (Cell(None if time is None else Estimate(time / scale)) for time in there)
-                rows.append(Row(label, tuple(cells)))
-        lower = (True,) * len(columns)
+        for label, groups in found.items():
+            times = [time_of(groups[length]) if length in groups else None for length in lengths]
+            cells = (Cell(None if time is None else Estimate(time / scale)) for time in times)
+            rows.append(Row(label, tuple(cells)))
         tables.append(
-            _table(
-                name, what, columns, tuple(rows), notes=(_SHARED,), lower=lower, decimals=decimals
+            Table(
+                columns=tuple(f"{length} tasks" for length in lengths),
+                rows=tuple(rows),
+                notes=(_SHARED,),
+                decimals=decimals,
+                **_named(name, what),
             )
         )
     return tables

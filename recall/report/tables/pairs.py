@@ -8,8 +8,13 @@ from recall.analysis.estimates import shared_sequences
 from recall.analysis.families import PAIRS, numbers_of_pair
 from recall.analysis.frames import Analysis, list_of, select
 from recall.report import paper
-from recall.report.tables.notes import budget_notes, paper_notes
-from recall.report.tables.pivot import Key, groups_of, label_keys, lower_of, main_labels_of, pivot
+from recall.report.tables.pivot import (
+    Key,
+    groups_of,
+    label_keys,
+    main_labels_of,
+    pivot_table,
+)
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import few
 
@@ -53,25 +58,20 @@ def pair_tables(analysis: Analysis) -> list[Table]:
     }
     shown = groups | compared
     scores, rows = pd.concat(shown.values()), label_keys(analysis, shown)
-    means = pivot(
+    means = pivot_table(
+        analysis,
         scores,
         rows,
         _MEANS,
         published=lambda row, column: paper.over_pairs(row.method, _PUBLISHED[column.heading]),
+        notes=_which_pairs(groups, compared),
+        name="pairs",
+        title="Pairs of tasks: means over pairs",
+        corner="method",
+        group="pairs",
     )
-    counts = [row for key in rows for row in _counts(key, shown[key.heading])]
-    notes = (*budget_notes(scores), *_which_pairs(groups, compared), *paper_notes(means))
     return [
-        Table(
-            name="pairs",
-            title="Pairs of tasks: means over pairs",
-            corner="method",
-            columns=tuple(key.heading for key in _MEANS),
-            rows=means,
-            notes=notes,
-            lower=lower_of(_MEANS),
-            group="pairs",
-        ),
+        means,
         Table(
             name="pairs-counts",
             title="Pairs of tasks: how many",
@@ -81,9 +81,8 @@ def pair_tables(analysis: Analysis) -> list[Table]:
                 "second task succeeds in less than half",
                 "first task loses more than 0.1",
             ),
-            rows=tuple(counts),
-            notes=notes,
-            lower=(True, True, True),
+            rows=tuple(row for key in rows for row in _counts(key, shown[key.heading])),
+            notes=means.notes,
             decimals=0,
             group="pairs",
         ),

@@ -9,10 +9,11 @@ from recall.analysis.bootstrap import Estimate, Sampled
 from recall.analysis.estimates import difference, estimate, interquartile_mean, rank, shared_seeds
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import label_of, main_labels
-from recall.analysis.measures import LOWER_IS_BETTER, METRICS, TITLES
+from recall.analysis.measures import METRICS, TITLES, TRANSFER
 from recall.methods import METHODS
 from recall.report import paper
-from recall.report.tables.table import Cell, Row
+from recall.report.tables.notes import budget_notes, paper_notes, transfer_facts, transfer_note
+from recall.report.tables.table import Cell, Row, Table
 
 INTERQUARTILE = "interquartile mean"
 
@@ -27,6 +28,8 @@ class Key(NamedTuple):
     """The column or metric whose mean it shows, if this key says it."""
     method: str = ""
     """The method whose numbers in the paper belong here, if any."""
+    detail: str = ""
+    """What a row shows below its heading."""
 
 
 Published = Callable[[Key, Key], Estimate | None]
@@ -60,11 +63,45 @@ def pivot(
         cells = [cell(grid[r][c], value[r][c], places, (r, c) in bold) for c in range(len(columns))]
         theirs = [Cell(paper=published and published(row, column)) for column in columns]
         if any(each.ours for each in cells):
-            shown.append(Row(row.heading, tuple(cells)))
+            shown.append(Row(row.heading, tuple(cells), row.detail))
         if any(each.paper for each in theirs):
             name = label_of(row.method) if row.method else row.heading
             shown.append(Row(f"{name} (paper)", tuple(theirs)))
     return tuple(shown)
+
+
+def pivot_table(
+    analysis: Analysis,
+    scores: pd.DataFrame,
+    rows: Sequence[Key],
+    columns: Sequence[Key],
+    *,
+    best: Literal["row", "column"] = "column",
+    published: Published | None = None,
+    places: bool = False,
+    notes: Iterable[str] = (),
+    advise: bool = False,
+    **others: Any,
+) -> Table:
+    """Return a table of means with the notes that explain them; see `pivot`.
+
+    `advise` adds which single-task runs are missing for forward transfer. `others` are further
+    fields of the table, such as its name and title.
+    """
+    shown = pivot(scores, rows, columns, best, published, places)
+    transfers = any(key.value in (TRANSFER, "transfer") for key in (*rows, *columns))
+    return Table(
+        columns=tuple(key.heading for key in columns),
+        rows=shown,
+        notes=(
+            *budget_notes(scores),
+            *paper_notes(shown),
+            *notes,
+            *(transfer_facts(analysis, scores) if transfers else ()),
+        ),
+        advice=transfer_note(analysis, scores) if advise else (),
+        **others,
+    )
 
 
 def _chosen(scores: pd.DataFrame, row: Key, column: Key) -> pd.DataFrame:
@@ -148,9 +185,4 @@ def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = Fal
 def metric_keys(scores: pd.DataFrame) -> list[Key]:
     """Return a key for each metric that some label has; forward transfer needs references."""
     transfers = scores.transfer.notna().any()
-    return [Key(TITLES[name], value=name) for name in METRICS if name != METRICS[-1] or transfers]
-
-
-def lower_of(keys: Iterable[Key]) -> tuple[bool, ...]:
-    """Return for each key whether less is better in its value."""
-    return tuple(key.value in (*LOWER_IS_BETTER, "forgotten") for key in keys)
+    return [Key(TITLES[name], value=name) for name in METRICS if name != TRANSFER or transfers]

@@ -62,7 +62,6 @@ def _provisional(analysis: Analysis, label: str, runs: Sequence[RunResult], deta
             f"{counted(len(runs), 'run')}, at step {spanned(int(run.steps[-1]) for run in runs)} "
             f"of {first.total_steps:,}. These numbers will change.",
         ),
-        lower=() if together else (False, False, True),
         decimals=2 if first.reports_success else 1,
         group="provisional",
         detail=detail,
@@ -147,8 +146,7 @@ def exploration_tables(analysis: Analysis) -> list[Table]:
         # The third task is the first with two old heads to choose from.
         for position in range(2, len(tasks)):
             cells = tuple(_chosen_heads(found, position) for found in runs)
-            if any(cell.text for cell in cells):
-                rows.append(Row(f"{sequence}: {position + 1} {tasks[position]}", cells))
+            rows.append(Row(f"{sequence}: {position + 1} {tasks[position]}", cells))
     table = Table(
         name="exploration",
         title="Old heads that explored new tasks, and how many runs chose each",

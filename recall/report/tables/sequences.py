@@ -12,16 +12,14 @@ from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.measures import PERFORMANCE, RETURN
 from recall.report import paper
 from recall.report.tables.families import OF_INTERVALS
-from recall.report.tables.notes import budget_notes, paper_notes, transfer_facts, transfer_note
 from recall.report.tables.pivot import (
     INTERQUARTILE,
     Key,
     difference_cell,
     groups_of,
     label_keys,
-    lower_of,
     metric_keys,
-    pivot,
+    pivot_table,
     square,
 )
 from recall.report.tables.table import Cell, Table
@@ -45,7 +43,7 @@ def sequence_tables(analysis: Analysis) -> list[Table]:
         tables += _tasks(analysis, sequence, scores)
         if scores.label.nunique() > 1:
             tables += _pairwise(sequence, scores)
-    return [table for table in tables if table.rows]
+    return tables
 
 
 def _where(scores: pd.DataFrame) -> str:
@@ -54,42 +52,35 @@ def _where(scores: pd.DataFrame) -> str:
 
 
 def _metrics(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Table:
-    columns = [*metric_keys(scores), Key(INTERQUARTILE, value=INTERQUARTILE)]
     known = paper.on_sequence(sequence, PERFORMANCE, "recall") is not None
-    shown = pivot(
+    return pivot_table(
+        analysis,
         scores,
         label_keys(analysis, list_of(scores, "label"), with_paper=known),
-        columns,
+        [*metric_keys(scores), Key(INTERQUARTILE, value=INTERQUARTILE)],
         published=lambda row, column: paper.on_sequence(sequence, column.value, row.method),
-    )
-    return Table(
+        advise=True,
         name=sequence,
         title=f"Results on {_where(scores)}",
         corner="method",
-        columns=tuple(key.heading for key in columns),
-        rows=shown,
-        notes=budget_notes(scores) + paper_notes(shown) + transfer_facts(analysis, scores),
-        advice=transfer_note(analysis, scores),
-        lower=lower_of(columns),
         group=sequence,
     )
 
 
 def _tasks(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:
     """Yield the success at the end of each task, and the transfer to it."""
-    rows = label_keys(analysis, list_of(scores, "label"))
-    for name, title, value, notes in (
-        ("tasks", "Success on each task at the end of", "final", budget_notes(scores)),
-        ("transfer", "Forward transfer of each task of", "transfer", ()),
+    for name, title, value in (
+        ("tasks", "Success on each task at the end of", "final"),
+        ("transfer", "Forward transfer of each task of", "transfer"),
     ):
-        columns = _by_position(scores, value)
-        yield Table(
+        yield pivot_table(
+            analysis,
+            scores,
+            label_keys(analysis, list_of(scores, "label")),
+            _by_position(scores, value),
             name=f"{sequence}-{name}",
             title=f"{title} {_where(scores)}",
             corner="method",
-            columns=tuple(key.heading for key in columns),
-            rows=pivot(scores, rows, columns),
-            notes=notes or transfer_facts(analysis, scores),
             group=sequence,
             detail=True,
         )
@@ -160,19 +151,20 @@ def return_tables(analysis: Analysis) -> list[Table]:
 
 
 def _returns(returns: Analysis, scores: pd.DataFrame, silent: Sequence[str]) -> Table:
-    columns = _by_position(scores, "trained", "final", words=(", just learnt", ", at the end"))
-    notes = budget_notes(scores)
+    notes: tuple[str, ...] = ()
     if set(silent) >= set(scores.task):
-        notes += ("The tasks do not report success, so returns stand instead.",)
+        notes = ("The tasks do not report success, so returns stand instead.",)
     elif silent:
-        notes += (f"{', '.join(silent)}: success is not reported; other tables leave them out.",)
-    return Table(
+        notes = (f"{', '.join(silent)}: success is not reported; other tables leave them out.",)
+    return pivot_table(
+        returns,
+        scores,
+        label_keys(returns, list_of(scores, "label")),
+        _by_position(scores, "trained", "final", words=(", just learnt", ", at the end")),
+        notes=notes,
         name=f"{scores.sequence.iloc[0]}-returns",
         title=f"Returns on {_where(scores)}",
         corner="method",
-        columns=tuple(key.heading for key in columns),
-        rows=pivot(scores, label_keys(returns, list_of(scores, "label")), columns),
-        notes=notes,
         decimals=1,
         group=scores.sequence.iloc[0],
         detail=scores.task.nunique() > _FEW_TASKS,

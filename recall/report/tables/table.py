@@ -1,12 +1,17 @@
 """Represent a table as data, so that every output format shows the same content."""
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from recall.analysis.bootstrap import Estimate
 
 MISSING = "\N{EN DASH}"
+BOLD = (
+    "Bold: the best, and what cannot be told from it: the 90 % Student's t interval of their "
+    "difference over shared seeds reaches zero."
+)
 
 
 @dataclass(frozen=True)
@@ -21,13 +26,17 @@ class Cell:
     """Whether our estimate is the best of its row or column, or cannot be told from it."""
     runs: int = 0
     """Number of runs that our estimate is a mean of."""
-    same_settings: bool = False
-    """Whether ours were trained with the paper's settings, so that both may share a cell."""
 
     @property
     def is_papers(self) -> bool:
         """Return True if the cell holds the paper's number alone."""
         return self.ours is None and self.paper is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Return True if the cell shows neither a number nor words."""
+        numbers = (each for each in (self.ours, self.paper) if each is not None)
+        return self.text in (None, "", MISSING) and all(math.isnan(each.value) for each in numbers)
 
 
 class Row(NamedTuple):
@@ -35,6 +44,8 @@ class Row(NamedTuple):
 
     heading: str
     cells: tuple[Cell, ...]
+    detail: str = ""
+    """Shown in small type below the heading, where there is room."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +61,34 @@ class Table:
     """Headings of the cell columns, one per cell of a row."""
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
-    """Facts about the numbers; part of the caption in LaTeX."""
+    """Facts about the numbers."""
     advice: tuple[str, ...] = ()
-    """What the reader of a report could do; not part of a caption."""
-    lower: tuple[bool, ...] = ()
-    """For each column, whether less is better; empty if more is better in all."""
+    """What the reader of a report could do; left out in LaTeX."""
     decimals: int = 2
     group: str = ""
     """Tables of one group are shown together, such as the three metrics of CW3."""
     detail: bool = False
     """Too detailed for the terminal: shown only in the files and on the page."""
+
+
+def has_bold(table: Table) -> bool:
+    """Return True if any number is marked as best."""
+    return any(cell.bold for row in table.rows for cell in row.cells)
+
+
+def trimmed(table: Table) -> Table:
+    """Return a table without the rows and columns in which every cell is empty."""
+    rows = [row for row in table.rows if not all(cell.is_empty for cell in row.cells)]
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if not all(row.cells[place].is_empty for row in rows)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(row._replace(cells=tuple(row.cells[place] for place in kept)) for row in rows),
+    )
 
 
 def notes_below(table: Table) -> tuple[str, ...]:
@@ -71,6 +100,11 @@ def number_text(value: float, decimals: int = 2) -> str:
     """Format a number, without a sign before zero."""
     text = f"{value:.{decimals}f}"
     return text if float(text) else text.lstrip("-")
+
+
+def with_minus(text: str) -> str:
+    """Return a text with minus signs, not hyphens, before its numbers."""
+    return re.sub(r"(?<!\w)-(?=[.\d]|inf)", "\N{MINUS SIGN}", text)
 
 
 def estimate_text(estimate: Estimate | None, decimals: int = 2) -> str:

@@ -12,8 +12,7 @@ from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import label_of
 from recall.analysis.run_result import RunResult
 from recall.report import paper
-from recall.report.tables.notes import budget_notes, paper_notes, transfer_facts, transfer_note
-from recall.report.tables.pivot import Key, Published, groups_of, lower_of, metric_keys, pivot
+from recall.report.tables.pivot import Key, groups_of, metric_keys, pivot_table
 from recall.report.tables.table import Table
 from recall.runs.wording import few
 
@@ -73,48 +72,16 @@ def _variants(
         Key(groups[label].variant.iloc[0] or label, {"label": label, "sequence": list(sequences)})
         for label in chosen
     ]
-    where = few(sequences, _MOST_NAMED)
-    return _table(
+    return pivot_table(
         analysis,
         scores,
-        name,
-        f"Variants of {label_of(method, preset=preset)} on {where}",
-        "variant",
         rows,
         metric_keys(scores),
-        group="variants",
-    )
-
-
-def _table(
-    analysis: Analysis,
-    scores: pd.DataFrame,
-    name: str,
-    title: str,
-    corner: str,
-    rows: Sequence[Key],
-    columns: Sequence[Key],
-    group: str,
-    published: Published | None = None,
-    notes: tuple[str, ...] = (),
-) -> Table:
-    shown = pivot(scores, rows, columns, published=published)
-    transfers = any(key.value == "forward_transfer" for key in columns)
-    return Table(
+        advise=True,
         name=name,
-        title=title,
-        corner=corner,
-        columns=tuple(key.heading for key in columns),
-        rows=shown,
-        notes=(
-            *budget_notes(scores),
-            *paper_notes(shown),
-            *(transfer_facts(analysis, scores) if transfers else ()),
-            *notes,
-        ),
-        advice=transfer_note(analysis, scores) if len(columns) > 2 or transfers else (),
-        lower=lower_of(columns),
-        group=group,
+        title=f"Variants of {label_of(method, preset=preset)} on {few(sequences, _MOST_NAMED)}",
+        corner="variant",
+        group="variants",
     )
 
 
@@ -144,19 +111,20 @@ def _of_weights(analysis: Analysis) -> Iterator[Table]:
         def published(row: Key, column: Key, sequence: str = sequence) -> Estimate | None:
             return paper.with_weight(sequence, float(row.heading), column.value)
 
-        yield _table(
+        yield pivot_table(
             analysis,
             scores,
-            f"lambda-{name}",
-            f"RECALL by the weight λ of its distillation, on {name}",
-            "λ",
             [
                 Key(f"{weights[label]:g}", {"label": label})
                 for label in sorted(weights, key=lambda label: weights[label])
             ],
             metric_keys(scores),
-            group="lambda",
             published=published,
+            advise=True,
+            name=f"lambda-{name}",
+            title=f"RECALL by the weight λ of its distillation, on {name}",
+            corner="λ",
+            group="lambda",
         )
 
 
@@ -179,12 +147,9 @@ def _of_sharing(analysis: Analysis) -> Iterator[Table]:
                 return None
             return paper.with_sharing(actor, critic, column.where["position"])
 
-        yield _table(
+        yield pivot_table(
             analysis,
             scores,
-            f"sharing-{name}",
-            f"PM with shared and separate networks, on {name}",
-            "networks",
             [
                 Key(_heads(runs[label]), {"label": label})
                 for label in sorted(words, key=lambda label: [order.index(w) for w in words[label]])
@@ -193,9 +158,12 @@ def _of_sharing(analysis: Analysis) -> Iterator[Table]:
                 Key("first task", {"position": 0}, "final"),
                 Key("second task", {"position": 1}, "final"),
             ],
-            group="sharing",
             published=published,
             notes=("The paper does not say which pair its numbers are of.",),
+            name=f"sharing-{name}",
+            title=f"PM with shared and separate networks, on {name}",
+            corner="networks",
+            group="sharing",
         )
 
 
@@ -221,16 +189,16 @@ def _of_replay_modes(analysis: Analysis) -> Iterator[Table]:
             return paper.with_replay_mode(f"pair-{row.heading}", column.heading, what)
 
         rows = [Key(numbers_of_pair(name), {"pair": name}, value) for name, *_ in found]
-        columns = [Key(mode, {"mode": mode}) for mode in _MODES]
-        shown = pivot(scores, rows, columns, "row", published)
-        yield Table(
+        yield pivot_table(
+            analysis,
+            scores,
+            rows,
+            [Key(mode, {"mode": mode}) for mode in _MODES],
+            best="row",
+            published=published,
             name=f"replay-mode-{what}",
             title=f"{what.capitalize()} of PM on the first task of pairs, by how old tasks are "
             "learnt",
             corner="pair",
-            columns=_MODES,
-            rows=shown,
-            notes=budget_notes(scores) + paper_notes(shown),
-            lower=(value == "forgotten",) * len(columns),
             group="replay_mode",
         )

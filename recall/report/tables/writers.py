@@ -3,20 +3,27 @@
 import csv
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from textwrap import wrap
 
 from recall.analysis.bootstrap import Estimate
 from recall.files.atomic import write_text
-from recall.files.names import stem
+from recall.files.names import slug, stem
 from recall.report.tables.table import (
+    BOLD,
     MISSING,
     Cell,
+    Row,
     Table,
     estimate_text,
+    has_bold,
     notes_below,
 )
 
 _LATIN = 0x180  # end of the Latin letters
+_MOST_COLUMNS = 7  # of a LaTeX table on the text of a page
+_WIDEST_WORDS = 14  # letters in a line of a LaTeX heading
 _LATEX = {
     "\\": r"\textbackslash{}",
     "λ": r"$\lambda$",
@@ -89,42 +96,66 @@ def _numbers(estimate: Estimate | None) -> list[float | str]:
 
 
 def latex(table: Table) -> str:
-    """Return a table as LaTeX, with intervals below values; it needs booktabs and graphicx."""
+    """Return a table as LaTeX, with intervals below values; it needs booktabs.
+
+    A table with more columns than fit the text of a page has them as rows.
+    """
+    if len(table.columns) > max(_MOST_COLUMNS, len(table.rows)):
+        table = _transposed(table)
+    notes = _escaped(" ".join([*table.notes, *([BOLD] if has_bold(table) else [])]))
     lines = [
         r"\begin{table}[t]",
         r"\centering",
-        rf"\caption{{{_escaped(' '.join([table.title + '.', *table.notes]))}}}",
-        r"\resizebox{\linewidth}{!}{%",
-        rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
+        rf"\caption{{{_escaped(table.title)}.}}",
+        rf"\label{{tab:{slug(table.name)}}}",
+        r"\small",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}",
         r"\toprule",
-        _latex_row([_escaped(text) for text in (table.corner, *table.columns)]),
+        _latex_row([_escaped(table.corner), *map(_latex_heading, table.columns)]),
         r"\midrule",
-        *(
-            _latex_row([_escaped(row.heading), *(_in_latex(each, table) for each in row.cells)])
-            for row in table.rows
-        ),
+        *(line for row in table.rows for line in _latex_rows(row, table.decimals)),
         r"\bottomrule",
-        r"\end{tabular}}",
+        r"\end{tabular}",
+        r"\par\medskip",
+        rf"\begin{{minipage}}{{\linewidth}}\footnotesize {notes}\end{{minipage}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _transposed(table: Table) -> Table:
+    cells = zip(*(row.cells for row in table.rows), strict=True)
+    rows = tuple(Row(name, own) for name, own in zip(table.columns, cells, strict=True))
+    return replace(table, columns=tuple(row.heading for row in table.rows), rows=rows)
+
+
+def _latex_heading(text: str) -> str:
+    lines = wrap(text, _WIDEST_WORDS, break_long_words=False) or [""]
+    joined = r" \\ ".join(map(_escaped, lines))
+    return joined if len(lines) == 1 else rf"\shortstack[r]{{{joined}}}"
+
+
+def _latex_rows(row: Row, decimals: int) -> list[str]:
+    """Return a line with the values, and one with the intervals if there are any."""
+    values, intervals = [_escaped(row.heading)], [""]
+    for cell in row.cells:
+        shown = cell.paper if cell.is_papers else cell.ours
+        value, _, interval = estimate_text(shown, decimals).partition(" ")
+        if cell.text is not None or value == MISSING:
+            values.append(_escaped(MISSING if cell.text is None else cell.text))
+        else:
+            values.append(rf"$\mathbf{{{value}}}$" if cell.bold else f"${value}$")
+        inside = interval.replace("inf", r"\infty")
+        intervals.append(rf"\scriptsize ${inside}$" if interval else "")
+    lines = [_latex_row(values)]
+    return [*lines, _latex_row(intervals), r"\addlinespace[2pt]"] if any(intervals) else lines
 
 
 def _latex_row(texts: list[str]) -> str:
     # A bracket after the end of a row would be taken for its height.
     guard = "{}" if texts[0].startswith("[") else ""
     return guard + " & ".join(texts) + r" \\"
-
-
-def _in_latex(cell: Cell, table: Table) -> str:
-    if cell.text is not None:
-        return _escaped(cell.text)
-    shown = cell.paper if cell.is_papers else cell.ours
-    value, _, interval = estimate_text(shown, table.decimals).partition(" ")
-    text = rf"\mathbf{{{value}}}" if cell.bold else value
-    lines = [_escaped(value) if value == MISSING else f"${text}$"]
-    lines += [rf"{{\scriptsize {interval}}}"] if interval else []
-    return lines[0] if len(lines) == 1 else r"\shortstack[r]{" + r" \\ ".join(lines) + "}"
 
 
 def _escaped(text: str) -> str:

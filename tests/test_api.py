@@ -216,7 +216,7 @@ def test_numbers_that_cannot_be_evaluated_with_are_refused_by_name(finished, arg
 
 
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
-    sequences = ["point-rich", "point-poor"]
+    sequences = [["point-rich"], ["point-poor"]]
     train(tmp_path, sequence=sequences, seeds=(0,), method="fine_tuning")
     records = recall.evaluate(tmp_path, episodes=1, tasks=["point-poor"])
     assert {(record["run"], record["task"]) for record in records} == {(1, "point-poor")}

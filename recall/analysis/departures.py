@@ -48,10 +48,11 @@ def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
     Where the bound on old tasks in an update has the same effect as the default, the default is
     returned: runs that differ in it alone are the same.
     """
-    method = {key: value for key, value in description["method"].items() if key != "name"}
+    now = completed(description)
+    method = {key: value for key, value in now["method"].items() if key != "name"}
     if "best_return" in method:  # before the setting existed, the best head was copied in any case
         method.setdefault("copies", "best_head")
-    found = flattened({"method": method, **completed(description["settings"])})
+    found = flattened({"method": method, **now["settings"]})
     default = settings_of_preset(description["method"]["name"]).get(OLD_TASKS)
     if isinstance(found.get(OLD_TASKS), int) and default is not None:
         balanced = method.get("sampling") == "balanced"

@@ -81,10 +81,14 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, dict[str, Words
 def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
     """Return the fleet that the options ask for."""
     from recall.config.resolve import resolve
+    from recall.config.spec import each_alone
 
     try:
         spec = resolve(
-            *(options.method, options.sequence, options.seeds, options.preset),
+            options.method,
+            None if options.sequence is None else each_alone(options.sequence),
+            options.seeds,
+            options.preset,
             config=options.config,
             changes=changes,
         )
@@ -135,7 +139,7 @@ class _AllOptions:
     """Everything that `recall train --help` shows."""
 
     sequence: tuple[str, ...]
-    """Names of sequences, or tasks joined by commas. Several of one length train as one fleet."""
+    """Sequences of one length: names, or tasks joined by commas. Every word is a sequence."""
     seeds: tuple[int, ...]
     """Seeds. Each gives one run of every sequence."""
     method: str

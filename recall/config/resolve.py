@@ -165,7 +165,10 @@ def _argument(name: str, value: Any) -> Any:
     if name == "seeds":
         return from_plain(tuple[int, ...], value, name)
     if name == "sequence" and isinstance(value, list):
-        return list(from_plain(tuple[str, ...], value, name))
+        return [
+            from_plain(tuple[str, ...] if isinstance(each, list) else str, each, name)
+            for each in value
+        ]
     return from_plain(str, value, name)
 
 

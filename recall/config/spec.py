@@ -16,14 +16,15 @@ from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE
 from recall.worlds.registry import (
     Task,
-    refuse_instance,
+    is_task,
     refuse_nameless,
     task_label,
+    world_of,
 )
 from recall.worlds.sequences import parse_sequence
 
-# A name, a function, tasks, or a list: "cw3-1"; make_env; ["cw3-1", "cw3-2"]; [make_env, other].
-Sequences = str | Callable[[], Any] | Many[str | Many[Task] | Callable[[], Any]]
+# One sequence: "cw3-1"; "push,hammer"; make_env; ["push", make_env]. Several: a list of these.
+Sequences = str | Callable[[], Any] | Many[Task] | Many[str | Many[Task]]
 
 
 @dataclass(frozen=True)
@@ -140,39 +141,48 @@ def checked_method(method: str | Method) -> Method:
     )
 
 
+def each_alone(names: Many[str]) -> list[str | list[Task]]:
+    """Return sequences of which every name is one, even if it names a single task."""
+    return [[name] if _is_one_task(name) else name for name in names]
+
+
+def _is_one_task(item: Any) -> bool:
+    return callable(item) or (isinstance(item, str) and "," not in item and is_task(item))
+
+
 def _listed(sequences: Sequences) -> list[Any]:
-    """Return a list of sequences; functions, one or a list of them, are one sequence of tasks."""
+    """Return a list of sequences: a list of tasks is one sequence, a list of sequences several."""
     if isinstance(sequences, str):
         return [sequences]
-    refuse_instance(sequences)
-    if callable(sequences):
+    if callable(sequences) or not isinstance(sequences, Iterable):
         return [[sequences]]
-    if not isinstance(sequences, Iterable):
-        raise _no_task(sequences)
-    items = list(sequences)
-    for item in items:
-        refuse_instance(item)
-    return [items] if any(callable(item) for item in items) else items
+    items: list[Any] = list(sequences)
+    tasks = [item for item in items if _is_one_task(item)]
+    others = [item for item in items if not _is_one_task(item)]
+    for other in others:
+        _tasks_of(other)  # an unknown name is refused as such
+    if tasks and others:
+        raise BadValueError(
+            f"sequence has tasks ({task_label(tasks[0])}) beside sequences ({others[0]!r}): give a "
+            "list of tasks, which is one sequence, or a list of sequences, in which "
+            f"[{_written(tasks[0])}] is a sequence of one task"
+        )
+    return [items] if tasks else items
+
+
+def _written(task: Task) -> str:
+    return repr(task) if isinstance(task, str) else task_label(task)
 
 
 def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     if isinstance(sequence, str):
         found = parse_sequence(sequence)
         return found.name, tuple(found.tasks)
-    if not isinstance(sequence, Iterable):
-        raise _no_task(sequence)
-    tasks = tuple(sequence)
+    tasks = tuple(sequence) if isinstance(sequence, Iterable) else (sequence,)
     for task in tasks:
-        if not (isinstance(task, str) or callable(task)):
-            raise _no_task(task)
+        world_of(task)  # refuses what is no task
         refuse_nameless(task)
     return ",".join(task_label(task) for task in tasks), tasks
-
-
-def _no_task(value: Any) -> BadValueError:
-    return BadValueError(
-        f"{value!r} is not a task: give the name of a task, or a function that makes an environment"
-    )
 
 
 def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:

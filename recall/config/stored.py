@@ -17,13 +17,16 @@ from recall.worlds.registry import Task, is_gymnasium, is_task, refuse_instance,
 
 # How old heads were scored and copied, before they took turns in the first steps of a task.
 _REMOVED = ("random_steps_after_copy", "scoring_episodes")
+# Settings that no longer exist, and the only value that means what all runs do now.
+_ALWAYS = {"clip_critics": True, "critic_norm": "first"}
 
 
 def spec_from(
     description: dict[str, Any], functions: Mapping[str, Task] | None = None
 ) -> FleetSpec:
     """Return the fleet of a `describe` result; `functions` are the tasks that JSON cannot hold."""
-    method = dict(description["method"])
+    description = completed(description)
+    method, settings = description["method"], description["settings"]
     tasks = {task for run in description["runs"] for task in run["tasks"]}
     named = tasks - set(description.get("functions", ()))
     check_named(description, method["name"] in METHODS and all(map(_is_known, named)))
@@ -38,7 +41,6 @@ def spec_from(
         )
         for run in description["runs"]
     )
-    settings = completed(description["settings"])
     for name in _REMOVED:
         settings["schedule"].pop(name, None)
     return FleetSpec(chosen, runs, from_plain(Settings, settings))
@@ -53,8 +55,9 @@ def _is_known(task: str) -> bool:
     return is_registered(task)
 
 
-def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run.json with those that had another default when it was written."""
+def completed(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run.json with the settings that had another default, or none, at its time."""
+    settings, method = description["settings"], _without_constants(description["method"])
     schedule = dict(settings["schedule"])
     # Before this setting existed, an evaluation had as many episodes of both modes.
     if "evaluation_episodes" in schedule:
@@ -75,8 +78,18 @@ def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
         learner["sac"] = {"n_step": 1, **learner["sac"]}
         popart = learner.get("popart", {})
         learner["popart"] = {key: popart[key] for key in popart if key != "copy_statistics"}
+        if isinstance(learner.get("network"), Mapping):
+            learner["network"] = _without_constants(learner["network"])
         found["learner"] = learner
-    return found
+    return {**description, "method": method, "settings": found}
+
+
+def _without_constants(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in settings.items()
+        if name not in _ALWAYS or value != _ALWAYS[name]
+    }
 
 
 def given_functions(names: Collection[str], functions: Any) -> dict[str, Task]:

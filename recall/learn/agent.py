@@ -78,13 +78,9 @@ class Agent:
         """Return the network from observation and action to value; two or more are stacked."""
         sizes = self.columns
         inputs = sizes.observation_size + sizes.action_size
-        every = self.settings.network.critic_norm == "every"
-        outputs = self.method.critic_outputs
-        return self._network(self.method.critic_heads, inputs, outputs, every)
+        return self._network(self.method.critic_heads, inputs, self.method.critic_outputs)
 
-    def _network(
-        self, sharing: Sharing, inputs: int, outputs: int, normalise_every: bool = False
-    ) -> MultiHead:
+    def _network(self, sharing: Sharing, inputs: int, outputs: int) -> MultiHead:
         network = self.settings.network
         return MultiHead(
             inputs,
@@ -94,7 +90,6 @@ class Agent:
             shared_layers(sharing, len(network.hidden), network.head_layers),
             network.activation,
             self.settings.sac.precision == "bfloat16",
-            normalise_every,
         )
 
     @property

@@ -76,8 +76,6 @@ class Method(Checked):
     clip_apart: bool = True
     """Bound the gradients of new and of old rows each by itself, so that neither scales down the
     other; otherwise their sum (the authors' code)."""
-    clip_critics: bool = True
-    """Clip the critics' gradients too."""
     average_actor: Share | None = 0.002
     """Share of the actor that moves into its average at every update. The average is evaluated,
     tried on new tasks and distilled, while the actor itself collects. None keeps no average."""

@@ -298,9 +298,7 @@ def step(
     """
     method, sac = agent.method, agent.settings.sac
     rate, epsilon, limit = sac.learning_rate, sac.adam_epsilon, method.clip_norm
-    of_critic, norms_q = clip(
-        gradients.critic, limit if method.clip_critics else None, method.clip_apart
-    )
+    of_critic, norms_q = clip(gradients.critic, limit, method.clip_apart)
     of_actor, norms_pi = clip(gradients.actor, limit, method.clip_apart)
 
     critic, critic_moments = adam(old.critic, of_critic, old.critic_moments, rate, epsilon)

@@ -58,14 +58,6 @@ def norm_backward(kept: Kept, gradient: Array) -> tuple[Array, Array, Array]:
     return of_x, jnp.sum(gradient * rows, axis=0), jnp.sum(gradient, axis=0)
 
 
-def layer_norm(x: Array, scale: Array, shift: Array) -> Array:
-    """Normalise rows x [n, width] to mean 0 and variance 1, then scale and shift."""
-    x = x.astype(jnp.float32)
-    centred = x - jnp.mean(x, axis=-1, keepdims=True)
-    rate = jax.lax.rsqrt(jnp.mean(centred**2, axis=-1, keepdims=True) + NORM_EPSILON)
-    return centred * rate * scale + shift
-
-
 def _row_sums(*arrays: Array) -> tuple[Array, ...]:
     sums = tuple(jnp.sum(array, axis=-1, keepdims=True) for array in arrays)
     apart: tuple[Array, ...] = jax.lax.optimization_barrier(sums)

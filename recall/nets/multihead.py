@@ -33,7 +33,7 @@ from recall.nets.heads import (
     split_heads,
     take_heads,
 )
-from recall.nets.layers import half_layer, half_norm_layer, layer_norm, norm_tanh
+from recall.nets.layers import half_layer, half_norm_layer, norm_tanh
 
 LAST_LAYER = "out"
 HIDDEN = "hidden_outputs"
@@ -75,7 +75,6 @@ class _Layers(nn.Module):
     normalise_first: bool
     half_inputs: bool
     outputs: int | None = None
-    normalise_others: bool = False
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -88,10 +87,6 @@ class _Layers(nn.Module):
                     x = half_norm_layer(x, *linear, *norm)
                 else:
                     x = norm_tanh(_dense(x, *linear), *norm)
-            elif self.normalise_others:
-                norm = _Norm(width, name=f"norm_{layer:02}")()
-                before = half_layer(x, *linear, None) if self.half_inputs else _dense(x, *linear)
-                x = _activate(layer_norm(before, *norm), slope)
             elif self.half_inputs:
                 x = half_layer(x, *linear, slope)
             else:
@@ -107,8 +102,7 @@ class _Layers(nn.Module):
 class MultiHead:
     """Network with `inputs` inputs and `outputs` outputs for each of `tasks` tasks.
 
-    LayerNorm and tanh follow the first hidden layer; `activation` follows the others, after
-    LayerNorm if `normalise_every` is set.
+    LayerNorm and tanh follow the first hidden layer; `activation` follows the others.
     """
 
     inputs: int
@@ -119,24 +113,15 @@ class MultiHead:
     activation: str = "relu"
     half_inputs: bool = False
     """Whether matrix products round their inputs to bfloat16."""
-    normalise_every: bool = False
 
     def _trunk(self) -> _Layers:
         shared = self.hidden[: self.shared_layers]
-        return _Layers(
-            shared,
-            self.activation,
-            True,
-            self.half_inputs,
-            normalise_others=self.normalise_every,
-        )
+        return _Layers(shared, self.activation, True, self.half_inputs)
 
     def _head(self) -> _Layers:
         own = self.hidden[self.shared_layers :]
         first = self.shared_layers == 0
-        return _Layers(
-            own, self.activation, first, self.half_inputs, self.outputs, self.normalise_every
-        )
+        return _Layers(own, self.activation, first, self.half_inputs, self.outputs)
 
     @property
     def features(self) -> int:

@@ -204,8 +204,7 @@ def after_full_disk(folder: Path) -> str:
 
 def check_same(folder: Path, description: Description) -> None:
     """Raise an error if a folder holds a fleet other than the described one."""
-    held = read_description(folder)
-    held["settings"] = completed(held["settings"])
+    held = completed(read_description(folder))
     if identity(held) != identity(description):
         raise FolderInUseError(
             f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "

@@ -35,8 +35,6 @@ class NetworkSettings(Checked):
     activation: Literal["relu", "leaky_relu"] = "leaky_relu"
     """Activation of every hidden layer but the first, which has LayerNorm and tanh. Leaky ReLU has
     a slope of 0.2 below zero. With plain ReLU, networks die on the robots (docs/learning.md)."""
-    critic_norm: Literal["first", "every"] = "first"
-    """Hidden layers of the critics that have LayerNorm: only the first, or every one."""
     head_layers: Annotated[int, Range(least=0)] = 3
     """Number of hidden layers of a deep head."""
 

@@ -123,6 +123,8 @@ def _bounded(kind: Any, notes: tuple[Any, ...], value: Any, name: str) -> Any:
 
 def _literal(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     word = _only(value, name) if isinstance(value, Words) else value
+    if isinstance(word, list | tuple | Mapping):
+        raise BadValueError(f"{name} is {word!r}; expected one of {', '.join(map(repr, choices))}")
     spelt = word.replace("-", "_") if isinstance(word, str) else word
     for choice in choices:
         if choice in (word, spelt):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recall.config.resolve import choose
-from recall.config.spec import FleetSpec, make_spec
+from recall.config.spec import FleetSpec, each_alone, make_spec
 from recall.errors import BadValueError, UnknownNameError
 from recall.methods import METHODS, Method
 from recall.settings import ScheduleSettings, Settings
@@ -59,7 +59,7 @@ def groups_of(study: Study, choices: Choices) -> list[Group]:
     for variant in _variants(study, choices.methods):
         method, settings = settings_of(study, variant, choices)
         for sequences in by_length.values():
-            groups.append(Group(variant, make_spec(method, sequences, seeds, settings)))
+            groups.append(Group(variant, make_spec(method, each_alone(sequences), seeds, settings)))
     return groups
 
 

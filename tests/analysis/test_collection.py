@@ -221,7 +221,7 @@ def test_references_are_single_tasks_that_are_long_enough_and_of_the_same_world(
         "500 steps per task and not 1,000 steps per task",
         "reward v2 and not reward v1",
     ]
-    write_fleet(tmp_path / "single" / "push", sequence=["push", "hammer"], seeds=(6, 7))
+    write_fleet(tmp_path / "single" / "push", sequence=[["push"], ["hammer"]], seeds=(6, 7))
     for found in (gather(tmp_path), gather(tmp_path / "a", [tmp_path / "single"])):
         assert [other.seed for other in found.references(run, "push").runs] == [6, 7]
         assert found.by_sequence()["push,hammer"].references(run, "hammer").runs

@@ -65,7 +65,7 @@ def test_their_sequences_have_our_names(tmp_path):
 
 def test_their_runs_are_compared_with_their_single_tasks(tmp_path):
     write_log(tmp_path / "theirs" / "cl", cl_method="ewc")
-    write_fleet(tmp_path / "ours", sequence=["push", "hammer"])
+    write_fleet(tmp_path / "ours", sequence=[["push"], ["hammer"]])
     assert analyse(gather(tmp_path)).scores["alone"].tolist() == [(), ()]
     for task in ("push", "hammer"):
         write_log(tmp_path / "theirs" / task, [f"{task}-v1"], success=lambda seed, task, step: 0.25)

@@ -39,7 +39,7 @@ def test_a_mean_is_over_tasks_then_runs_then_sequences():
 
 def test_a_mean_over_sequences_needs_a_number_of_each(tmp_path):
     write_fleet(tmp_path / "a", "recall", ["push,hammer", "push,window-close"])
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5)
     scores = analyse(gather(tmp_path)).scores
     assert estimate(select(scores, sequence="push,hammer"), TRANSFER).value == pytest.approx(0.25)
     assert estimate(scores, TRANSFER) is None

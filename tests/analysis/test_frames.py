@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 
 def test_scores_have_a_row_for_each_complete_run_and_task(folder):
-    write_fleet(folder / "c", "fine_tuning", ["push", "hammer"], success=lambda *_: 0.5)
+    write_fleet(folder / "c", "fine_tuning", [["push"], ["hammer"]], success=lambda *_: 0.5)
     scores = analyse(gather(folder)).scores
     assert list_of(scores, "label") == ["RECALL, no distillation"]
     assert scores[["seed", "position", "task"]].to_numpy().tolist() == [
@@ -52,7 +52,7 @@ def test_transfer_needs_references_of_every_task_and_room_to_gain(tmp_path):
 
 def test_tasks_learnt_together_have_no_stages(tmp_path):
     write_fleet(tmp_path / "a", "multi_task", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5)
     scores = analyse(gather(tmp_path)).scores
     assert scores["final"].notna().all()
     assert scores[["trained", "forgotten", "area", "transfer"]].isna().all(axis=None)

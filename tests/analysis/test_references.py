@@ -15,6 +15,7 @@ from recall.analysis.metrics import Curves, area_at
 from recall.analysis.references import References, is_reference
 from recall.analysis.search import read_all
 from recall.commands.train import parse_train, spec_of
+from recall.config.spec import each_alone
 from recall.report.tables import all_tables
 from recall.report.tables.table import notes_below
 from recall.report.train_command import reference_command
@@ -56,7 +57,7 @@ def transfer_of(folder, *reference):
 )
 def test_a_mismatch_is_named_and_left_out(tmp_path, changes, words):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], **changes)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], **changes)
     found = references_of(tmp_path)
     assert transfer_of(tmp_path) is None
     assert [each.runs for each in found.values()] == [[], []]
@@ -69,8 +70,8 @@ def test_a_mismatch_is_named_and_left_out(tmp_path, changes, words):
 def test_settings_of_the_method_alone_do_not_matter(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer", distil=False, step_size=0.1)
     write_fleet(tmp_path / "b", "perfect_memory", "push,hammer", preset="quick")
-    write_fleet(tmp_path / "c", sequence=["push", "hammer"])
-    write_fleet(tmp_path / "d", sequence=["push", "hammer"], preset="quick")
+    write_fleet(tmp_path / "c", sequence=[["push"], ["hammer"]])
+    write_fleet(tmp_path / "d", sequence=[["push"], ["hammer"]], preset="quick")
     # PM has other batches than plain SAC in the preset `quick`, as a part of the method.
     board = gather(tmp_path)
     for method, folder in (("recall", "c"), ("perfect_memory", "d")):
@@ -98,7 +99,7 @@ def test_the_advice_trains_what_can_be_compared(tmp_path, method, changes):
     write_fleet(
         tmp_path / "b",
         chosen.method.name,
-        list(options.sequence),
+        each_alone(options.sequence),
         options.seeds,
         preset=options.preset or "default",
         batch_size=chosen.method.batch_size,
@@ -129,13 +130,15 @@ def test_a_reference_with_another_interval_is_read_at_the_runs_steps(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *place: 0.75)
     # Evaluated every 500 steps: 0.5 and 1. At 250, 500, 750 and 1000: 0.5, 0.5, 0.75 and 1.
     write_fleet(
-        tmp_path / "b", sequence=["push", "hammer"], success=half_then_all, evaluate_every=500
+        tmp_path / "b", sequence=[["push"], ["hammer"]], success=half_then_all, evaluate_every=500
     )
     assert np.array(alone_of(tmp_path)) == pytest.approx(np.full((2, 2), 0.6875))
     assert transfer_of(tmp_path).value == pytest.approx((0.75 - 0.6875) / (1 - 0.6875))
     assert "evaluate every 500 and not evaluate every 250" in notes_of(tmp_path)
     # Runs with the same interval come first, and their areas are the means of their evaluations.
-    write_fleet(tmp_path / "c", sequence=["push", "hammer"], seeds=(2, 3), success=half_then_all)
+    write_fleet(
+        tmp_path / "c", sequence=[["push"], ["hammer"]], seeds=(2, 3), success=half_then_all
+    )
     assert alone_of(tmp_path) == [(0.5, 0.5)] * 2
     assert "interpolated" not in notes_of(tmp_path)
 
@@ -146,7 +149,7 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
     def write_alone(name, steps, **choices):
         write_fleet(
             tmp_path / name,
-            sequence=["push", "hammer"],
+            sequence=[["push"], ["hammer"]],
             success=half_then_all,
             steps_per_task=steps,
             **choices,
@@ -227,7 +230,7 @@ def test_interpolation_starts_at_step_0_if_it_was_evaluated():
 
 def test_a_reference_may_have_another_precision(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], precision="bfloat16")
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], precision="bfloat16")
     assert transfer_of(tmp_path) is not None
     assert "precision bfloat16 and not precision default" in notes_of(tmp_path)
 
@@ -237,7 +240,7 @@ def shipped(tmp_path, monkeypatch):
     """A folder in the place of the package's own."""
     folder = tmp_path / "shipped"
     source = write_fleet(
-        tmp_path / "trained", sequence=["push", "hammer"], seeds=(5, 6, 7), precision="bfloat16"
+        tmp_path / "trained", sequence=[["push"], ["hammer"]], seeds=(5, 6, 7), precision="bfloat16"
     )
     recall.archive(source, folder / "reference", training_every=1_000)
     found = collection.shipped_references(folder)
@@ -284,9 +287,9 @@ def test_what_is_shipped_can_be_read():
 
 def test_a_reference_without_an_average_is_used_if_there_is_no_other(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], average_actor=None)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], average_actor=None)
     run = next(run for run in gather(tmp_path).runs if run.method == "recall")
     assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"b"}
     assert "no average actor and not average actor 0.002" in notes_of(tmp_path)
-    write_fleet(tmp_path / "c", sequence=["push", "hammer"])
+    write_fleet(tmp_path / "c", sequence=[["push"], ["hammer"]])
     assert {each.folder.name for each in gather(tmp_path).references(run, "push").runs} == {"c"}

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from recall.commands.train import parse_train, spec_of
 from recall.config.presets import PRESETS
 from recall.config.resolve import choose, read_config, resolve
 from recall.config.spec import make_spec
@@ -40,8 +41,18 @@ def test_several_sequences_make_one_fleet():
 @pytest.mark.parametrize(
     ("sequence", "seeds", "message"),
     [
-        (["point-rich", "point-rich,point-poor"], (0,), "must have the same length"),
-        (["point-rich", "point-rich"], (0,), "point-rich is given twice"),
+        ([["point-rich"], "point-rich,point-poor"], (0,), "must have the same length"),
+        ([["point-rich"], ["point-rich"]], (0,), "point-rich is given twice"),
+        (["point-rich", "point-rich,point-poor"], (0,), r"\['point-rich'\] is a sequence of one"),
+        (
+            ["cw3-1", named("reach")],
+            (0,),
+            r"tasks \(reach\) beside sequences \('cw3-1'\).*\[reach\]",
+        ),
+        (["point-rich", ["point-poor"]], (0,), "a list of tasks, which is one sequence"),
+        (["point-rich", "point-por"], (0,), "did you mean 'point-poor'"),
+        ([["point-rich", "cw3-1"]], (0,), "unknown task 'cw3-1'"),
+        ([5], (0,), "task 5 is neither a name nor a function"),
         ([], (0,), "at least one sequence"),
         ("point-rich", (), "at least one seed"),
         ("point-rich", (1, 1), "only once"),
@@ -55,6 +66,36 @@ def test_several_sequences_make_one_fleet():
 def test_fleets_that_make_no_sense_are_refused(sequence, seeds, message):
     with pytest.raises(RecallError, match=message):
         make_spec("recall", sequence, seeds, Settings())
+
+
+@pytest.mark.parametrize(
+    ("sequence", "names"),
+    [
+        ("point-rich", ["point-rich"]),
+        (named("a"), ["a"]),
+        (["point-rich", "point-poor"], ["point-rich,point-poor"]),
+        (["point-rich", named("a"), "point-rich"], ["point-rich,a,point-rich"]),
+        ([["point-rich"], ["point-poor"]], ["point-rich", "point-poor"]),
+        ([["point-rich", named("a")], "point-rich,point-poor"],
+         ["point-rich,a", "point-rich,point-poor"]),
+        (("cw3-1", "cw3-2"), ["cw3-1", "cw3-2"]),
+    ],
+)  # fmt: skip
+def test_a_list_of_tasks_is_one_sequence_and_a_list_of_sequences_several(sequence, names):
+    spec = make_spec("recall", sequence, (0,), Settings())
+    assert [run.sequence for run in spec.runs] == names
+
+
+def test_the_sequences_of_a_file_and_of_a_command_line(tmp_path):
+    file = tmp_path / "settings.json"
+    for given, names in (
+        (["push", "hammer"], ["push,hammer"]),
+        ([["push"], ["hammer"]], ["push", "hammer"]),
+    ):
+        file.write_text(json.dumps({"sequence": given}))
+        assert [run.sequence for run in resolve(config=file).runs] == names
+    words = ["--sequence", "push", "hammer"]
+    assert [run.sequence for run in spec_of(*parse_train(words)).runs] == ["push", "hammer"]
 
 
 @pytest.mark.parametrize("task", [lambda: None, functools.partial(named("a")), Maker()])

@@ -33,10 +33,9 @@ def with_scales(state):
     return state._replace(trainable=state.trainable._replace(popart=known))
 
 
-@pytest.mark.parametrize("clip_critics", [True, False])
-def test_clipping_bounds_the_gradient(clip_critics):
+def test_clipping_bounds_the_gradient():
     """Adam's first moments show the gradient that it got: a tenth of it after one update."""
-    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3, clip_critics=clip_critics)
+    method = Recall(batch_size=8, old_batch_size=8, clip_norm=1e-3)
     agent = make_agent(method)
     state = fleet.init(agent, jnp.array([0]))
     state, metrics = run_burst(agent, state, make_replay(1), 0, updates=1)
@@ -45,9 +44,7 @@ def test_clipping_bounds_the_gradient(clip_critics):
         "q": norm_of(state.trainable.critic_moments.first) / 0.1,
     }
     assert float(metrics["grad_norm_pi"][0]) > 1e-3
-    np.testing.assert_allclose(seen["pi"], 1e-3, rtol=1e-3)
-    expected = 1e-3 if clip_critics else float(metrics["grad_norm_q"][0])
-    np.testing.assert_allclose(seen["q"], expected, rtol=1e-3)
+    np.testing.assert_allclose([seen["pi"], seen["q"]], 1e-3, rtol=1e-3)
 
 
 def test_an_old_task_with_a_large_gradient_does_not_scale_down_the_new_one():

@@ -1,13 +1,10 @@
 """Networks: their first parameters, heads, layer norms and the squashed Gaussian."""
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recall.learn.agent import Agent
-from recall.methods import Recall
 from recall.nets import gaussian
 from recall.nets.heads import (
     OldAndNew,
@@ -18,8 +15,7 @@ from recall.nets.heads import (
     split_heads,
     take_heads,
 )
-from recall.settings import LearnerSettings, NetworkSettings, SacSettings
-from tests.factories.learners import COLUMNS, TASKS, flat, leaves_equal, make_agent
+from tests.factories.learners import TASKS, flat, leaves_equal, make_agent
 
 
 def test_squashed_gaussian_log_probability_is_the_change_of_variables():
@@ -82,27 +78,3 @@ def test_put_heads_rewrites_those_and_no_others():
         np.testing.assert_array_equal(put["heads"], [0, 8, 2, 7])
         assert put["trunk"] == 1
         assert leaves_equal(take_heads({"heads": leaf}, heads), {"heads": leaf[jnp.array([3, 1])]})
-
-
-@pytest.mark.parametrize("half", ["float32", "bfloat16"])
-def test_layer_norm_on_every_critic_layer_is_flaxs(half):
-    network = NetworkSettings(hidden=(16, 16, 16), head_layers=1, critic_norm="every")
-    settings = LearnerSettings(network=network, sac=SacSettings(precision=half))
-    agent = Agent(Recall(), settings, COLUMNS, 1)
-    params = jax.tree.map(
-        lambda leaf: leaf + 0.1 * jax.random.normal(jax.random.PRNGKey(1), leaf.shape),
-        agent.critic.init(jax.random.PRNGKey(0)),
-    )
-    x = jax.random.normal(jax.random.PRNGKey(2), (7, COLUMNS.observation_size + 2))
-    trunk, head = agent.critic.trunk_tree(params["trunk"]), head_of(params["heads"], 0)
-    layers = [trunk["hidden_00"], trunk["hidden_01"], head["hidden_00"]]
-    norms = [trunk["norm"], trunk["norm_01"], head["norm_00"]]
-    y = x
-    for number, (layer, norm) in enumerate(zip(layers, norms, strict=True)):
-        normalise = nn.LayerNorm(epsilon=1e-6)
-        y = normalise.apply({"params": norm}, y @ layer["kernel"] + layer["bias"])
-        y = jnp.tanh(y) if number == 0 else nn.leaky_relu(y, 0.2)
-    expected = y @ head["out"]["kernel"] + head["out"]["bias"]
-    found = agent.critic.apply_head(params, x, 0)
-    close = {"rtol": 1e-4, "atol": 1e-5} if half == "float32" else {"atol": 0.1}
-    np.testing.assert_allclose(found, expected, **close)

@@ -79,7 +79,7 @@ def test_references_in_either_folder_serve_both(tmp_path):
         write_fleet(tmp_path / name / "runs", "recall", "push,hammer", (0,), level(success))
     folders = [tmp_path / "old", tmp_path / "new", tmp_path / "out"]
     assert len(compare(*folders, figures=False).tables[1].rows) == 2
-    alone = {"sequence": ["push", "hammer"], "seeds": (0,), "success": level(0.5)}
+    alone = {"sequence": [["push"], ["hammer"]], "seeds": (0,), "success": level(0.5)}
     write_fleet(tmp_path / "alone", **alone)
     for reference in (tmp_path / "alone", [tmp_path / "alone"]):
         _, table = compare(*folders, reference, figures=False).tables

@@ -128,7 +128,7 @@ def test_of_a_longer_reference_what_counts_is_drawn(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *_: 1.0)
     write_fleet(
         tmp_path / "b",
-        sequence=["push", "hammer"],
+        sequence=[["push"], ["hammer"]],
         steps_per_task=4_000,
         success=lambda seed, position, step: step / 4_000,
     )

@@ -52,7 +52,9 @@ def test_a_report_made_twice_says_the_same(runs, tmp_path, monkeypatch):
 def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
     often = {"evaluate_every": 100}
     write_fleet(tmp_path / "a", "recall", "push,hammer", **often)
-    write_fleet(tmp_path / "single", sequence=["push", "hammer"], success=lambda *_: 0.5, **often)
+    write_fleet(
+        tmp_path / "single", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5, **often
+    )
     folders = [str(tmp_path / "a"), "--reference", str(tmp_path / "single")]
     out = ["--no-figures", "--out", str(tmp_path / "out")]
     main(["report", *folders, *out, "--window", "2"])

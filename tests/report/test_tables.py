@@ -135,7 +135,7 @@ def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
         "1000 --evaluate-every 250`"
     )
     assert any(command in note for note in table.advice)
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], success=lambda *_: 0.5)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5)
     tables = tables_of(tmp_path)
     found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
     # Own areas are (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.5) / 0.5.
@@ -149,12 +149,12 @@ def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
 
 def test_references_that_differ_are_refused_or_named(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=["push", "hammer"], discount=0.9)
+    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], discount=0.9)
     (advice,) = (
         note for note in tables_of(tmp_path)["push,hammer"].advice if "Not comparable" in note
     )
     assert "discount 0.9 and not discount 0.99" in advice
-    write_fleet(tmp_path / "c", sequence=["push", "hammer"], average_actor=None)
+    write_fleet(tmp_path / "c", sequence=[["push"], ["hammer"]], average_actor=None)
     notes = " ".join(tables_of(tmp_path)["push,hammer"].notes)
     assert "no average actor and not average actor" in notes
 

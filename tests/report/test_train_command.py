@@ -14,6 +14,7 @@ from recall.analysis.departures import settings_of
 from recall.analysis.frames import analyse
 from recall.commands.train import parse_train, spec_of
 from recall.config.resolve import resolve
+from recall.config.spec import each_alone
 from recall.report.figures import Gallery
 from recall.report.page import page
 from recall.report.train_command import reference_command, train_commands
@@ -66,7 +67,7 @@ def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
     ],
 )
 def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others(kept, options):
-    described = resolve("recall", list(kept), (0, 1)).describe()
+    described = resolve("recall", each_alone(list(kept)), (0, 1)).describe()
     described["runs"] = [run for run in described["runs"] if run["seed"] in kept[run["sequence"]]]
     commands = train_commands(described)
     for command, option in zip(commands, options, strict=True):

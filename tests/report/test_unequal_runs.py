@@ -85,7 +85,7 @@ def test_success_right_after_a_switch_is_that_of_the_new_task(tmp_path, kind):
             learns_at_the_end,
             evaluate_every=every,
         )
-    write_fleet(tmp_path / "alone", "fine_tuning", ["push", "hammer"], success=lambda *_: 0.5)
+    write_fleet(tmp_path / "alone", "fine_tuning", [["push"], ["hammer"]], success=lambda *_: 0.5)
     label = OWN if kind == "transfer_areas" else "RECALL"
     steps, values = curve(axes_of(Scene(gather(tmp_path)), kind)[0], label)
     assert values[steps == 1_000].tolist() == [1.0]

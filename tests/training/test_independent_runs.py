@@ -26,7 +26,7 @@ def test_the_seed_is_the_same_in_every_process(tasks, seed, expected):
 
 
 def test_every_seed_gives_a_run_of_its_own():
-    runs = small_spec(sequence=[RICH, POOR, SLIDE], seeds=range(100)).runs
+    runs = small_spec(sequence=[[RICH], [POOR], [SLIDE]], seeds=range(100)).runs
     assert len({run.own_seed for run in runs}) == 300
     assert all(0 <= run.own_seed < 2**31 for run in runs)
 

@@ -1,5 +1,6 @@
 """Settings check themselves, whatever creates them."""
 
+import json
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 
 from recall.config.resolve import paths
-from recall.errors import BadValueError, RecallError
+from recall.config.spec import make_spec
+from recall.config.stored import spec_from
+from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.learn.method import Method
 from recall.methods import METHODS, Recall
 from recall.settings import (
@@ -132,3 +135,16 @@ def test_no_two_settings_have_one_name(method):
 @pytest.mark.parametrize(("burst", "turn"), [(50, 10), (1, 1), (7, 7), (13, 1), (24, 8)])
 def test_a_turn_divides_a_burst_and_has_at_most_ten_updates(burst, turn):
     assert LearnerSettings(updates_per_burst=burst).updates_per_turn == turn
+
+
+def test_settings_that_are_gone_are_read_if_they_meant_what_all_runs_do():
+    description = json.loads(
+        json.dumps(make_spec("ewc", "point-rich", (0,), Settings()).describe())
+    )
+    spec = spec_from(description)
+    description["method"]["clip_critics"] = True
+    description["settings"]["learner"]["network"]["critic_norm"] = "first"
+    assert spec_from(description) == spec
+    description["settings"]["learner"]["network"]["critic_norm"] = "every"
+    with pytest.raises(UnknownNameError, match="critic_norm"):
+        spec_from(description)

@@ -1,4 +1,4 @@
-"""A method that replaces the critics' loss: values learnt by classification.
+"""A method that replaces the critics' loss: values learned by classification.
 
     p_i = mass of N(Q_tau, s²) in bin i,      L_Q = -Σ_i p_i log softmax(outputs)_i
 

@@ -32,9 +32,9 @@ def test_the_example_of_a_method_adds_its_penalty_and_refuses_bad_values():
         weight_decay(decay=-1)
 
 
-def test_the_example_of_a_figure_draws_the_share_of_learnt_tasks():
+def test_the_example_of_a_figure_draws_the_share_of_learned_tasks():
     scene = Scene(made_collection(["recall"], ["cw3-1"], seeds=2))
-    (figure,) = example("learnt_tasks")["make_figures"](scene)
+    (figure,) = example("learned_tasks")["make_figures"](scene)
     assert isinstance(figure, Figure)
     drawn = figure.figure.axes[0].get_lines()[0].get_ydata()
     shares = [(scene.successes(run) > 0.5).mean(axis=1) for run in scene.collection.runs]

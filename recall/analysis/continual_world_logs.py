@@ -3,7 +3,7 @@
 A folder holds one run. The log has a row per evaluation, with columns such as
 `test/stochastic/0/window-close-v1/success` and `total_env_steps`. The configuration has
 `cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task; without either,
-all tasks were learnt at once. Imported runs come from other simulators, so they are never compared
+all tasks were learned at once. Imported runs come from other simulators, so they are never compared
 with single-task runs of ours.
 """
 

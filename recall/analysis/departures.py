@@ -17,7 +17,7 @@ from recall.settings import Settings
 
 DEFAULT, PAPER = "default", "paper"
 METHOD = "method."
-# These settings do not affect what is learnt.
+# These settings do not affect what is learned.
 NO_MATTER = frozenset(
     f"schedule.{name}"
     for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
@@ -74,14 +74,14 @@ def settings_of_preset(method: str, preset: str = DEFAULT) -> Mapping[str, Any]:
 
 
 def settings_that_matter(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that affect what is learnt, in a comparable form."""
+    """Return the settings that affect what is learned, in a comparable form."""
     return {name: comparable(value) for name, value in settings.items() if name not in NO_MATTER}
 
 
 def departures(
     method: str, settings: Mapping[str, Any], preset: str = DEFAULT, experiment: bool = True
 ) -> dict[str, Any]:
-    """Return the settings that affect what is learnt and differ from those of a preset.
+    """Return the settings that affect what is learned and differ from those of a preset.
 
     `experiment` includes what `of_experiment` names. The settings of a method that is not
     registered have no preset to depart from.

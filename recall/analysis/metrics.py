@@ -10,7 +10,7 @@ With p_i(t) the success rate of task i at step t, N tasks and D steps per task:
 
 p_i at a boundary is the mean of the stage's last `window` evaluations: a single one has only ten
 episodes, and its noise would be the metric's noise. But the window is at most a fifth of the stage,
-because the mean over more of it would measure how fast a task is learnt. The integral is the
+because the mean over more of it would measure how fast a task is learned. The integral is the
 mean of the stage's evaluations, each weighted by the steps since the one before: the last interval
 of a stage may be shorter than the others. Non-finite values are left out of these means; a boundary
 that a run did not reach has no value (NaN).

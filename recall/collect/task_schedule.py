@@ -52,19 +52,19 @@ class TaskSchedule:
         """Maximum number of tasks whose environments exist at the same time."""
         return 1 if self.collects == "current" else self.tasks
 
-    def learnt(self, stage: int) -> tuple[int, ...]:
-        """Return the tasks that are learnt in a stage."""
+    def learned(self, stage: int) -> tuple[int, ...]:
+        """Return the tasks that are learned in a stage."""
         return tuple(range(self.tasks)) if self.collects == "all" else (stage,)
 
     def current(self, stage: int) -> int:
         """Return the task whose transitions are D_new; those of the other tasks are D_old."""
-        return self.learnt(stage)[-1]
+        return self.learned(stage)[-1]
 
     def played(self, stage: int) -> tuple[int, ...]:
         """Return the tasks whose environments exist in a stage."""
         if self.collects == "seen":
             return tuple(range(min(stage + 1, self.tasks)))
-        return self.learnt(stage)
+        return self.learned(stage)
 
     def chunk(self, stage: int, total_steps: int) -> tuple[int, ...]:
         """Return the tasks of the chunk that follows a run's first `total_steps` steps."""

@@ -20,7 +20,7 @@ def archive(
         arg(help="Runs whose policies are kept: names, or patterns such as 'recall-cw3-*-seed0'."),
     ] = (),
     policies_at: Annotated[
-        Literal["both", "final", "learnt"],
+        Literal["both", "final", "learned"],
         arg(help="Which policies: at the end of the sequence, just after learning, or both."),
     ] = "both",
     training_every: Annotated[

@@ -64,6 +64,6 @@ def demo(
     except RecallError as error:  # without a way to render, the rest is shown all the same
         console.print(f"No film: {error}", style="yellow", soft_wrap=True)
     else:
-        console.print(f"Film of {label}, just learnt and at the end: {made.path}", soft_wrap=True)
+        console.print(f"Film of {label}, just learned and at the end: {made.path}", soft_wrap=True)
     report = shlex.join(["recall", "report", str(folder), "--out", str(folder / "report")])
     console.print(f"Curves, tables and a page: [bold]{report}[/bold]", soft_wrap=True)

@@ -23,9 +23,9 @@ def export(
         arg(help="Name of the run. None: the first that has the task, or that of the file."),
     ] = None,
     at: Annotated[
-        Literal["final", "learnt"] | None,
+        Literal["final", "learned"] | None,
         arg(
-            help="final: the end of the sequence; learnt: the end of the task's own training. "
+            help="final: the end of the sequence; learned: the end of the task's own training. "
             "None: final, or the time of the file."
         ),
     ] = None,

@@ -26,9 +26,9 @@ def film(
     ] = None,
     run: Annotated[str | None, arg(help="Name of the run to film. None: the first run.")] = None,
     seed: Annotated[int | None, arg(help="Film the first run with this seed.")] = None,
-    when: Annotated[
-        Literal["before", "after", "both"],
-        arg(help="before: right after learning a task; after: at the end; both: side by side."),
+    at: Annotated[
+        Literal["learned", "final", "both"],
+        arg(help="learned: just after a task was learned; final: at the end; both: side by side."),
     ] = "both",
     episodes: Annotated[int, arg(help="Number of episodes per task, one after the other.")] = 1,
     deterministic: Annotated[Flag, arg(help="Take the mean action, without noise.")] = False,
@@ -58,7 +58,7 @@ def film(
         out,
         run,
         seed,
-        when,
+        at,
         episodes,
         deterministic,
         size,
@@ -81,7 +81,7 @@ def _tell(made: "Film", asked: Path | None) -> None:
         [
             {
                 "task": take.task,
-                "when": take.when,
+                "at": take.at,
                 "success": f"{sum(take.successes)} of {len(take.successes)}",
             }
             for take in made.takes

@@ -100,13 +100,13 @@ def records_file(name: str) -> str:
     return f"{name}.jsonl"
 
 
-def learnt(task: int | str) -> str:
+def learned(task: int | str) -> str:
     """Return the label of the policies after a task; "*" as `task` makes a pattern for all."""
     return f"task-{task}"
 
 
 def policy_path(folder: Path, run: str, label: str) -> Path:
-    """Return the path of a run's policies, whose label is FINAL or that of a learnt task."""
+    """Return the path of a run's policies, whose label is FINAL or that of a learned task."""
     return folder / POLICIES / run / f"{label}{POLICY_SUFFIX}"
 
 

@@ -1,4 +1,4 @@
-"""Film trained policies: each when its task was just learnt, and at the end of the sequence."""
+"""Film trained policies: each when its task was just learned, and at the end of the sequence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -16,7 +16,7 @@ from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.fleet_layout import FILMS, FINAL, learnt, policy_path
+from recall.files.fleet_layout import FILMS, FINAL, learned, policy_path
 from recall.files.names import file_name
 from recall.files.paths import check_inside, given_path
 from recall.files.streams import is_terminal
@@ -32,13 +32,13 @@ from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import DrawingError, Simulator
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered
 
-When = Literal["before", "after", "both"]
+At = Literal["learned", "final", "both"]
 SIZE = (320, 240)
 _FRAMES = 100  # per episode, by default
 _SMALLEST, _LARGEST = 32, 4096
-_SUBTITLES = {"before": "just learnt", "after": "at the end"}
-_KINDS = {"before": "policies of tasks just learnt", "after": "final policies"}
-_OTHER = {"before": "after", "after": "before"}
+_SUBTITLES = {"learned": "just learned", "final": "at the end"}
+_KINDS = {"learned": "policies of tasks just learned", "final": "final policies"}
+_OTHER = {"learned": "final", "final": "learned"}
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Take:
     """One policy on its task, and the results of its episodes."""
 
     task: str
-    when: str
+    at: str
     position: int
     policy: NumpyPolicy
     observation_size: int
@@ -82,7 +82,7 @@ def film(
     out: str | Path | None = None,
     run: str | None = None,
     seed: int | None = None,
-    when: When = "both",
+    at: At = "both",
     episodes: int = 1,
     deterministic: bool = False,
     size: tuple[int, int] = SIZE,
@@ -94,7 +94,7 @@ def film(
     """Film the policies of one run of the fleet in `folder`, on all its tasks or those named.
 
     Each task is played twice, with equal starts, goals and noise: by the policy that had just
-    learnt it (before later tasks could make it forget) and by the policy at the end. The episodes
+    learned it (before later tasks could make it forget) and by the policy at the end. The episodes
     are those of a finished fleet's last evaluation. For an unfinished fleet, the tasks that it has
     finished are shown. Tasks that cannot be drawn are left out; `left_out` of the film says why. A
     task is named as in `recall.evaluate`.
@@ -108,12 +108,12 @@ def film(
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every, size = from_plain(Count | None, every, "every"), _checked_size(size)
     named = as_tasks(tasks)
-    if when not in get_args(When):
-        raise UnknownNameError("time", when, get_args(When))
+    if at not in get_args(At):
+        raise UnknownNameError("time", at, get_args(At))
     folder = given_path(folder, "folder")
     spec, chosen = _chosen(folder, run, seed, named, functions)
-    takes = _takes(folder, chosen, named, when)
-    path = _path(folder, out, _name(chosen, named, when, deterministic), sheet)
+    takes = _takes(folder, chosen, named, at)
+    path = _path(folder, out, _name(chosen, named, at, deterministic), sheet)
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
@@ -126,7 +126,7 @@ def film(
         pictures = _pictures(spec, chosen, list(zip(shown, simulators, strict=True)), frames)
         most = episodes * (1 + -(-longest // frames.every) + frames.hold)
         write(_with_progress(pictures, most), path, fps)
-    return Film(path, chosen.name, tuple(shown), left_out, _lacking(folder, chosen, takes, when))
+    return Film(path, chosen.name, tuple(shown), left_out, _lacking(folder, chosen, takes, at))
 
 
 def _chosen(
@@ -165,13 +165,13 @@ def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
     return width, height
 
 
-def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, when: When) -> list[Take]:
+def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At) -> list[Take]:
     """Return every chosen task at every chosen time for which there is a policy."""
     titles = numbered(run.task_names)
     takes = []
     for position in chosen_positions(tasks, run.task_names):
-        for time in _KINDS if when == "both" else (when,):
-            label = learnt(position) if time == "before" else FINAL
+        for time in _KINDS if at == "both" else (at,):
+            label = learned(position) if time == "learned" else FINAL
             path = policy_path(folder, run.name, label)
             if path.exists():
                 info, vectors = read_stored(folder, run.name, label, (position,), run.task_names)
@@ -180,26 +180,26 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, when: W
                 takes.append(Take(titles[position], time, position, policy, size))
     if takes:
         return takes
-    if when == "both":
+    if at == "both":
         raise BadValueError(missing(folder, f"policies of these tasks of {run.name}"))
     raise BadValueError(
-        f"{missing(folder, f'{_KINDS[when]} of {run.name}')}. --when {_OTHER[when]} films the "
-        f"{_KINDS[_OTHER[when]]}"
+        f"{missing(folder, f'{_KINDS[at]} of {run.name}')}. --at {_OTHER[at]} films the "
+        f"{_KINDS[_OTHER[at]]}"
     )
 
 
-def _lacking(folder: Path, run: RunSpec, takes: Sequence[Take], when: When) -> str:
+def _lacking(folder: Path, run: RunSpec, takes: Sequence[Take], at: At) -> str:
     """Return why a film of both times shows only one of them, or an empty text."""
-    times = {take.when for take in takes}
-    lacking = [kind for time, kind in _KINDS.items() if when == "both" and time not in times]
+    times = {take.at for take in takes}
+    lacking = [kind for time, kind in _KINDS.items() if at == "both" and time not in times]
     return missing(folder, f"{lacking[0]} of {run.name}") if lacking else ""
 
 
-def _name(run: RunSpec, tasks: Sequence[TaskName] | None, when: When, deterministic: bool) -> str:
+def _name(run: RunSpec, tasks: Sequence[TaskName] | None, at: At, deterministic: bool) -> str:
     """Return a file name for what a film shows, so that another film does not overwrite it."""
     titles = [numbered(run.task_names)[each] for each in chosen_positions(tasks, run.task_names)]
     parts = [run.name, "all" if tasks is None else "+".join(titles)]
-    parts += [when] if when != "both" else []
+    parts += [at] if at != "both" else []
     parts += ["deterministic"] if deterministic else []
     return file_name("-".join(parts))
 
@@ -264,7 +264,7 @@ def _pictures(
                 settings.size,
                 settings.every,
             )
-            tile = Tile(take.task, _SUBTITLES[take.when], _counted(frames, take))
+            tile = Tile(take.task, _SUBTITLES[take.at], _counted(frames, take))
             tiles.setdefault(take.position, []).append(tile)
         yield from animate(in_rows(list(tiles.values())), settings.size, settings.hold)
 

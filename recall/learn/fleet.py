@@ -179,7 +179,7 @@ def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -
     """Copy the policy of one head to another, and the critics if the method says so.
 
     The temperature stays as it is. So do critics that are not copied, and their statistics: they
-    have learnt from the new task's first steps. Copied ones begin with new statistics. The
+    have learned from the new task's first steps. Copied ones begin with new statistics. The
     optimisers of what is copied begin anew.
     """
     copied, old = source >= 0, state.trainable

@@ -1,6 +1,6 @@
 """Reset: a fresh network for each task, while the networks of old tasks are kept unchanged.
 
-Nothing is shared, so nothing is forgotten and nothing is transferred: each task is learnt as if
+Nothing is shared, so nothing is forgotten and nothing is transferred: each task is learned as if
 it were the only one. This is the baseline for the plasticity that other methods gain or lose by
 sharing. No network is actually reset: every task has its own network from the start, initialised
 independently, and trains it only during its own stage.

@@ -97,7 +97,7 @@ def move(
     new = update(statistics, mean, variance, present, settings.step_size, settings.bias_corrected)
     after = scale_of(new, settings)
     if settings.bias_corrected:
-        # A head's first batch sets its scale. Nothing was learnt at the scale before it, so its
+        # A head's first batch sets its scale. Nothing was learned at the scale before it, so its
         # outputs are not rewritten: they would shrink to a constant, a copied critic's too.
         begins = statistics.updates == 0
         before = Scale(

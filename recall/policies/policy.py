@@ -11,7 +11,7 @@ from recall.files.fleet_layout import (
     FINAL,
     POLICY_SUFFIX,
     check_written,
-    learnt,
+    learned,
     policy_path,
     policy_paths,
 )
@@ -21,7 +21,7 @@ from recall.policies.stored import chosen_run, missing
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
-At = Literal["final", "learnt"]
+At = Literal["final", "learned"]
 
 
 class Policy:
@@ -105,9 +105,9 @@ def load_policy(
     `folder` is a fleet's folder, or one of its policy files. `task` is a task's name, such as
     "push" or, of a task that the sequence repeats, "3 push", or its position in the sequence, from
     0 on; it may be left out if there is only one. `run` is the name of a run (None: the first that
-    has the task). `at` is "final", the end of the sequence (also None), or "learnt", the end of the
-    task's own training. A file holds the policies of one run at one time, so neither is needed for
-    it; others than its own are refused.
+    has the task). `at` is "final", the end of the sequence (also None), or "learned", the end of
+    the task's own training. A file holds the policies of one run at one time, so neither is needed
+    for it; others than its own are refused.
     """
     folder = given_path(folder, "folder")
     if at is not None and at not in get_args(At):
@@ -115,26 +115,26 @@ def load_policy(
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task, run, at)
     run = chosen_run(folder, run, tasks=() if task is None else (task,))
-    if at == "learnt":
-        return _learnt(folder, run, task)
+    if at == "learned":
+        return _learned(folder, run, task)
     path = policy_path(folder, run, FINAL)
     if not path.exists():  # chosen_run has found others
         raise BadValueError(
-            f"{missing(folder, f'final policies of {run}')}. at='learnt' reads those of tasks just "
-            "learnt"
+            f"{missing(folder, f'final policies of {run}')}. at='learned' reads those of tasks "
+            "just learned"
         )
     check_written(folder, [path])
     return _from_file(path, task, run)
 
 
-def _learnt(folder: Path, run: str, task: TaskName | None) -> Policy:
-    paths = policy_paths(folder, run, learnt("*"))
+def _learned(folder: Path, run: str, task: TaskName | None) -> Policy:
+    paths = policy_paths(folder, run, learned("*"))
     if not paths:
-        raise BadValueError(missing(folder, f"policies of tasks just learnt of {run}"))
+        raise BadValueError(missing(folder, f"policies of tasks just learned of {run}"))
     position = _position(read_policy_file(paths[0], ())[0], task)
-    path = policy_path(folder, run, learnt(position))
+    path = policy_path(folder, run, learned(position))
     if not path.exists():
-        raise BadValueError(missing(folder, f"policies of task {task!r} of {run}, just learnt,"))
+        raise BadValueError(missing(folder, f"policies of task {task!r} of {run}, just learned,"))
     check_written(folder, [path])
     return _from_file(path, position, run)
 
@@ -148,7 +148,7 @@ def _from_file(
     if run not in (None, info.run):
         raise BadValueError(f"{path} holds policies of run {info.run}, not of {run!r}")
     # Only the name of a file tells its time.
-    time = {FINAL: "final"} | {learnt(each): "learnt" for each in vectors}
+    time = {FINAL: "final"} | {learned(each): "learned" for each in vectors}
     if at not in (None, time.get(path.stem)):
         raise BadValueError(
             f"{path} holds policies of one time, which by its name is not {at!r}: leave the time "

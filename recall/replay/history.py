@@ -145,7 +145,7 @@ class History:
         self._log.check(stamps)
 
     def is_over(self, number: int) -> bool:
-        """Return True if stage `number` is behind the last one, so that nothing is learnt in it."""
+        """Return True if stage `number` is behind the last one, and nothing is learned in it."""
         return number >= self._task_schedule.stages
 
     def _tasks_in_log(self, number: int) -> range:

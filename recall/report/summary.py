@@ -103,7 +103,7 @@ def verdicts(analysis: Analysis) -> list[Verdict]:
             ]
         found.append(Verdict(_title(members, rows), tuple(sentences)))
     silent = analysis.collection.without_success
-    returns = "No task reports success: the table of returns shows what was learnt."
+    returns = "No task reports success: the table of returns shows what was learned."
     return [*found, *(Verdict(name, (returns,)) for name in silent.sequences)]
 
 
@@ -111,7 +111,7 @@ def nothing_to_compare(collection: Collection) -> str:
     """Return a sentence for a report without verdicts."""
     if collection.sequential.runs:
         return "No run of a sequence is complete: there is nothing to compare yet."
-    return "All runs are of single tasks: their tables and figures show what was learnt."
+    return "All runs are of single tasks: their tables and figures show what was learned."
 
 
 def _title(members: Sequence[str], rows: pd.DataFrame) -> str:

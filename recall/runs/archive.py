@@ -39,7 +39,7 @@ from recall.files.fleet_layout import (
     Status,
     check_written,
     is_archive,
-    learnt,
+    learned,
     policy_paths,
     read_note,
     read_outcome,
@@ -60,8 +60,8 @@ from recall.settings.checked import Count, from_plain, given_texts
 from recall.version import version
 
 Folder = str | Path
-PoliciesAt = Literal["both", "final", "learnt"]
-_LABELS = {"both": "*", "final": FINAL, "learnt": learnt("*")}
+PoliciesAt = Literal["both", "final", "learned"]
+_LABELS = {"both": "*", "final": FINAL, "learned": learned("*")}
 _BENCHES = "bench*.json"  # what studies estimate times from; reports read other names too
 _OF_FLEETS = {
     DESCRIPTION,
@@ -103,7 +103,7 @@ def archive(
     Records are compressed, studies and benchmarks copied; checkpoints, replay, compiled programs,
     TensorBoard events, logs and films are left out. `policies` names the runs whose policies are
     kept, in float16, by name or shell pattern (`"*"`: all), and `policies_at` which of them:
-    `final`, `learnt` or `both`. `training_every` thins the training records: of those of each run,
+    `final`, `learned` or `both`. `training_every` thins the training records: of those of each run,
     the last in so many steps is kept. It is recorded, so that reports say so.
 
     Fleets that are damaged are refused, and so are unfinished ones unless `unfinished` is True:

@@ -45,18 +45,18 @@ class Symptom(NamedTuple):
 
 
 def symptoms(
-    record: Mapping[str, Any], learnt: Sequence[int], tasks: Sequence[str]
+    record: Mapping[str, Any], learned: Sequence[int], tasks: Sequence[str]
 ) -> list[Symptom]:
     """Return the symptoms that one run's training record shows.
 
-    `learnt` are the positions of the tasks in training, the current one last, and `tasks` the
+    `learned` are the positions of the tasks in training, the current one last, and `tasks` the
     names of all tasks of the run. Metrics that the record lacks are not checked.
     """
     found: list[Symptom] = []
     if "grad_norm_pi" in record:
-        found += _of_gradient(record["grad_norm_pi"], learnt, tasks)
+        found += _of_gradient(record["grad_norm_pi"], learned, tasks)
     if "alpha" in record:
-        found += _of_temperature(record["alpha"], learnt, tasks)
+        found += _of_temperature(record["alpha"], learned, tasks)
     if "q_value" in record and "q_lowest" in record:
         found += _of_critics(record["q_value"], record["q_lowest"], record["q_highest"], tasks)
     for metric, kind, network in (
@@ -64,24 +64,24 @@ def symptoms(
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
     ):
         if metric in record:
-            found += _of_units(record[metric], kind, network, learnt[-1], tasks)
+            found += _of_units(record[metric], kind, network, learned[-1], tasks)
     return found
 
 
-def _of_gradient(norm: float, learnt: Sequence[int], tasks: Sequence[str]) -> Iterator[Symptom]:
+def _of_gradient(norm: float, learned: Sequence[int], tasks: Sequence[str]) -> Iterator[Symptom]:
     if norm < LOWEST_GRADIENT_NORM:
-        where = tasks[learnt[-1]] if len(learnt) == 1 else "all tasks"
+        where = tasks[learned[-1]] if len(learned) == 1 else "all tasks"
         message = (
             f"the policy gradient on {where} has vanished (norm {norm:.2g}), so the policy no "
             "longer learns"
         )
-        yield Symptom(VANISHED_POLICY_GRADIENT, learnt[-1], message)
+        yield Symptom(VANISHED_POLICY_GRADIENT, learned[-1], message)
 
 
 def _of_temperature(
-    alpha: Sequence[float], learnt: Sequence[int], tasks: Sequence[str]
+    alpha: Sequence[float], learned: Sequence[int], tasks: Sequence[str]
 ) -> Iterator[Symptom]:
-    for position in learnt:
+    for position in learned:
         if alpha[position] < LOWEST_ALPHA:
             message = (
                 f"the temperature of {tasks[position]} has collapsed (alpha "

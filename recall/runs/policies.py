@@ -18,7 +18,7 @@ from recall.files.fleet_layout import (
     FINAL,
     Status,
     is_archive,
-    learnt,
+    learned,
     policy_path,
     status,
 )
@@ -86,10 +86,10 @@ def read_policies(folder: Path, runs: Mapping[str, Sequence[str]], size: int) ->
     if complete(FINAL):
         labels = dict.fromkeys(tasks, FINAL)
     elif status(folder) is Status.FINISHED:
-        # What was just learnt is no substitute: nothing would seem forgotten.
+        # What was just learned is no substitute: nothing would seem forgotten.
         raise BadValueError(missing(folder, "final policies"))
     else:
-        labels = {task: learnt(task) for task in tasks if complete(learnt(task))}
+        labels = {task: learned(task) for task in tasks if complete(learned(task))}
     if not labels:
         raise BadValueError(missing(folder, "policies"))
     found: dict[int, list[Array]] = {position: [] for position in labels}

@@ -15,7 +15,7 @@ _TRIPLETS = range(1, 1 + len(TRIPLETS))
 
 REFERENCE = Study(
     name="reference",
-    question="How well is each task learnt alone, from scratch?",
+    question="How well is each task learned alone, from scratch?",
     variants=methods("fine_tuning"),
     sequences=NUMBERED_TASKS,
     tables=("single-tasks",),

@@ -43,7 +43,7 @@ class Plan:
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
     preset: str
-    single: bool = True  # whether each task is also learnt alone, for forward transfer
+    single: bool = True  # whether each task is also learned alone, for forward transfer
     changes: Mapping[str, Any] = field(default_factory=dict)
     of_methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ class Row(NamedTuple):
     """The scores of one method."""
 
     scores: pd.DataFrame
-    transfer: float | None = None  # None without single-task runs, or if tasks are learnt at once
+    transfer: float | None = None  # None without single-task runs, or if tasks are learned at once
 
 
 def run_demo(
@@ -126,7 +126,7 @@ def row_of(folder: Path, single: Path | None = None) -> Row:
 
 
 def make_film(folder: Path, plan: Plan) -> Film:
-    """Film every task as the last method plays it, when it was just learnt and at the end."""
+    """Film every task as the last method plays it, when it was just learned and at the end."""
     name = "demo.mp4" if shutil.which("ffmpeg") else "demo.gif"
     return film(folder / plan.methods[-1], out=folder / name)
 
@@ -134,7 +134,7 @@ def make_film(folder: Path, plan: Plan) -> Film:
 def print_table(rows: list[Row], plan: Plan) -> None:
     """Print the rows as a table."""
     seeds = "one seed" if len(plan.seeds) == 1 else f"mean of {len(plan.seeds)} seeds"
-    title = f"success just learnt and at the end, {seeds}"
+    title = f"success just learned and at the end, {seeds}"
     table = Table(
         title=f"{title}, targets normalised" if plan.normalised else title,
         caption="forward transfer: against learning each task alone, from scratch"
@@ -162,12 +162,12 @@ def print_table(rows: list[Row], plan: Plan) -> None:
 
 
 def _successes(scores: pd.DataFrame) -> list[str]:
-    """Return the mean success in each task when it was just learnt and at the end, as text.
+    """Return the mean success in each task when it was just learned and at the end, as text.
 
     For a method that learns all tasks at once, only the success at the end is meaningful.
     """
     means = scores.groupby("position")[["trained", "final"]].mean().to_numpy().tolist()
     return [
-        f"{end:.0%}" if np.isnan(learnt) else f"{100 * learnt:.0f}→{end:.0%}"
-        for learnt, end in means
+        f"{end:.0%}" if np.isnan(learned) else f"{100 * learned:.0f}→{end:.0%}"
+        for learned, end in means
     ]

@@ -147,7 +147,9 @@ class Behaviour:
     ) -> jax.Array | None:
         """Return the flat policies [run, size] for a task; None stands for random actions."""
         turns = self.turns(stage)
-        if steps >= self.first_own_step(stage) or position not in self._task_schedule.learnt(stage):
+        if steps >= self.first_own_step(stage) or position not in self._task_schedule.learned(
+            stage
+        ):
             return fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
         actor = turns.actor(steps)
         return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))

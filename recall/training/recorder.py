@@ -109,10 +109,10 @@ class Recorder:
         records = training_records(step, runs, episodes, values)
         self._store.append("training", records)
         self._callback.on_training(records)
-        learnt = self._task_schedule.learnt(progress.stage)
+        learned = self._task_schedule.learned(progress.stage)
         for record in records:
             run = record["run"]
-            found = health.symptoms(record, learnt, self._tasks[run])
+            found = health.symptoms(record, learned, self._tasks[run])
             for symptom in health.due(found, progress.symptoms, self._names[run]):
                 self._store.append("training", [health_record(run, step, symptom)])
                 self._callback.on_health(self._names[run], step, symptom.message)

@@ -28,7 +28,7 @@ import numpy as np
 from recall.collect.chunks import Ended
 from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
-from recall.files.fleet_layout import FINAL, failures, learnt
+from recall.files.fleet_layout import FINAL, failures, learned
 from recall.learn import fleet
 from recall.nets.sharding import reshard, to_int32
 from recall.runs.store import Store
@@ -81,7 +81,7 @@ class Trainer(TrainedFleet):
         """Reset the optimisers and build the environments."""
         stage = self.progress.stage
         self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
-        self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learnt(stage))
+        self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learned(stage))
 
     def _train_stage(self) -> None:
         self._evaluate_and_save()  # a fleet may have been stopped before it had
@@ -150,7 +150,7 @@ class Trainer(TrainedFleet):
         self.progress.episodes += [
             [run, outcome.success, outcome.episode_return]
             for run, position, outcome in ended
-            if position in self.task_schedule.learnt(stage)
+            if position in self.task_schedule.learned(stage)
         ]
 
     def _evaluate_and_save(self) -> None:
@@ -247,9 +247,9 @@ class Trainer(TrainedFleet):
         self.history.archive(
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
-        for task in self.task_schedule.learnt(number):
+        for task in self.task_schedule.learned(number):
             policies = {task: self.policies(task)}
-            self.files.add_policies(self.write_policies(learnt(task), policies))
+            self.files.add_policies(self.write_policies(learned(task), policies))
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))

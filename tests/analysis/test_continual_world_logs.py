@@ -114,8 +114,8 @@ def test_the_bundled_example_is_imported_whole():
     )  # [run, task, evaluation]; ten evaluations a stage, of which the last two count
     final = logs[:, :, -2:].mean(axis=2)
     assert estimate(ewc, PERFORMANCE).value == pytest.approx(final.mean())
-    learnt = np.stack([logs[:, 0, 8:10].mean(axis=1), final[:, 1]], axis=1)
-    assert estimate(ewc, FORGETTING).value == pytest.approx((learnt - final).mean())
+    learned = np.stack([logs[:, 0, 8:10].mean(axis=1), final[:, 1]], axis=1)
+    assert estimate(ewc, FORGETTING).value == pytest.approx((learned - final).mean())
     alone = [
         successes(f"single/{log}", f"test/stochastic/0/{task}-v1/success").mean()
         for log, task in ((1700000020, "push"), (1700000021, "hammer"))

@@ -50,7 +50,7 @@ def test_transfer_needs_references_of_every_task_and_room_to_gain(tmp_path):
     assert np.isnan(transfer["push"])  # nothing is to gain
 
 
-def test_tasks_learnt_together_have_no_stages(tmp_path):
+def test_tasks_learned_together_have_no_stages(tmp_path):
     write_fleet(tmp_path / "a", "multi_task", "push,hammer")
     write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5)
     scores = analyse(gather(tmp_path)).scores

@@ -60,7 +60,7 @@ def test_a_window_is_at_most_a_fifth_of_its_stage(evaluations, window, used):
 
 
 def test_a_method_that_forgets_nothing_has_no_forgetting_with_few_evaluations():
-    """Both tasks are learnt late in their stages: a wide window would call that gain."""
+    """Both tasks are learned late in their stages: a wide window would call that gain."""
     slow = curve(
         [[0, 0], [0, 0], [0, 0], [0.5, 0], [1, 0], [1, 0],
          [1, 0], [1, 0], [1, 0], [1, 0.5], [1, 1], [1, 1]],

@@ -169,14 +169,14 @@ def test_a_fleet_whose_runs_failures_in_stops_and_says_so(tmp_path, every):
     assert all(callback.records), "a callback is never given an empty list"
 
 
-def learnt(path):
+def learned(path):
     """The lines that tell of updates; evaluations leave lines of their own."""
     return [line for line in path.read_bytes().splitlines() if b"loss_q" in line]
 
 
 def test_evaluating_more_often_changes_no_training(tmp_path, finished):
     run(start(small_spec(evaluate_every=50), tmp_path))
-    trained, before = (learnt(folder / "training.jsonl") for folder in (tmp_path, finished))
+    trained, before = (learned(folder / "training.jsonl") for folder in (tmp_path, finished))
     assert trained == before
     assert len(trained) >= 12
     often = (tmp_path / "evaluations.jsonl").read_bytes().splitlines()

@@ -46,7 +46,7 @@ def test_what_is_collected_is_the_sum_of_the_chunks(collects):
     again = {"current": (0, 0, 0), "seen": (2, 1, 0), "all": (0, 0, 0)}[collects]
     assert tuple(counted[task] - STEPS for task in range(TASKS)) == tuple(STEPS * n for n in again)
     assert sorted(
-        task for stage in range(task_schedule.stages) for task in task_schedule.learnt(stage)
+        task for stage in range(task_schedule.stages) for task in task_schedule.learned(stage)
     ) == [*range(TASKS)]
 
 

@@ -27,8 +27,8 @@ def write_untrained(
     return folder
 
 
-def write_learnt(folder: Path) -> None:
-    """Add the policies of tasks just learnt."""
+def write_learned(folder: Path) -> None:
+    """Add the policies of tasks just learned."""
     spec = spec_from(read_description(folder))
     _write(folder, spec, {f"task-{task}": range(task, task + 1) for task in range(spec.tasks)})
 

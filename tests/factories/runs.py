@@ -34,9 +34,9 @@ def made_run(
     for task in range(len(tasks)):
         since = steps / per_task - task
         skill = np.clip(SKILL.get(method, 0.75) + 0.2 * random.normal(), 0, 1)
-        learnt = skill * (1 - np.exp(-4.0 * random.uniform(0.6, 1.4) * np.clip(since, 0, 1)))
+        learned = skill * (1 - np.exp(-4.0 * random.uniform(0.6, 1.4) * np.clip(since, 0, 1)))
         kept = KEPT.get(method, 0.85) ** np.clip(since - 1, 0, None)
-        success[:, task] = np.where(since > 0, learnt * kept, 0.0)
+        success[:, task] = np.where(since > 0, learned * kept, 0.0)
     success = random.binomial(10, np.clip(success, 0, 1)) / 10
     kept_rows = steps <= (until or steps[-1])
     steps, success = steps[kept_rows], success[kept_rows]

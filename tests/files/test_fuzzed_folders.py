@@ -66,11 +66,11 @@ def evaluate(folder):
 
 
 def film(folder):
-    recall.film(folder, when="before", out="no.film")  # likewise
+    recall.film(folder, at="learned", out="no.film")  # likewise
 
 
 def load_policy(folder):
-    recall.load_policy(folder, 0, at="learnt")
+    recall.load_policy(folder, 0, at="learned")
 
 
 def report(folder):

@@ -54,7 +54,7 @@ def rename(folder, name):
 COMMANDS = {
     "resume": lambda folder: recall.resume(folder, callback=Callback()),
     "evaluate": lambda folder: recall.evaluate(folder),
-    "film": lambda folder: recall.film(folder, when="before"),
+    "film": lambda folder: recall.film(folder, at="learned"),
     "report": lambda folder: recall.make_report(folder, folder.parent / "report"),
 }
 

@@ -65,7 +65,7 @@ def test_a_filmed_episode_is_the_one_that_is_evaluated(fleet_folder, tmp_path):
     for deterministic, mode in ((False, "stochastic"), (True, "deterministic")):
         for index, seed in enumerate((3, 5)):
             made = recall.film(
-                fleet_folder, out=tmp_path / "film.png", seed=seed, when="after",
+                fleet_folder, out=tmp_path / "film.png", seed=seed, at="final",
                 episodes=episodes, deterministic=deterministic, size=(32, 32),
             )  # fmt: skip
             for take in made.takes:
@@ -129,9 +129,9 @@ def test_tasks_stand_in_columns_and_times_below_each_other(tasks, times, shape):
 
 def test_a_gif_holds_every_frame_at_its_pace(fleet_folder, tmp_path):
     made = recall.film(fleet_folder, "point-poor", tmp_path / "film.gif", size=SMALL, fps=20)
-    assert [(take.task, take.when) for take in made.takes] == [
-        ("point-poor", "before"),
-        ("point-poor", "after"),
+    assert [(take.task, take.at) for take in made.takes] == [
+        ("point-poor", "learned"),
+        ("point-poor", "final"),
     ]
     with Image.open(made.path) as gif:
         assert gif.size == (2 * 64 + 3 * 6, 48 + caption_height(64) + 2 * 6)
@@ -181,12 +181,12 @@ def test_a_contact_sheet_goes_to_the_fleets_own_films(fleet_folder, capsys):
     main(["film", str(fleet_folder), "--sheet", "--size", "40", "32"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[:2] for line in lines[:-1]] == [
-        [task, when] for task in TASKS for when in ("before", "after")
+        [task, at] for task in TASKS for at in ("learned", "final")
     ]
     with Image.open(lines[-1]) as sheet:
         assert sheet.size == (2 * 40 + 3 * 6, 2 * (32 + caption_height(40)) + 3 * 6)
     names = [lines[-1]]
-    for more in (["--when", "after"], ["--task", TASKS[0]], ["--deterministic"]):
+    for more in (["--at", "final"], ["--task", TASKS[0]], ["--deterministic"]):
         main(["film", str(fleet_folder), "--sheet", "--size", "40", "32", *more])
         names.append(capsys.readouterr().out.splitlines()[-1])
     assert len(set(names)) == 4, "no sheet overwrites another"
@@ -197,11 +197,11 @@ def test_an_unfinished_fleet_shows_what_is_over(tmp_path, capsys):
     folder = make_fleet(tmp_path, finished=False, over=(0,))
     main(["film", str(folder), "--out", str(tmp_path / "film.png"), "--size", "64", "48"])
     told = capsys.readouterr()
-    assert told.out.startswith("point-rich\tbefore\t")
+    assert told.out.startswith("point-rich\tlearned\t")
     assert "final policies" in told.err
     assert "not finished" in told.err
-    with pytest.raises(BadValueError, match=r"not finished.*--when before"):
-        recall.film(folder, when="after")
+    with pytest.raises(BadValueError, match=r"not finished.*--at learned"):
+        recall.film(folder, at="final")
     with pytest.raises(BadValueError, match="not finished"):
         recall.film(folder, ["point-poor"])
 
@@ -212,9 +212,9 @@ def test_an_archive_of_one_time_is_filmed_and_says_so(fleet_folder, tmp_path):
     for path in kept.glob("policies/*/task-*"):
         path.unlink()
     made = recall.film(kept, out=tmp_path / "film.png", size=SMALL)
-    assert {take.when for take in made.takes} == {"after"}
+    assert {take.at for take in made.takes} == {"final"}
     assert "recall archive --policies" in made.lacking
-    assert not recall.film(kept, when="after", out=made.path, size=SMALL).lacking
+    assert not recall.film(kept, at="final", out=made.path, size=SMALL).lacking
 
 
 def test_policies_of_another_observation_are_refused(fleet_folder, tmp_path):
@@ -228,7 +228,7 @@ def test_policies_of_another_observation_are_refused(fleet_folder, tmp_path):
         arrays[f"task_{task}/kernel_0"] = np.zeros((size + 1, 8), np.float32)
     np.savez(path, **arrays)
     with pytest.raises(BadValueError, match=f"takes {size + 1} numbers.*gives {size}"):
-        recall.film(folder, when="after", out=tmp_path / "film.png")
+        recall.film(folder, at="final", out=tmp_path / "film.png")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_policies_of_another_observation_are_refused(fleet_folder, tmp_path):
         ({"tasks": ["point-pore"]}, "did you mean 'point-poor'.*Valid: point-rich, point-poor"),
         ({"run": "nobody"}, "unknown run of this fleet 'nobody'"),
         ({"seed": 4}, "seed 4.* 3 5"),
-        ({"when": "later"}, "unknown time 'later'"),
+        ({"at": "later"}, "unknown time 'later'"),
         ({"episodes": 0}, "episodes is 0; expected a whole number of at least 1"),
         ({"every": "a"}, "every is 'a'; expected a whole number"),
         ({"size": (8, 4)}, "8 x 4: sides are from 32"),

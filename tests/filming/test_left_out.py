@@ -88,7 +88,7 @@ def test_the_tasks_that_can_be_drawn_are_filmed(tmp_path, capsys):
     assert list(made.left_out) == [
         f"1 {id_of(WithoutMode)}", id_of(WithoutImage), f"4 {id_of(WithoutMode)}"
     ]  # fmt: skip
-    main(["film", str(folder), "--out", str(out), "--size", "32", "32", "--when", "after"])
+    main(["film", str(folder), "--out", str(out), "--size", "32", "32", "--at", "final"])
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 3
     assert all(why in line for line, why in zip(told, made.left_out.values(), strict=True))
@@ -115,7 +115,7 @@ def test_functions_are_drawn_with_the_ones_given_for_the_film(tmp_path):
 
 def test_a_repeated_task_is_filmed_by_the_name_that_is_printed(tmp_path, capsys):
     folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
-    film = ["film", str(folder), "--size", "32", "32", "--sheet", "--when", "after"]
+    film = ["film", str(folder), "--size", "32", "32", "--sheet", "--at", "final"]
 
     def printed(*options):
         main([*film, *options])

@@ -112,7 +112,7 @@ def test_the_variance_keeps_its_digits_where_nu_minus_mu_squared_has_none(
 
 
 @pytest.mark.parametrize("reward", [1e5, -1e3])
-def test_a_task_that_always_pays_the_same_is_learnt_from(reward):
+def test_a_task_that_always_pays_the_same_is_learned_from(reward):
     agent = make_agent()
     replay = make_replay(2)
     replay = replay._replace(new=replay.new.at[..., REWARD].set(reward))
@@ -175,7 +175,7 @@ def test_a_heads_first_loss_is_normalised_by_its_own_batch(scale):
     state, metrics = run_burst(agent, state, replay, 0, updates=1)
     assert 0.1 < float(metrics["loss_q"][0]) < 10.0
     assert 0.1 < float(metrics["grad_norm_q"][0]) < 50.0
-    # Nothing was learnt at the scale (0, 1), so the last layer is not rewritten to it.
+    # Nothing was learned at the scale (0, 1), so the last layer is not rewritten to it.
     after = copied(state.trainable.critic["heads"])
     np.testing.assert_allclose(
         after["out"]["kernel"][0, 0], before["out"]["kernel"][0, 0], atol=2e-3

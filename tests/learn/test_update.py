@@ -194,7 +194,7 @@ def test_best_return_start_copies_the_best_head_and_nothing_else(copies):
     assert leaves_equal(*second)
     for name in ("log_alpha", "alpha_moments", "rewards"):
         assert leaves_equal(getattr(before, name), getattr(after, name))
-    # Nothing of the second task was learnt, so its head's statistics are new in any case.
+    # Nothing of the second task was learned, so its head's statistics are new in any case.
     assert leaves_equal(before.popart, after.popart)
 
 

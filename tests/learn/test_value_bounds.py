@@ -95,7 +95,7 @@ def test_no_method_learns_values_beyond_them(method):
     assert all(largest_target(method, size) < 1e4 for size in (-1e6, 1e6))
 
 
-def test_without_bounds_any_value_is_learnt():
+def test_without_bounds_any_value_is_learned():
     method = PerfectMemory(batch_size=32)
     assert largest_target(method, 1e6, bound_targets=False) > 1e5
 

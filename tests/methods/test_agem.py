@@ -56,7 +56,7 @@ def test_in_an_update_the_new_halfs_gradient_is_projected_against_the_old_halfs(
         return gradients(run.agent, state, batch, weights, key)[0]
 
     weights = run.method.row_weights(batch, jnp.asarray(1))
-    assert (np.asarray(weights)[8:] == 0).all(), "the memory is not learnt from"
+    assert (np.asarray(weights)[8:] == 0).all(), "the memory is not learned from"
     new, old = gradients_for(weights), gradients_for((1.0 - batch.new) / 8)
     for sign in (1.0, -1.0):
         # One of the two signs is a violation, whatever this batch says.

@@ -19,7 +19,7 @@ from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 
 DECAY = str(EXAMPLES / "weight_decay.py")
 CORRIDOR = str(EXAMPLES / "corridor_world.py")
-FIGURE = str(EXAMPLES / "learnt_tasks_figure.py")
+FIGURE = str(EXAMPLES / "learned_tasks_figure.py")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_evaluate_film_and_report_know_them(trained, tmp_path, capsys):
     out = tmp_path / "report"
     main(["report", str(trained), "--out", str(out), "--plugin", DECAY, "--plugin", FIGURE])
     assert "Decay" in (out / "report.md").read_text()
-    assert list((out / "figures").glob("learnt_tasks*.png"))
+    assert list((out / "figures").glob("learned_tasks*.png"))
     with pytest.raises(SystemExit):
         main(["film", str(trained), *plugins])
     assert "cannot be rendered" in capsys.readouterr().err  # our corridor draws none
@@ -186,9 +186,9 @@ def test_an_installed_package_adds_to_the_registries(tmp_path, monkeypatch):
     (info / "entry_points.txt").write_text(
         "[recall.methods]\nweight_decay = weight_decay:WeightDecay\nbroken = nowhere:Broken\n"
         "[recall.worlds]\ncorridor = corridor_world\n"
-        "[recall.figures]\nlearnt_tasks = learnt_tasks_figure:make_figures\n"
+        "[recall.figures]\nlearned_tasks = learned_tasks_figure:make_figures\n"
     )
-    for name in ("weight_decay", "corridor_world", "learnt_tasks_figure"):
+    for name in ("weight_decay", "corridor_world", "learned_tasks_figure"):
         text = (EXAMPLES / f"{name}.py").read_text()
         lines = [line for line in text.splitlines() if not line.startswith("register_")]
         text = "\n".join(line for line in lines if line != "@register_method")
@@ -200,7 +200,7 @@ def test_an_installed_package_adds_to_the_registries(tmp_path, monkeypatch):
         "assert method_class('weight_decay')().decay == 1e-4\n"
         "env = recall.make_vec('corridor-left', 2, workers=2, seed=0)\n"
         "env.reset(); env.close()\n"
-        "assert 'learnt_tasks' in FIGURES and 'seeds' in FIGURES\n"
+        "assert 'learned_tasks' in FIGURES and 'seeds' in FIGURES\n"
         "with warnings.catch_warnings(record=True) as told:\n"
         "    warnings.simplefilter('always')\n"
         "    assert list(METHODS)[-1] == 'weight_decay'\n"

@@ -22,7 +22,7 @@ def kept(finished, tmp_path_factory):
     return recall.archive(finished, tmp_path_factory.mktemp("kept") / "all", "*").folder
 
 
-@pytest.mark.parametrize("at", ["final", "learnt"])
+@pytest.mark.parametrize("at", ["final", "learned"])
 @pytest.mark.parametrize("task", ["point-rich", "point-poor"])
 def test_actions_of_a_trained_policy_nearly_agree(finished, kept, task, at):
     before, after = (recall.load_policy(folder, task, SECOND, at) for folder in (finished, kept))
@@ -85,7 +85,7 @@ def test_chosen_policies_are_kept_and_used(finished, tmp_path):
         known = before[record["position"], record["mode"]]
         assert record["return"] == pytest.approx(known, rel=0.05)
     film = recall.film(made.folder, ["point-rich"], sheet=True, size=(64, 64))
-    assert (film.run, [take.when for take in film.takes]) == (SECOND, ["after"])
+    assert (film.run, [take.at for take in film.takes]) == (SECOND, ["final"])
     assert film.path.parent == made.folder / "films"
 
 

@@ -138,14 +138,14 @@ def test_noise_comes_from_the_given_generator(folder, observations):
 
 
 def test_the_run_and_the_time_are_chosen(folder, observations):
-    """The first run is that of run.json, not of the alphabet; a policy just learnt is another."""
+    """The first run is that of run.json, not of the alphabet; a policy just learned is another."""
     assert recall.load_policy(folder, 0).seed == 10
-    learnt = recall.load_policy(folder, "point-poor", at="learnt")
+    learned = recall.load_policy(folder, "point-poor", at="learned")
     final = recall.load_policy(folder, "point-poor")
-    np.testing.assert_array_equal(learnt.layers["kernel_0"], 2 * final.layers["kernel_0"])
+    np.testing.assert_array_equal(learned.layers["kernel_0"], 2 * final.layers["kernel_0"])
     (path,) = folder.glob("policies/*seed10/task-1.npz")
     np.testing.assert_array_equal(
-        recall.load_policy(path).act(observations), learnt.act(observations)
+        recall.load_policy(path).act(observations), learned.act(observations)
     )
 
 
@@ -190,7 +190,7 @@ def test_an_exported_pytorch_program_agrees_and_needs_no_recall(folder, observat
     """A process without this package loads the file and gives our actions to 1e-5."""
     pytest.importorskip("torch", reason="torch is not installed")
     path, rows = tmp_path / "policy.pt2", tmp_path / "rows.npy"
-    main(["export", str(folder), "--task", "1", "--at", "learnt", "--torch", str(path)])
+    main(["export", str(folder), "--task", "1", "--at", "learned", "--torch", str(path)])
     np.save(rows, observations)
     code = (
         "import sys, json, numpy as np, torch\n"
@@ -203,7 +203,7 @@ def test_an_exported_pytorch_program_agrees_and_needs_no_recall(folder, observat
         f"np.save({str(tmp_path / 'out.npy')!r}, torch.stack(program(rows)).detach().numpy())"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
-    policy = recall.load_policy(folder, 1, at="learnt")
+    policy = recall.load_policy(folder, 1, at="learned")
     action, mean, log_std = np.load(tmp_path / "out.npy")
     np.testing.assert_allclose(action, policy.act(observations), atol=1e-5)
     np.testing.assert_allclose((mean, log_std), policy.distribution(observations), atol=1e-5)

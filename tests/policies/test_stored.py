@@ -12,7 +12,7 @@ from recall.files.atomic import hidden_names
 from recall.runs.description import read_description
 from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
-from tests.factories.policies import write_learnt, write_untrained
+from tests.factories.policies import write_learned, write_untrained
 
 SEQUENCES = ("point-rich,point-poor", "point-poor,point-slide")
 FIRST, OTHER = (f"fine_tuning-{sequence}-seed0" for sequence in SEQUENCES)
@@ -23,7 +23,7 @@ FIRST_TWO, OTHER_TWO = (name.replace("seed0", "seed2") for name in (FIRST, OTHER
 def folder(tmp_path_factory):
     """Write a fleet of two sequences and seeds with policies of zeros, at both times."""
     folder = write_untrained(tmp_path_factory.mktemp("fleet"), SEQUENCES, (0, 2))
-    write_learnt(folder)
+    write_learned(folder)
     return folder
 
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
         ({"task": "1 point-poor"}, OTHER, 0),
         ({"task": "2 point-poor"}, FIRST, 1),
         ({"task": 1, "run": OTHER_TWO}, OTHER_TWO, 1),
-        ({"task": "point-slide", "at": "learnt"}, OTHER, 1),
+        ({"task": "point-slide", "at": "learned"}, OTHER, 1),
     ],
 )
 def test_the_first_run_that_has_the_task_is_taken(folder, arguments, run, position):
@@ -63,7 +63,7 @@ def test_a_repeated_task_is_named_with_its_number(tmp_path):
         ({"task": "point-slide", "run": FIRST}, ["point-rich", "point-poor"], OTHER),
         ({"task": 3, "run": FIRST}, ["point-rich", "point-poor"], "3"),
         ({"task": 0, "run": "nobody"}, [FIRST, FIRST_TWO, OTHER, OTHER_TWO], "'nobody'"),
-        ({"task": 0, "at": "end"}, ["final", "learnt"], "'end'"),
+        ({"task": 0, "at": "end"}, ["final", "learned"], "'end'"),
     ],
 )
 def test_unknown_names_are_told_with_the_known_ones(folder, arguments, valid, told):
@@ -96,21 +96,21 @@ def test_the_runs_are_found_without_run_json(folder, tmp_path):
     ],
 )
 def test_why_policies_are_missing_is_told(folder, tmp_path, marks, told):
-    """All policies of a run, only its final ones, one of those just learnt: the reason is one."""
+    """All policies of a run, only its final ones, one of those just learned: the reason is one."""
     lost = shutil.copytree(folder, tmp_path / "lost")
     for name, content in marks.items():
         (lost / name).write_text(json.dumps(content))
-    uses = [lambda: recall.load_policy(lost, 1, FIRST, "learnt")]
+    uses = [lambda: recall.load_policy(lost, 1, FIRST, "learned")]
     (lost / "policies" / FIRST / "task-1.npz").unlink()
     for path in lost.glob("policies/*/final.npz"):
         path.unlink()
-    uses += [lambda: recall.load_policy(lost, 0, FIRST), lambda: recall.film(lost, when="after")]
+    uses += [lambda: recall.load_policy(lost, 0, FIRST), lambda: recall.film(lost, at="final")]
     shutil.rmtree(lost / "policies" / OTHER)
     uses += [lambda: recall.load_policy(lost, 0, OTHER), lambda: recall.film(lost, run=OTHER)]
     for use in uses:
         with pytest.raises(BadValueError, match=told):
             use()
-    assert recall.load_policy(lost, 0, at="learnt").run == FIRST
+    assert recall.load_policy(lost, 0, at="learned").run == FIRST
     shutil.rmtree(lost / "policies")
     for use in (recall.load_policy, recall.film, recall.evaluate):
         with pytest.raises(BadValueError, match=told):
@@ -157,7 +157,7 @@ def test_a_fleet_of_which_every_run_failed_is_not_called_finished(tmp_path):
         ("final.npz", {"task": 1}),
         ("final.npz", {"task": 1, "run": FIRST, "at": "final"}),
         ("task-1.npz", {}),
-        ("task-1.npz", {"run": FIRST, "at": "learnt"}),
+        ("task-1.npz", {"run": FIRST, "at": "learned"}),
     ],
 )
 def test_what_a_file_itself_says_is_accepted(folder, name, arguments):
@@ -169,7 +169,7 @@ def test_what_a_file_itself_says_is_accepted(folder, name, arguments):
     ("name", "arguments", "told"),
     [
         ("final.npz", {"run": OTHER}, f"run {FIRST}, not of '{OTHER}'"),
-        ("final.npz", {"at": "learnt"}, "not 'learnt'"),
+        ("final.npz", {"at": "learned"}, "not 'learned'"),
         ("task-1.npz", {"at": "final"}, "not 'final'"),
         ("task-1.npz", {"task": 0}, "only of point-poor"),
     ],

@@ -18,7 +18,7 @@ NOTE = "Without hammer, whose success is not reported."
 
 
 def write_mixed(folder: Path, method: str = "recall", sequence: str = "push,hammer,push") -> Path:
-    """Push is learnt to 0.8 and then kept at 0.6; hammer says nothing of success."""
+    """Push is learned to 0.8 and then kept at 0.6; hammer says nothing of success."""
 
     def success(seed: int, position: int, step: int) -> float:
         if position == 1:

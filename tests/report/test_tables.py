@@ -107,7 +107,7 @@ def test_tasks_of_a_family_are_averaged_over_their_places(tmp_path):
     write_fleet(tmp_path / "l2", "l2", "cw3-3")
     write_fleet(tmp_path / "m", "multi_task", CW3[:2])
     tables = tables_of(tmp_path)
-    learnt, end = (tables[f"cw3-tasks-{name}"] for name in ("learnt", "end"))
+    learned, end = (tables[f"cw3-tasks-{name}"] for name in ("learned", "end"))
     # cw3-1 is push, window-close, hammer; cw3-2 is hammer, window-close, faucet-close.
     assert headings(end) == [
         "faucet-close (1)", "hammer (2)", "push (1)", "window-close (2)", "all (6)"
@@ -115,8 +115,8 @@ def test_tasks_of_a_family_are_averaged_over_their_places(tmp_path):
     found = [ours(end, heading, "EWC") for heading in headings(end)]
     assert found == pytest.approx([1.0, 0.575, 0.15, 0.15, (2 + 4 * 0.15) / 6])
     assert cell_of(end, "hammer (2)", "EWC").runs == 4
-    assert {ours(learnt, heading, "EWC") for heading in headings(learnt)} == {1.0}
-    assert (learnt.columns, end.columns) == (
+    assert {ours(learned, heading, "EWC") for heading in headings(learned)} == {1.0}
+    assert (learned.columns, end.columns) == (
         ("EWC", "RECALL"),
         ("EWC", "RECALL", "Multi-task"),
     )
@@ -144,7 +144,7 @@ def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
     assert not tables["push,hammer"].advice
     alone = tables["single-tasks"]
     assert ours(alone, "push", "area under the curve") == 0.5
-    assert "Tasks learnt alone by Fine-tuning" in alone.title
+    assert "Tasks learned alone by Fine-tuning" in alone.title
 
 
 def test_references_that_differ_are_refused_or_named(tmp_path):

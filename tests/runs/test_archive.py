@@ -247,7 +247,7 @@ def test_paths_of_plugins_are_not_archived():
     ]
 
 
-def test_what_was_just_learnt_is_not_evaluated_as_the_end(finished, tmp_path):
-    recall.archive(finished, tmp_path / "archive", policies="*", policies_at="learnt")
+def test_what_was_just_learned_is_not_evaluated_as_the_end(finished, tmp_path):
+    recall.archive(finished, tmp_path / "archive", policies="*", policies_at="learned")
     with pytest.raises(BadValueError, match="archived without final policies"):
         recall.evaluate(tmp_path / "archive", episodes=1)

@@ -30,9 +30,9 @@ HEALTHY = {
 PLASTIC = {"run": 0, "step": 2_000, "dormant_pi": 0.3, "dormant_q": 0.1}
 
 
-def found(learnt=(1,), **changes):
+def found(learned=(1,), **changes):
     """(kind, position) of each symptom of the healthy record after changes."""
-    return [symptom[:2] for symptom in symptoms(HEALTHY | PLASTIC | changes, learnt, TASKS)]
+    return [symptom[:2] for symptom in symptoms(HEALTHY | PLASTIC | changes, learned, TASKS)]
 
 
 def test_a_healthy_run_has_no_symptoms():
@@ -66,7 +66,7 @@ def test_each_kind_is_seen_alone_and_put_into_words(changes, kind, words):
 def test_temperatures_count_for_the_tasks_in_training_alone():
     collapsed = [0.0, 0.1, 0.0]
     assert found(alpha=collapsed) == []
-    assert found(learnt=(0, 1, 2), alpha=collapsed) == [
+    assert found(learned=(0, 1, 2), alpha=collapsed) == [
         (COLLAPSED_TEMPERATURE, 0),
         (COLLAPSED_TEMPERATURE, 2),
     ]

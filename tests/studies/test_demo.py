@@ -113,8 +113,8 @@ def test_a_demo_trains_shows_and_films_and_does_not_train_again(tmp_path, capsys
     made = make_film(tmp_path, plan)  # which replaces the one before
     assert made.path.parent == tmp_path
     assert made.path.stat().st_size > 1_000
-    assert {(take.task, take.when) for take in made.takes} == {
-        (task, when) for task in TASKS for when in ("before", "after")
+    assert {(take.task, take.at) for take in made.takes} == {
+        (task, at) for task in TASKS for at in ("learned", "final")
     }
     records = (tmp_path / "recall" / "training.jsonl").stat()
     more = dataclasses.replace(plan, methods=("recall",))

@@ -42,16 +42,16 @@ def run_fleet(method, tasks, steps, folder, flags=SOONER, seeds=3, evaluate_ever
 
 
 def train(method, tasks, steps, folder, **options):
-    """[run, task] success just learnt, and at the end of all."""
+    """[run, task] success just learned, and at the end of all."""
     run_fleet(method, tasks, steps, folder, **options)
     curves = [run.curve() for run in gather(folder).runs]
-    learnt = [metrics.trained_successes(curve, window=1) for curve in curves]
+    learned = [metrics.trained_successes(curve, window=1) for curve in curves]
     end = [metrics.final_successes(curve, window=1) for curve in curves]
-    return np.array(learnt), np.array(end)
+    return np.array(learned), np.array(end)
 
 
 def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
-    """The same task twice: from the copy on the second head does what the first has learnt."""
+    """The same task twice: from the copy on the second head does what the first has learned."""
     results = run_fleet(
         "recall", (RICH, RICH), 2_500, tmp_path / "twice", flags="", evaluate_every=250
     )
@@ -67,9 +67,9 @@ def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
 
 def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):
     # Not every run forgets, and which ones do hangs on rounding: hence more of them.
-    learnt, end = train("fine_tuning", (SLIDE, RICH), 2_000, tmp_path / "run", seeds=6)
-    assert learnt[:, 0].mean() >= 0.7
-    assert end[:, 0].mean() <= learnt[:, 0].mean() - 0.2
+    learned, end = train("fine_tuning", (SLIDE, RICH), 2_000, tmp_path / "run", seeds=6)
+    assert learned[:, 0].mean() >= 0.7
+    assert end[:, 0].mean() <= learned[:, 0].mean() - 0.2
 
 
 def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):
@@ -80,6 +80,6 @@ def test_perfect_memory_does_not_learn_small_rewards_after_large_ones(tmp_path):
 
 
 def test_recall_learns_both_and_keeps_both(tmp_path):
-    learnt, end = train("recall", (RICH, POOR), 2_500, tmp_path / "run", flags="")
-    assert learnt.mean(axis=0) == pytest.approx(1.0, abs=0.2)
+    learned, end = train("recall", (RICH, POOR), 2_500, tmp_path / "run", flags="")
+    assert learned.mean(axis=0) == pytest.approx(1.0, abs=0.2)
     assert end.mean(axis=0) == pytest.approx(1.0, abs=0.2)

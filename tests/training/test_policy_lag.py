@@ -21,7 +21,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
     def policies() -> np.ndarray:
         return np.asarray(fleet.flat_policies(trainer.agent, trainer.state, 0, collecting=True))
 
-    collecting, learnt = [], [policies()]
+    collecting, learned = [], [policies()]
     order, keep = trainer.chunks.order, trainer._log_chunk
 
     def watched_order(requests):
@@ -29,18 +29,18 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
         order(requests)
 
     def watched_keep(*arguments):
-        learnt.append(policies())
+        learned.append(policies())
         keep(*arguments)
 
     trainer.chunks.order, trainer._log_chunk = watched_order, watched_keep
-    return collecting, learnt
+    return collecting, learned
 
 
 @pytest.mark.parametrize("lag", range(4))
 def test_a_chunk_is_collected_with_the_policies_from_so_many_bursts_before(tmp_path, lag):
     spec = small_spec("fine_tuning", random_steps=0, policy_lag=lag)
     trainer = start(spec, tmp_path)
-    collecting, learnt = watch(trainer)
+    collecting, learned = watch(trainer)
     try:
         trainer.start_stage()
         for _ in range(CHUNKS):
@@ -48,9 +48,9 @@ def test_a_chunk_is_collected_with_the_policies_from_so_many_bursts_before(tmp_p
     finally:
         trainer.close()
     assert len(collecting) == CHUNKS
-    assert len({each.tobytes() for each in learnt}) == CHUNKS  # every burst changes them
+    assert len({each.tobytes() for each in learned}) == CHUNKS  # every burst changes them
     for chunk, policies in enumerate(collecting):
-        np.testing.assert_array_equal(policies, learnt[max(0, chunk - lag)])
+        np.testing.assert_array_equal(policies, learned[max(0, chunk - lag)])
 
 
 @pytest.mark.slow

@@ -38,8 +38,8 @@ def test_the_small_fleet_does_all_there_is_to_do(finished):
     assert len(steps) == 4 * 8
     scored = [record for record in results.training if "best_head" in record]
     assert [record["step"] for record in scored] == [400, 400]
-    learnt = [record for record in results.training if "loss_q" in record]
-    assert len(learnt) == 2 * 6
+    learned = [record for record in results.training if "loss_q" in record]
+    assert len(learned) == 2 * 6
     assert not (finished / "replay").exists()
 
 

@@ -244,7 +244,7 @@ def _average(scene: Scene, kind: str, title: str) -> Iterator[Figure | Skipped]:
 
 
 def current_task(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Plot success on the task in training: how well, and how fast, each new task is learnt."""
+    """Plot success on the task in training: how well, and how fast, each new task is learned."""
     return family_figures(
         scene,
         "current_task",
@@ -256,9 +256,9 @@ def current_task(scene: Scene) -> Iterator[Figure | Skipped]:
 
 
 def task_curves(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Plot every task over the whole sequence: when it is learnt, and when forgotten.
+    """Plot every task over the whole sequence: when it is learned, and when forgotten.
 
-    Returns are drawn where tasks do not report success, also of tasks learnt alone.
+    Returns are drawn where tasks do not report success, also of tasks learned alone.
     """
     returns = list(_returns(scene))
     if not returns or families(scene.collection.with_success):
@@ -334,7 +334,7 @@ def _tasks(scene: Scene, group: Group, field: str | None = None) -> Figure:
 
 
 def _alone(scene: Scene, groups: Sequence[Group]) -> Figure:
-    """Draw the return on tasks that were learnt alone."""
+    """Draw the return on tasks that were learned alone."""
     mode, points = scene.measure.mode, points_of_stage(1, 3)
     panels = [
         CurvePanel(
@@ -347,14 +347,14 @@ def _alone(scene: Scene, groups: Sequence[Group]) -> Figure:
     ]
     width = COLUMN if len(groups) == 1 else TEXT
     sentences = [
-        "Return on each task while it is learnt alone.",
+        "Return on each task while it is learned alone.",
         runs_in_words(groups),
         NEIGHBOURS if any(crowded(group.every_run, points) for group in groups) else "",
     ]
     return Figure(
         "task_curves",
         "task_curves-alone",
-        "Tasks learnt alone, return",
+        "Tasks learned alone, return",
         " ".join(filter(None, sentences)),
         curve_figure(
             panels, scene.line_styles, scene.names, columns=3, height=1.2, name=RETURN, width=width

@@ -119,7 +119,7 @@ def _map(scene: Scene, sequence: str, rows: pd.DataFrame) -> Figure:
         f"task_map-{slug(sequence)}",
         f"Every task of {sequence}, by method",
         "Success on each task at the end of the sequence, and how much of it was lost since the "
-        "task was learnt; means over runs. Darker red is worse.",
+        "task was learned; means over runs. Darker red is worse.",
         layout.finish(figure, axes, 0.2 * len(labels)),
         shades=True,
     )

@@ -23,12 +23,12 @@ from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.tables.table import estimate_text, number_text, with_minus
 
 Array = np.ndarray
-GAIN, LOSS, ALONE, OWN = "gain", "loss", "learnt alone", "learnt in the sequence"
+GAIN, LOSS, ALONE, OWN = "gain", "loss", "learned alone", "learned in the sequence"
 _LOSS: dict[str, Any] = {"facecolor": "#f3f3f3", "edgecolor": "#8c8c8c", "hatch": "///////"}
 
 
 def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Yield one figure per sequence whose tasks have all been learnt alone too."""
+    """Yield one figure per sequence whose tasks have all been learned alone too."""
     for group in each_sequence(scene, "transfer_areas", staged=True):
         yield group if isinstance(group, Skipped) else _of_sequence(scene, group)
 
@@ -101,7 +101,7 @@ def _legend() -> list[Line2D | Patch]:
 
 
 def _alone(scene: Scene, run: RunResult, task: str, points: int) -> Band:
-    """Return success on a task learnt alone; of longer runs only the part that counts."""
+    """Return success on a task learned alone; of longer runs only the part that counts."""
     runs = scene.collection.references(run, task).runs
     return band(_curves(scene, runs, points, run.steps_per_task))
 

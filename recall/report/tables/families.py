@@ -59,7 +59,7 @@ def family_tables(analysis: Analysis) -> list[Table]:
     for family in families:
         tables += [_differences(family, metric) for metric in METRICS]
     for family in families:
-        tables.append(_tasks(analysis, family, "learnt", "trained"))
+        tables.append(_tasks(analysis, family, "learned", "trained"))
         tables.append(_tasks(analysis, family, "end", "final"))
         tables.append(_by_place(analysis, family))
     return tables
@@ -156,7 +156,7 @@ def _differences(family: Family, metric: str) -> Table:
 
 
 def _tasks(analysis: Analysis, family: Family, name: str, value: str) -> Table:
-    """Return the success on each task when it was just learnt, or at the end."""
+    """Return the success on each task when it was just learned, or at the end."""
     scores = family.scores[family.scores[value].notna()]
     places = scores.drop_duplicates(["sequence", "position"]).task.value_counts()
     rows = [Key(f"{task} ({places[task]})", {"task": task}, value) for task in sorted(places.index)]
@@ -171,7 +171,7 @@ def _tasks(analysis: Analysis, family: Family, name: str, value: str) -> Table:
         notes=("Means over the places of a task in the sequences.", *family.notes),
         name=f"{family.name}-tasks-{name}",
         title=f"{family_title(family.name)}: success on each task "
-        f"{'when just learnt' if name == 'learnt' else 'at the end'}",
+        f"{'when just learned' if name == 'learned' else 'at the end'}",
         corner="task (places)",
         group=family.name,
         detail=True,

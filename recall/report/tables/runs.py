@@ -1,4 +1,4 @@
-"""Tables of runs by themselves: unfinished ones, tasks learnt alone, exploration and cost."""
+"""Tables of runs by themselves: unfinished ones, tasks learned alone, exploration and cost."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,18 +35,18 @@ def provisional_tables(analysis: Analysis) -> list[Table]:
 
 
 def _provisional(analysis: Analysis, label: str, runs: Sequence[RunResult], detail: bool) -> Table:
-    """Return the success in each task when it was just learnt and at the last evaluation."""
+    """Return the success in each task when it was just learned and at the last evaluation."""
     first, measure = runs[0], analysis.measure
     field = measure.field if first.reports_success else RETURN
     curves = [run.curve(measure.mode, field) for run in runs]
     together = is_multi_task(first.method)
-    learnt = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
+    learned = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
     now = np.array([metrics.latest_successes(curve, measure.window) for curve in curves])
     reached = max(int(run.steps[-1]) for run in runs)
     stages = len(first.tasks) if together else -(-reached // first.steps_per_task)
     rows = []
     for task in range(min(stages, len(first.tasks))):
-        shown = [learnt[:, task], now[:, task], learnt[:, task] - now[:, task]]
+        shown = [learned[:, task], now[:, task], learned[:, task] - now[:, task]]
         cells = [_mean(values, f"{label}, provisional") for values in shown]
         rows.append(
             Row(f"{task + 1} {first.tasks[task]}", tuple(cells[1:2] if together else cells))
@@ -56,7 +56,7 @@ def _provisional(analysis: Analysis, label: str, runs: Sequence[RunResult], deta
         name=f"provisional-{label}-{first.sequence}",
         title=f"Provisional: {label} on {display_name(first.sequence, first.tasks)}",
         corner="task",
-        columns=("now",) if together else (f"{what} when just learnt", "now", "lost"),
+        columns=("now",) if together else (f"{what} when just learned", "now", "lost"),
         rows=tuple(rows),
         notes=(
             f"{counted(len(runs), 'run')}, at step {spanned(int(run.steps[-1]) for run in runs)} "
@@ -74,7 +74,7 @@ def _mean(values: np.ndarray, name: str) -> Cell:
 
 
 def single_tables(analysis: Analysis) -> list[Table]:
-    """Return the tables of how well tasks are learnt on their own, or which returns they reach."""
+    """Return the tables of how well tasks are learned on their own, or which returns they reach."""
     complete = analysis.collection.single.where(lambda run: run.complete)
     return [
         _single(analysis, runs, succeeds)
@@ -111,7 +111,7 @@ def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
     several = len(labels) > 1
     return Table(
         name="single-tasks" if succeeds else "single-returns",
-        title=f"Tasks learnt alone{'' if several else f' by {labels[0]}'}"
+        title=f"Tasks learned alone{'' if several else f' by {labels[0]}'}"
         f"{'' if succeeds else ', returns'}",
         corner="task",
         columns=tuple(

@@ -160,7 +160,7 @@ def _returns(returns: Analysis, scores: pd.DataFrame, silent: Sequence[str]) -> 
         returns,
         scores,
         label_keys(returns, list_of(scores, "label")),
-        _by_position(scores, "trained", "final", words=(", just learnt", ", at the end")),
+        _by_position(scores, "trained", "final", words=(", just learned", ", at the end")),
         notes=notes,
         name=f"{scores.sequence.iloc[0]}-returns",
         title=f"Returns on {_where(scores)}",

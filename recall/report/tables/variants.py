@@ -198,7 +198,7 @@ def _of_replay_modes(analysis: Analysis) -> Iterator[Table]:
             published=published,
             name=f"replay-mode-{what}",
             title=f"{what.capitalize()} of PM on the first task of pairs, by how old tasks are "
-            "learnt",
+            "learned",
             corner="pair",
             group="replay_mode",
         )

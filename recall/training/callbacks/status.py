@@ -50,9 +50,9 @@ class Status:
 
     def step(self, total_steps: int) -> None:
         """Note that the fleet has reached `total_steps`."""
-        learnt_before = self._learns
+        learned_before = self._learns
         self.total_steps = total_steps
-        if self._learns != learnt_before:  # steps with and without updates differ in speed
+        if self._learns != learned_before:  # steps with and without updates differ in speed
             self.bars.reset(self._bar, left="")
         self.bars.update(
             self._bar,

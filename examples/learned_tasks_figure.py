@@ -1,13 +1,13 @@
-"""A figure of one's own: the share of the tasks of a sequence that a policy has learnt, over steps.
+"""A figure of one's own: the share of a sequence's tasks that a policy has learned, over steps.
 
-recall report runs --plugin examples/learnt_tasks_figure.py
+recall report runs --plugin examples/learned_tasks_figure.py
 """
 
 from collections.abc import Iterator
 
 from recall.report.figures import Figure, Scene, Skipped, family_figures, register_figure
 
-KIND = "learnt_tasks"
+KIND = "learned_tasks"
 
 
 def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
@@ -15,7 +15,7 @@ def make_figures(scene: Scene) -> Iterator[Figure | Skipped]:
     yield from family_figures(
         scene,
         KIND,
-        "Learnt tasks",
+        "Learned tasks",
         "Share of tasks with a success rate above one half.",
         lambda run: (run.steps, (scene.successes(run) > 0.5).mean(axis=1)),
         name="share of tasks",

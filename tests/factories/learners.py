@@ -39,9 +39,9 @@ def make_view(task: int) -> ReplayView:
     return ReplayView(to_int32(task), to_int32(STORED), sizes, sizes, to_int32(1))
 
 
-def run_burst(agent, state, replay, task, updates=3, first=0):
-    groups = fleet.groups_of(agent, task)
-    return fleet.burst(agent, state, replay, make_view(task), to_int32(first), groups, updates)
+def run_burst(agent, state, replay, task, updates=3, first=0, unroll=None):
+    groups, view = fleet.groups_of(agent, task), make_view(task)
+    return fleet.burst(agent, state, replay, view, to_int32(first), groups, updates, unroll)
 
 
 def one(tree):

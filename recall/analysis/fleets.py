@@ -16,7 +16,6 @@ from recall.files.fleet_layout import (
     check_written,
     failures_in,
     is_archive,
-    read_note,
     read_outcome,
     status,
 )
@@ -69,7 +68,6 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
         return [], [_never_evaluated(folder, path), *_warned(folder, listed)]
-    archived = read_note(folder)
     outcome, problems = _outcome(folder)
     finished = outcome is not None
     curves, unread = read_curves(path, len(listed), tasks, finished)
@@ -103,7 +101,6 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             failed_at=failed_at,
             warnings=warnings.get(index, ()),
             without_success=tasks_without_success_flag(description, run["tasks"]),
-            archived=archived,
         )
         problems += _wrong_with(result, found, lost)
         if len(found.steps):

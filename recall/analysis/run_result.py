@@ -10,7 +10,6 @@ import numpy as np
 
 from recall.analysis.departures import DEFAULT
 from recall.analysis.metrics import Curves
-from recall.files.fleet_layout import ArchiveNote
 from recall.methods import METHODS
 from recall.runs.evaluations import FIELDS, MODES, RATES
 from recall.runs.training_records import Training, read_training
@@ -66,8 +65,6 @@ class RunResult:
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
     without_success: tuple[str, ...] = ()
     """The tasks of which no success is known; theirs is recorded as 0."""
-    archived: ArchiveNote | None = None
-    """What was left out, if the run is read from an archive."""
     source: str = "recall"
     """The code that wrote the records: `recall` or `continual_world`."""
 

@@ -23,20 +23,13 @@ def archive(
         Literal["both", "final", "learned"],
         arg(help="Which policies: at the end of the sequence, just after learning, or both."),
     ] = "both",
-    training_every: Annotated[
-        int | None,
-        arg(help="Keep the last training record of every so many steps of a run. None: keep all."),
-    ] = None,
     unfinished: Annotated[Flag, arg(help="Archive unfinished fleets as far as they are.")] = False,
-    replace: Annotated[Flag, arg(help="Replace an earlier archive in OUT as a whole.")] = False,
 ) -> None:
     """Copy what is worth keeping of fleets into a small folder that reports and films can read."""
     from recall.runs.archive import archive as make_archive
     from recall.runs.wording import counted
 
-    made = make_archive(source, out, policies, policies_at, training_every, unfinished, replace)
-    for sentence in made.left_out:
-        print(sentence, file=sys.stderr)
+    made = make_archive(source, out, policies, policies_at, unfinished)
     if not policies:
         print(
             "No policies are kept, so the archive cannot be evaluated, filmed or exported: "

@@ -1,7 +1,7 @@
 """Atomic writes: readers see the complete old file or the complete new one, whatever happens.
 
-A whole folder is written under a hidden name beside its place and then moved there. If the process
-is killed, the hidden folder stays until the same place is written to again; searches skip it.
+A whole folder is written under a hidden name beside its place and then moved there. Searches skip
+what a killed process left of it.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from recall.files.stamps import Stamp
 
 TEMPORARY = ".tmp"
 """Suffix of files that are being written."""
-_HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.(new|old)", re.DOTALL)
+_HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.new", re.DOTALL)
 _LONGEST_PAUSE = 3_600.0  # seconds, more than any report or archive is without writing
 
 
@@ -124,42 +124,30 @@ def plain(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def replacing_folder(place: Path) -> Iterator[Path]:
-    """Let the caller fill a new folder, which then takes the place of `place`, or is removed."""
+def new_folder(place: Path) -> Iterator[Path]:
+    """Let the caller fill a hidden folder, which then becomes `place`, or is removed."""
     place = place.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(_hidden_names(place, "new"))
-    new, old = hidden_names(place)
+    remove_leftovers(place.parent.glob(f".{escape(place.name)}.*.new"))
+    new = hidden_name(place)
     new.mkdir()
     try:
         yield new
-        if place.exists():
-            place.rename(old)
         new.rename(place)
     except BaseException:
-        if old.exists() and not place.exists():
-            old.rename(place)
         shutil.rmtree(new, ignore_errors=True)
         raise
-    shutil.rmtree(old, ignore_errors=True)
-    remove_leftovers(_hidden_names(place, "old"))  # not before: one may be all that there was
 
 
-def hidden_names(place: Path) -> tuple[Path, Path]:
-    """Return two unique hidden names beside `place`: for its new and its old folder."""
+def hidden_name(place: Path) -> Path:
+    """Return a unique hidden name beside `place`."""
     # In a container every process may have the same number, so that is not unique.
-    own = uuid.uuid4().hex[:8]
-    return place.with_name(f".{place.name}.{own}.new"), place.with_name(f".{place.name}.{own}.old")
+    return place.with_name(f".{place.name}.{uuid.uuid4().hex[:8]}.new")
 
 
 def is_hidden(name: str) -> bool:
-    """Return True for a name of the kind that `hidden_names` gives."""
+    """Return True for a name of the kind that `hidden_name` gives."""
     return _HIDDEN.fullmatch(name) is not None
-
-
-def _hidden_names(place: Path, what: str) -> list[Path]:
-    found = place.parent.glob(f".{escape(place.name)}.{'[0-9a-f]' * 8}.{what}")
-    return [path for path in found if path.is_dir() and not path.is_symlink()]
 
 
 def remove_leftovers(folders: Iterable[Path]) -> None:

@@ -4,7 +4,7 @@
     evaluations.jsonl    records of evaluations; compressed in an archive (.jsonl.xz)
     training.jsonl       records of training; likewise
     outcome.json         how the fleet ended; written last
-    archive.json         marks an archive, and says what was left out
+    archive.json         marks an archive, and names the runs whose policies it keeps
     lock                 held by the process that trains here
     checkpoints/N/       the state of training, numbered 1, 2, 3, ...
     policies/RUN/        task-K.npz after task K, final.npz at the end of the sequence
@@ -60,26 +60,6 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Length and checksum of records and policies, by path; older versions wrote none."""
 
 
-class ArchiveNote(msgspec.Struct, frozen=True, kw_only=True):
-    """archive.json: marks a folder as an archive, which is read and never trained in."""
-
-    schema: Literal[1] = 1
-    recall_version: str
-    training_every: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None
-    """Steps between the training records that are kept of each run; None keeps all."""
-    policies: list[str]
-    """The runs whose policies are kept, in float16."""
-
-    def in_words(self) -> str:
-        """Return what is missing from the training records, as a sentence, or an empty text."""
-        if self.training_every is None:
-            return ""
-        return (
-            "Training records were thinned when the runs were archived: of those of updates, the "
-            f"last in every {self.training_every:,} steps is kept."
-        )
-
-
 class Status(enum.Enum):
     """How far the fleet in a folder got. An archive has the status of what it was made from."""
 
@@ -124,11 +104,6 @@ def fleets_below(folder: Path, depth: int = 1) -> list[Path]:
 def is_archive(folder: Path) -> bool:
     """Return True if a folder is the archive of a fleet, which may lack policies on purpose."""
     return (folder / ARCHIVE_NOTE).exists()
-
-
-def read_note(folder: Path) -> ArchiveNote | None:
-    """Read archive.json; return None if a folder is no archive."""
-    return read_json(folder / ARCHIVE_NOTE, kind=ArchiveNote) if is_archive(folder) else None
 
 
 def has_checkpoint(folder: Path) -> bool:

@@ -5,8 +5,7 @@
     training.jsonl      one line per run and record step; choices of heads; health warnings
     outcome.json        written at the end: failed runs, and stamps of the other files
 
-In an archive (recall.runs.archive) the records are compressed, and archive.json says what was
-left out.
+In an archive (recall.runs.archive) the records are compressed.
 
 Tables, figures and resuming read these files only. Records hold no times of day, so a fleet that
 was interrupted and resumed leaves the same bytes as one that was never interrupted.
@@ -25,10 +24,8 @@ from recall.files.fleet_layout import (
     DESCRIPTION,
     OUTCOME,
     RECORDS,
-    ArchiveNote,
     Outcome,
     check_written,
-    read_note,
     read_outcome,
     records_file,
 )
@@ -103,8 +100,6 @@ class Results:
     evaluations: list[EvaluationRecord]
     training: list[dict[str, Any]]
     outcome: Outcome | None
-    archived: ArchiveNote | None = None
-    """What an archive left out; None for the folder that a fleet was trained in."""
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -123,7 +118,6 @@ def read(folder: str | Path) -> Results:
         cast(list[EvaluationRecord], _records(folder, "evaluations")),
         _records(folder, "training"),
         read_outcome(folder),
-        read_note(folder),
     )
 
 

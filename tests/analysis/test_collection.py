@@ -277,8 +277,7 @@ def test_an_unfinished_archive_is_not_to_be_continued(tmp_path):
     folder = write_fleet(tmp_path / "fleet", "recall", "push,hammer", finished=False, until=750)
     (problem,) = gather(folder).problems
     assert "Continue it with" in problem
-    note = {"schema": 1, "recall_version": "0.1.0", "training_every": None, "policies": []}
-    (folder / "archive.json").write_text(json.dumps(note))
+    (folder / "archive.json").write_text("{}")
     problems = " ".join(gather(folder).problems)
     assert "is unfinished" in problems
     assert "Continue it with" not in problems

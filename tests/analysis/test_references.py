@@ -242,7 +242,7 @@ def shipped(tmp_path, monkeypatch):
     source = write_fleet(
         tmp_path / "trained", sequence=[["push"], ["hammer"]], seeds=(5, 6, 7), precision="bfloat16"
     )
-    recall.archive(source, folder / "reference", training_every=1_000)
+    recall.archive(source, folder / "reference")
     found = collection.shipped_references(folder)
     monkeypatch.setattr(collection, "shipped_references", lambda: found)
     return folder

@@ -87,7 +87,7 @@ def study(folder):
 def archive(folder):
     with tempfile.TemporaryDirectory() as place:
         kept = Path(place) / "kept"
-        recall.archive(folder.parent, kept, "*", training_every=100, unfinished=True)
+        recall.archive(folder.parent, kept, "*", unfinished=True)
 
 
 COMMANDS = (resume, evaluate, film, load_policy, report, read, study, archive)

@@ -180,7 +180,7 @@ def test_arrays_are_bounded_before_they_are_read(tmp_path):
 def bomb() -> bytes:
     encoder = lzma.LZMACompressor(preset=0)
     block = (b"{}" + b" " * 1021 + b"\n") * 1024
-    return b"".join([*(encoder.compress(block) for _ in range(80)), encoder.flush()])
+    return b"".join([encoder.compress(block), encoder.flush()])
 
 
 DAMAGED = {
@@ -197,6 +197,7 @@ DAMAGED = {
 @pytest.mark.parametrize("name", ["evaluations", "training"])
 def test_damaged_records_of_archives_are_named(tmp_path, monkeypatch, name, words):
     monkeypatch.setattr(reading, "MOST_XZ_MEMORY_BYTES", 1 << 25)
+    monkeypatch.setattr(reading, "MOST_EXPANDED_BYTES", 1 << 19)
     folder = recall.archive(write_fleet(tmp_path / "run"), tmp_path / "kept").folder
     path = folder / f"{name}.jsonl.xz"
     path.write_bytes(DAMAGED[words](path.read_bytes()))
@@ -212,17 +213,6 @@ def test_damaged_records_of_archives_are_named(tmp_path, monkeypatch, name, word
     assert [run.training for run in found.runs] == [{}] * len(found.runs)
     with pytest.raises(RecallError, match=words):
         recall.archive(folder, tmp_path / "again")
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 2}', '{"schema": 1}'])
-def test_a_damaged_note_is_named(tmp_path, content):
-    folder = recall.archive(write_fleet(tmp_path / "run"), tmp_path / "kept").folder
-    (folder / "archive.json").write_text(content)
-    with pytest.raises(RecallError, match=r"archive.json"):
-        read(folder)
-    found = gather(folder)
-    assert found.runs == ()
-    assert "archive.json" in found.problems[0]
 
 
 class WriteOnly:

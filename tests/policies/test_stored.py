@@ -8,7 +8,7 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.atomic import hidden_names
+from recall.files.atomic import hidden_name
 from recall.runs.description import read_description
 from recall.training.callbacks import Callback
 from tests.factories.folders import write_fleet
@@ -122,7 +122,7 @@ def test_what_is_no_fleet_is_called_what_it_is(tmp_path):
     for name in ("text.md", "nowhere", "nothing.npz"):
         with pytest.raises(BadValueError, match=f"{name}.*fleet"):
             recall.load_policy(tmp_path / name)
-    for name in ("a", "b", hidden_names(tmp_path / "c")[0].name):
+    for name in ("a", "b", hidden_name(tmp_path / "c").name):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")
     with pytest.raises(BadValueError, match=r"fleets in it \(a, b\)"):

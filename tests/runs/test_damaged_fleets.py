@@ -166,18 +166,11 @@ def test_a_finished_fleet_without_evaluations_is_not_called_young(fleet, lose):
     assert not told(fleet, "yet")
 
 
-def test_a_finished_fleet_that_lost_evaluations_is_archived_only_on_request(fleet, tmp_path):
-    lines = (fleet / "evaluations.jsonl").read_text().splitlines(keepends=True)
-    for kept in (lines[:30], lines[:-1]):
-        (fleet / "evaluations.jsonl").write_text("".join(kept))
-        with pytest.raises(BadValueError, match=r"is finished, but .*or give --unfinished"):
-            recall.archive(fleet, tmp_path / "kept")
-    recall.archive(fleet, tmp_path / "kept", unfinished=True)
-    assert told(tmp_path / "kept", SEED1, "lacks evaluations")
+def test_a_fleet_that_lost_all_evaluations_is_not_archived(fleet, tmp_path):
     (fleet / "evaluations.jsonl").unlink()
-    with pytest.raises(BadValueError, match=r"evaluations.jsonl cannot be read"):
-        recall.archive(fleet, tmp_path / "again", unfinished=True)
-    assert not (tmp_path / "again").exists()
+    with pytest.raises(BadValueError, match=r"evaluations.jsonl is missing"):
+        recall.archive(fleet, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
 
 
 def test_a_fleet_with_a_failed_run_is_archived(tmp_path):
@@ -226,6 +219,6 @@ def test_no_file_of_a_finished_fleet_is_changed_without_a_word(
         assert told(folder, name, "from a copy")
         with pytest.raises(RecallError, match=name):
             read(folder)
-    if stamped and (how != "lost" or name.endswith(".jsonl")):
+    if stamped:
         with pytest.raises(RecallError, match=name):
             recall.archive(folder, tmp_path / "kept", "*")

@@ -11,7 +11,7 @@ import pytest
 import recall
 from recall.analysis.collection import gather
 from recall.errors import BadValueError
-from recall.files.atomic import NotWritableError, hidden_names
+from recall.files.atomic import NotWritableError, hidden_name
 from recall.files.fleet_layout import Status, failures_in, status
 from recall.plugins import loaded
 from recall.runs.description import read_description
@@ -71,7 +71,7 @@ def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):
 def test_a_folder_of_fleets_names_them(tmp_path):
     fleets = [write_unfinished(tmp_path / name) for name in ("ewc", "study/recall")]
     for place in (*fleets, tmp_path / "study"):  # archives that are only half written
-        half = hidden_names(place)[0]
+        half = hidden_name(place)
         write_unfinished(half / "recall" if place.name == "study" else half)
     with pytest.raises(BadValueError, match="is no fleet, but a folder of fleets") as caught:
         read_description(tmp_path)

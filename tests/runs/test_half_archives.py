@@ -12,7 +12,6 @@ import pytest
 
 from recall.analysis.collection import gather
 from recall.files.atomic import is_hidden
-from recall.runs import archive as archive_module
 from recall.runs.archive import archive
 from recall.runs.benches import read_benches
 
@@ -60,43 +59,21 @@ def test_half_an_archive_is_not_read_and_the_next_removes_it(fleets, tmp_path):
         json.dumps({"device": "cpu", "rows": [{"method": "ewc", "runs": 1, "ms_per_update": 2}]})
     )
     everything = tmp_path / "all"
-    archive(fleets, everything / "kept")
-    assert stopped(signal.SIGKILL, fleets, everything / "kept", "--replace") == -signal.SIGKILL
+    assert stopped(signal.SIGKILL, fleets, everything / "kept") == -signal.SIGKILL
     (half,) = hidden_in(everything)
     assert is_hidden(half)
     shutil.copy(fleets / "bench.json", everything / half)
     assert list((everything / half).glob("*/run.json"))
+    archive(fleets, everything / "kept")
+    assert hidden_in(everything) == [half], "it may be another process's, which is at work"
     whole, found = gather(fleets), gather(everything)
     assert len(found.runs) == len(whole.runs)
     assert found.problems == whole.problems
     assert len(read_benches([everything])) == 1
-    archive(fleets, everything / "kept", replace=True)
-    assert hidden_in(everything) == [half], "it may be another process's, which is at work"
+    shutil.rmtree(everything / "kept")
     make_old(everything / half)
     archive(fleets, everything / "other")
     assert hidden_in(everything) == [half], "it belongs to another place"
-    archive(fleets, everything / "kept", replace=True)
-    assert hidden_in(everything) == []
-
-
-def fails(*_):
-    raise ZeroDivisionError
-
-
-def test_an_archive_that_was_moved_away_stays_until_another_takes_its_place(
-    fleets, tmp_path, monkeypatch
-):
-    """As after a kill between the two renames, the earlier archive is all that there is."""
-    everything = tmp_path / "all"
-    archive(fleets, everything / "kept")
-    moved = everything / ".kept.0123abcd.old"
-    (everything / "kept").rename(moved)
-    make_old(moved)
-    with monkeypatch.context() as failing:
-        failing.setattr(archive_module, "_write_fleet", fails)
-        with pytest.raises(ZeroDivisionError):
-            archive(fleets, everything / "kept")
-    assert moved.is_dir()
     archive(fleets, everything / "kept")
     assert hidden_in(everything) == []
 

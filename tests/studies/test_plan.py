@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.atomic import hidden_names
+from recall.files.atomic import hidden_name
 from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.runs.fleet_folder import check_same
@@ -153,7 +153,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
     ]
     write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
     begin(first[0], tmp_path)
-    half = hidden_names(tmp_path / "archive")[0].name
+    half = hidden_name(tmp_path / "archive").name
     begin(dataclasses.replace(first[1], name=half), tmp_path)
     more = dataclasses.replace(CHOICES, seeds=5)
     fleets = plan_study(STUDY, more, tmp_path, Room(2**30, runs_per_fleet=3))

@@ -145,8 +145,6 @@ def _first_sequences(
         if figure is None:
             yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
             continue
-        # Archives keep fewer training records.
-        thinned = {run.archived.in_words() for run in group.every_run if run.archived}
-        text = " ".join(filter(None, [caption, runs_in_words([group]), *sorted(thinned)]))
+        text = " ".join(filter(None, [caption, runs_in_words([group])]))
         name = f"{kind}-{slug(group.sequence)}"
         yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)

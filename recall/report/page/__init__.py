@@ -18,7 +18,7 @@ from markupsafe import Markup
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
 from recall.files.atomic import write_text
-from recall.files.fleet_layout import FILMS
+from recall.files.fleet_layout import FILMS, is_archive
 from recall.files.paths import is_inside
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
@@ -201,7 +201,7 @@ def _fleet(runs: Sequence[RunResult], shared: Mapping[str, Any]) -> dict[str, An
         "seeds": " ".join(map(str, dict.fromkeys(run.seed for run in runs))),
         "folder": first.folder,
         "imported": first.source != "recall",
-        "archived": first.archived is not None,
+        "archived": is_archive(first.folder),
         "functions": ", ".join(about.get("functions") or ()),
         "commands": train_commands(about) if about and first.source == "recall" else [],
         "runs": [

@@ -29,8 +29,7 @@ from recall.commands.interruption import (
     exit_at_once_on_ctrl_c,
     tolerate_closed_terminal,
 )
-from recall.commands.numbers import numbers_as_in_settings
-from recall.commands.options import PLUGIN_HELP
+from recall.commands.options import PLUGIN_HELP, arguments_of
 from recall.errors import BadValueError, RecallError, UnknownNameError, raised_at
 from recall.files.streams import redirect_to_devnull
 from recall.plugins import load_plugin
@@ -127,10 +126,10 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
         about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
-        numbers = numbers_as_in_settings(command, rest)
-        about = f"{inspect.getdoc(command)} {PLUGIN_HELP}"
-        # The command alone, so that options of other commands are not suggested for unknown ones.
-        tyro.cli(command, prog=" ".join(words), description=about, args=rest, registry=numbers)
+        name, about = " ".join(words), f"{inspect.getdoc(command)} {PLUGIN_HELP}"
+        if any(word in ("-h", "--help") or word.startswith("--tyro-") for word in rest):
+            tyro.cli(command, prog=name, description=about, args=rest)
+        command(**arguments_of(command, rest, name))
 
 
 def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any]) -> None:

@@ -15,7 +15,6 @@ _LISTED_BY = {
     "preset": "recall list presets",
     "study": "recall list studies",
     "setting": "recall train --help",
-    "option": "recall train --help",
 }
 
 

@@ -94,13 +94,20 @@ def test_every_option_has_a_help_text(answer):
         ("train --wandb project", "Weights & Biases is not installed"),
         ("bench worlds --steps-per-task 0e0", "0 steps"),
         ("bench fleet --runs 5 0", "runs [5, 0]"),
-        ("bench learner --runs 1,five", "'1,five'"),
+        ("bench learner --runs 1,five", "'five'"),
         ("bench learner --runs", "runs []"),
         ("study cw3 --scale abc --dry-run", "--scale is 'abc'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),
         ("film abc --task abc --size 32 abc", "--size is 'abc'"),
         ("bench worlds --steps-per-task nan", "--steps-per-task is NaN"),
         ("list methods --plugin", "--plugin"),
+        ("list methods all", "'all'"),
+        ("train cw3-1 --quiet", "'cw3-1'"),
+        ("bench learner --precision half", "unknown --precision 'half'"),
+        ("report --no-figures", "FOLDERS is missing"),
+        ("compare one", "SECOND is missing"),
+        ("resume one two", "'two'"),
+        ("bench fleet --workers 3", "unknown option '--workers'"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(words, reply, answer):
@@ -109,14 +116,6 @@ def test_bad_input_is_one_line_and_code_2(words, reply, answer):
     assert shown.stderr.startswith("recall: ")
     assert reply in shown.stderr
     assert shown.stderr.count("\n") == 1
-
-
-def test_an_unknown_option_leads_to_the_help_of_its_own_command(answer):
-    shown = answer("bench", "fleet", "--workers", "3")
-    assert shown.returncode == 2
-    assert "--workers" in shown.stderr
-    assert "recall bench fleet --help" in shown.stderr
-    assert "recall evaluate" not in shown.stderr  # which has this option
 
 
 def test_help_loads_nothing_heavy():
@@ -133,10 +132,11 @@ except SystemExit:
 
 
 def test_lists_are_plain_lines_when_piped(answer):
-    lines = answer("list", "tasks").stdout.splitlines()
+    header, *lines = answer("list", "tasks").stdout.splitlines()
+    assert header == "task\tworld\thorizon_steps"
     assert [line.split("\t")[0] for line in lines] == list(task_names())
     assert "window-close\tcontinual_world\t200" in lines
-    lines = answer("list", "sequences").stdout.splitlines()
+    _, *lines = answer("list", "sequences").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == list(sequence_names())
     assert "cw3-1\tpush,window-close,hammer" in lines
 
@@ -149,7 +149,7 @@ def test_lists_can_be_printed_as_json(answer):
 
 
 def test_methods_and_presets_are_listed(answer):
-    lines = answer("list", "methods").stdout.splitlines()
+    _, *lines = answer("list", "methods").stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == list(METHODS)
     assert "perfect_memory\tPM\t" in "\n".join(lines)
     presets = json.loads(answer("list", "presets", "--json").stdout)
@@ -165,8 +165,7 @@ def test_lists_are_tables_on_a_terminal():
         shown += chunk
     text = shown.decode()
     assert "│ cw10" in text
-    assert "pair-i-j" in text
-    assert "pair-0-1" not in text
+    assert "pair-0-1" in text
 
 
 def test_lists_are_lines_in_a_file_even_if_colour_is_forced():
@@ -174,7 +173,7 @@ def test_lists_are_lines_in_a_file_even_if_colour_is_forced():
     made = subprocess.run(
         [*RECALL, "list", "methods"], capture_output=True, text=True, env=coloured, timeout=60
     )
-    assert [line.split("\t")[0] for line in made.stdout.splitlines()] == list(METHODS)
+    assert [line.split("\t")[0] for line in made.stdout.splitlines()[1:]] == list(METHODS)
 
 
 def _read(reader):
@@ -188,7 +187,7 @@ def test_a_reader_that_leaves_early_is_no_error():
     shown = subprocess.run(
         f"{RECALL[0]} list sequences | head -n 1", shell=True, capture_output=True, text=True
     )
-    assert shown.stdout == "cw3-1\tpush,window-close,hammer\n"
+    assert shown.stdout == "sequence\ttasks\n"
     assert shown.stderr == ""
 
 

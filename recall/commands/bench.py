@@ -19,13 +19,13 @@ StepsPerTask = Annotated[
 ]
 
 
-def bench_worlds(steps_per_task: StepsPerTask = None, as_json: AsJson = False) -> None:
+def bench_worlds(steps_per_task: StepsPerTask = None, json: AsJson = False) -> None:
     """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed."""
     from recall.bench import worlds
 
     steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
     result = worlds.bench_worlds(steps_per_task=steps, progress=_tell)
-    (print_json if as_json else worlds.print_table)(result)
+    (print_json if json else worlds.print_table)(result)
 
 
 def bench_learner(
@@ -43,13 +43,13 @@ def bench_learner(
         bool,
         arg(help="Whether to measure also how RECALL's updates slow down from 2 to 20 tasks."),
     ] = True,
-    as_json: AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
     result = learner.bench_learner(runs, tasks, methods, precision, growth, progress=_tell)
-    (print_json if as_json else learner.print_table)(result)
+    (print_json if json else learner.print_table)(result)
 
 
 def bench_fleet(
@@ -78,7 +78,7 @@ def bench_fleet(
     environments: Annotated[
         int, arg(help="Environments in which each run collects at the same time.")
     ] = 1,
-    as_json: AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Measure whole fleets with their evaluations, and the learner and the workers alone."""
     from recall.bench import fleet
@@ -93,7 +93,7 @@ def bench_fleet(
         environments,
         progress=_tell,
     )
-    (print_json if as_json else fleet.print_table)(result)
+    (print_json if json else fleet.print_table)(result)
 
 
 def bench_replicas(
@@ -102,13 +102,13 @@ def bench_replicas(
     precisions: Annotated[
         tuple[Literal["default", "float32", "bfloat16"], ...], arg(help="Precisions to try.")
     ] = ("bfloat16", "default"),
-    as_json: AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled."""
     from recall.bench import replicas
 
     rows = replicas.bench_replicas(runs, bursts, precisions, progress=_tell)
-    (print_json if as_json else replicas.print_table)(rows)
+    (print_json if json else replicas.print_table)(rows)
     if any(row["unequal"] or row["failed"] for row in rows):
         raise RecallError("equal runs did not stay equal: do not trust this device with results")
 

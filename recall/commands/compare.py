@@ -9,8 +9,8 @@ from recall.commands.report import Mode, Out, Reference, Success, Window, measur
 
 
 def compare(
-    first: Annotated[Positional[Path], arg(metavar="A", help="Folder of the first runs.")],
-    second: Annotated[Positional[Path], arg(metavar="B", help="Folder of the second runs.")],
+    first: Annotated[Positional[Path], arg(metavar="FIRST", help="Folder of the first runs.")],
+    second: Annotated[Positional[Path], arg(metavar="SECOND", help="Folder of the second runs.")],
     out: Out = Path("comparison"),
     reference: Reference = (),
     window: Window = 5,

@@ -11,7 +11,8 @@ from recall.errors import BadValueError
 
 def export(
     folder: Annotated[
-        Positional[Path], arg(metavar="DIR", help="Folder of a fleet, or one of its policy files.")
+        Positional[Path],
+        arg(metavar="FOLDER", help="Folder of a fleet, or one of its policy files."),
     ],
     onnx: Annotated[Path | None, arg(help="ONNX file to write; needs the extra `onnx`.")] = None,
     torch: Annotated[

@@ -1,9 +1,18 @@
-"""Options of the command line as words by name, without knowing which options there are."""
+"""Read the options of a command. tyro prints the help; words become values as settings do.
 
-from collections.abc import Sequence
+So a value means the same in a settings file, in Python and in every command, and whatever is wrong
+with it is said in one line.
+"""
 
-from recall.errors import BadValueError
-from recall.settings.checked import Words
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from recall.errors import BadValueError, UnknownNameError
+from recall.settings.checked import Words, from_plain
 
 PLUGIN_HELP = (
     "Every command also accepts --plugin MODULE_OR_FILE, which makes methods, worlds or figures of "
@@ -12,43 +21,81 @@ PLUGIN_HELP = (
 )
 """What the help of every command says of the options that `recall.cli` reads for all of them."""
 _NO = "no-"
+_ANY_NUMBER = sys.maxsize
 
 
-def read_options(arguments: Sequence[str]) -> dict[str, Words]:
-    """Return the words that follow each option, by the option's name with underscores.
+def arguments_of(
+    declared: Callable[..., Any], words: Sequence[str], command: str
+) -> dict[str, Any]:
+    """Return the arguments of a function or a dataclass, by name, as `words` give them.
+
+    Parameters without a default take the words that belong to no option.
+    """
+    whole: Any = typing.get_type_hints(declared).get("options")
+    if whole is not None:  # the dataclass of a command with many options
+        return {"options": whole(**arguments_of(whole, words, command))}
+    kinds = typing.get_type_hints(declared, include_extras=True)
+    parameters = inspect.signature(declared).parameters
+    options = [name for name, each in parameters.items() if each.default is not each.empty]
+    given, free = split_options(words, {name: _most_words(kinds[name]) for name in options})
+    usage = f"`{command} --help` shows all options"
+    for name in given:
+        if name not in options:
+            raise UnknownNameError("option", spelt(name), map(spelt, options), f"{usage}.")
+    values = {name: from_plain(kinds[name], own, spelt(name)) for name, own in given.items()}
+    for name in (name for name in parameters if name not in options):
+        count = _most_words(kinds[name])
+        own, free = Words(free[:count]), free[count:]
+        if not own:
+            raise BadValueError(f"{name.upper()} is missing; {usage}")
+        values[name] = from_plain(kinds[name], own, name)
+    if free:
+        raise BadValueError(f"unexpected argument {free[0]!r}; {usage}")
+    return values
+
+
+def _most_words(kind: Any) -> int:
+    """Return how many words a value of this type has at most."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Annotated, typing.Union, types.UnionType):
+        return _most_words(arguments[0])
+    if origin is tuple:
+        return _ANY_NUMBER if arguments[-1] is ... else len(arguments)
+    return 0 if kind is bool else 1
+
+
+def split_options(
+    words: Sequence[str], most: Mapping[str, int]
+) -> tuple[dict[str, Words], list[str]]:
+    """Return the words of each option, by its name with underscores, and the words of none.
 
     `--hidden 64 64` and `--hidden=64` give words, `--rehearse` gives none and `--no-rehearse` is
-    `--rehearse false`. Raises BadValueError if an option is given twice with different words.
+    `--rehearse false`. An option takes the words up to the next one, but no more than `most` says.
+    Raises BadValueError if an option is given twice with different words.
     """
+    pieces: list[list[str]] = [[""]]
+    for word in words:
+        if word.startswith("--"):
+            pieces.append(word.split("=", 1))
+        else:
+            pieces[-1].append(word)
+    (_, *free), *options = pieces
     found: dict[str, Words] = {}
-    for option, words in _split(arguments):
-        name, value = option.lstrip("-"), Words(words)
-        *groups, last = name.replace("_", "-").split(".")
-        if last.startswith(_NO) and not words:
-            name, value = ".".join([*groups, last.removeprefix(_NO)]), Words(("false",))
-        name = name.replace("-", "_")
+    for option, *own in options:
+        *groups, last = option.removeprefix("--").replace("_", "-").split(".")
+        is_negated = last.startswith(_NO)
+        name = ".".join([*groups, last.removeprefix(_NO)]).replace("-", "_")
+        count = 0 if is_negated else most.get(name, _ANY_NUMBER)
+        value = Words(("false",) if is_negated else own[:count])
+        free += own[count:]
         if found.setdefault(name, value) != value:
             raise BadValueError(
-                f"option --{name.replace('_', '-')} is given twice, with {found[name]!r} and "
-                f"{value!r}; give it once"
+                f"option {spelt(name)} is given twice, with {found[name]!r} and {value!r}; give it "
+                "once"
             )
-    return found
+    return found, free
 
 
-def _split(arguments: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return each option with the words up to the next one."""
-    options: list[tuple[str, list[str]]] = []
-    for argument in arguments:
-        if argument == "-h":
-            options.append(("--help", []))
-        elif argument.startswith("--"):
-            name, equals, value = argument.partition("=")
-            options.append((name, [value] if equals else []))
-        elif options:
-            options[-1][1].append(argument)
-        else:
-            raise BadValueError(
-                f"unexpected argument {argument!r}: `recall train` takes options, such as "
-                "--sequence cw3-1; `recall train --help` shows them"
-            )
-    return options
+def spelt(name: str) -> str:
+    """Return an option as it is written."""
+    return f"--{name.replace('_', '-')}"

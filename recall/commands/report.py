@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Folders = Annotated[
     Positional[tuple[Path, ...]],
     arg(
-        metavar="DIR",
+        metavar="FOLDERS",
         help="Folders of runs, or folders that contain them; logs of other code are read too.",
     ),
 ]

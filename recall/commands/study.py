@@ -73,7 +73,7 @@ class StudyOptions:
     """Only print what would run, and for how long."""
     quiet: Flag = False
     """Show no progress."""
-    as_json: AsJson = False
+    json: AsJson = False
 
     @property
     def folder(self) -> Path:
@@ -123,7 +123,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
-            _tell_plan(DryRun(chosen, choices, folder, place, speeds), options.as_json)
+            _tell_plan(DryRun(chosen, choices, folder, place, speeds), options.json)
         else:
             _run(chosen, choices, place, options)
     finally:
@@ -140,7 +140,7 @@ def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
     launch = run_study(
         study, choices, options.folder, place.room, place.launcher, display, options.retries
     )
-    _tell_end(study, launch, choices, options.as_json)
+    _tell_end(study, launch, choices, options.json)
 
 
 def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
@@ -207,6 +207,6 @@ def _tell_plan(preview: Any, as_json: bool) -> None:
     if as_json:
         print_json(preview.plain())
         return
-    print_rows(preview.rows(), header=True)
+    print_rows(preview.rows())
     for line in preview.summary():
         print(line, file=sys.stderr)

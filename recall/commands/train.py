@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.options import PLUGIN_HELP, read_options
+from recall.commands.options import PLUGIN_HELP, spelt, split_options
 from recall.commands.show import TASK_NAMES, AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
@@ -70,7 +70,12 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, dict[str, Words
     The words become values when they are merged with the preset and the file, in
     `recall.config.resolve`, because their types depend on the method.
     """
-    given = read_options(arguments)
+    given, free = split_options(["--help" if word == "-h" else word for word in arguments], {})
+    if free:
+        raise BadValueError(
+            f"unexpected argument {free[0]!r}: `recall train` takes options, such as --sequence "
+            "cw3-1; `recall train --help` shows them"
+        )
     own = {field.name for field in fields(TrainOptions)}
     options: TrainOptions = from_plain(
         TrainOptions, {name: given.pop(name) for name in own & set(given)}
@@ -97,8 +102,8 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
             raise
         # A name that is no setting may be meant for one of the options that are none.
         names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
-        spelt = [f"--{name.replace('_', '-')}" for name in (str(error.name), *names)]
-        raise UnknownNameError("option", spelt[0], spelt[1:]) from None
+        hint = "`recall train --help` shows all options."
+        raise UnknownNameError("option", spelt(str(error.name)), map(spelt, names), hint) from None
     _check_own_names(spec.method)
     return spec
 
@@ -196,7 +201,7 @@ def evaluate(
         int | None,
         arg(help="Seed of other episodes. None: the episodes of the last evaluation in training."),
     ] = None,
-    as_json: AsJson = False,
+    json: AsJson = False,
 ) -> None:
     """Evaluate the trained policies of a fleet again; of an archive, those that it keeps.
 
@@ -215,7 +220,7 @@ def evaluate(
         | (unknown if record["task"] in without_flag else {})
         for record in records
     ]
-    if as_json:
+    if json:
         print_json(rows)
         return
     columns = ("run", "task", "mode", "episodes", "success", "last_success", "return")
@@ -223,7 +228,7 @@ def evaluate(
         row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
         for row, record in zip(rows, records, strict=True)
     ]
-    print_rows([{name: _short(row[name]) for name in columns} for row in shown], header=True)
+    print_rows([{name: _short(row[name]) for name in columns} for row in shown])
 
 
 def _tell_left_out(folder: Path, names: Sequence[str]) -> None:

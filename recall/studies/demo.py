@@ -26,7 +26,7 @@ from recall.analysis.frames import analyse, list_of, matrix
 from recall.analysis.measures import FORGETTING, PERFORMANCE, Measure
 from recall.analysis.run_result import is_multi_task
 from recall.config.resolve import resolve
-from recall.config.spec import FleetSpec
+from recall.config.spec import FleetSpec, Sequences
 from recall.errors import BadValueError
 from recall.filming.film import Film, film
 from recall.methods import method_class
@@ -52,7 +52,7 @@ class Plan:
         """Return True if PopArt is on for every method."""
         return bool(self.changes.get("normalise_targets", False))
 
-    def spec(self, method: str, sequence: str | list[str] | None = None) -> FleetSpec:
+    def spec(self, method: str, sequence: Sequences | None = None) -> FleetSpec:
         """Return the fleet of a method, on all tasks in a row unless another sequence is given."""
         changes = {**self.changes, **self.of_methods.get(method, {})}
         sequence = sequence or ",".join(self.tasks)
@@ -102,7 +102,8 @@ def run_demo(
             "forward transfer is measured against it."
         )
         single = folder / SINGLE
-        api.run_fleet(plan.spec("fine_tuning", list(plan.tasks)), single, callback())
+        alone = [[task] for task in plan.tasks]
+        api.run_fleet(plan.spec("fine_tuning", alone), single, callback())
     for method in plan.methods:
         api.run_fleet(plan.spec(method), folder / method, callback())
     return [row_of(folder / method, single) for method in plan.methods]

@@ -33,7 +33,12 @@ def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
     forgets = {500: (0.5, 0), 1_000: (1, 0), 1_500: (0.5, 0.5), 2_000: (0, 1)}
     keeps = {500: (0.5, 0), 1_000: (1, 0), 1_500: (1, 0.5), 2_000: (1, 1)}
     single = write_fleet(
-        tmp_path / "single", "fine_tuning", TASKS, (0,), lambda *_: 0.5, evaluate_every=500
+        tmp_path / "single",
+        "fine_tuning",
+        [[task] for task in TASKS],
+        (0,),
+        lambda *_: 0.5,
+        evaluate_every=500,
     )
     fleet = write_fleet(
         tmp_path / "recall",
@@ -59,7 +64,9 @@ def test_scores_are_those_of_the_paper_against_the_single_tasks(tmp_path):
 @pytest.mark.parametrize("plan", [POINTWORLD, with_normalised_targets(POINTWORLD)])
 def test_the_table_names_every_method_and_fits_a_terminal(tmp_path, capsys, plan):
     changes = {"normalise_targets": True} if plan.normalised else {}
-    single = write_fleet(tmp_path / "single", "fine_tuning", list(plan.tasks), (0,), **changes)
+    single = write_fleet(
+        tmp_path / "single", "fine_tuning", [[task] for task in plan.tasks], (0,), **changes
+    )
     rows = []
     for name in METHODS:
         own = changes | dict(plan.of_methods.get(name, {}))

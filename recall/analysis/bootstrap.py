@@ -1,11 +1,11 @@
-"""Bootstrap confidence intervals over seeds, and two robust statistics for comparisons.
+"""Bootstrap confidence intervals over seeds, and the interquartile mean.
 
 Whole runs are resampled with replacement, and the statistic is computed again for each draw. The
 interval lies between the 5 % and the 95 % quantile of these draws, as in the paper. The
-interquartile mean and the probability of improvement follow Agarwal et al., Deep Reinforcement
-Learning at the Edge of the Statistical Precipice, 2021. The draws depend only on the name and the
-number of the runs, so a report is reproducible. Seeds are drawn for all sequences together, each a
-repetition of the whole experiment.
+interquartile mean follows Agarwal et al., Deep Reinforcement Learning at the Edge of the
+Statistical Precipice, 2021. The draws depend only on the name and the number of the runs, so a
+report is reproducible. Seeds are drawn for all sequences together, each a repetition of the whole
+experiment.
 """
 
 import zlib
@@ -163,17 +163,3 @@ def sampled_interquartile_mean(values: Array, name: str) -> Sampled:
         chosen = random.integers(len(values), size=(min(_CHUNK, DRAWS - start), len(values)))
         draws.append(_middle_mean(values[chosen].reshape(len(chosen), -1)))
     return Sampled(interquartile_mean(values), np.concatenate(draws))
-
-
-def probability_of_improvement(
-    ours: Array, others: Array, names: tuple[str, str] = ("ours", "others")
-) -> Sampled:
-    """Return how often a run of `ours` [run] exceeds one of `others` [run]; ties count half."""
-    ours, others = round_for_comparison(ours), round_for_comparison(others)
-    wins = (ours[:, None] > others) + 0.5 * (ours[:, None] == others)
-    value = float(wins.mean())
-    if len(ours) == 1 or len(others) == 1:
-        return Sampled(value)
-    left, right = _counts(len(ours), names[0]), _counts(len(others), names[1])
-    draws = np.sum(left @ wins * right, axis=1)
-    return Sampled(value, draws / (len(ours) * len(others)))

@@ -105,12 +105,6 @@ def interquartile_mean(rows: pd.DataFrame) -> Sampled:
     return bootstrap.sampled_interquartile_mean(matrix(rows, "final"), _name(rows))
 
 
-def improvement(ours: pd.DataFrame, theirs: pd.DataFrame) -> Sampled:
-    """Return how often a run of ours has the higher average performance, on one sequence."""
-    first, second = (matrix(rows, "final").mean(axis=1) for rows in (ours, theirs))
-    return bootstrap.probability_of_improvement(first, second, (_name(ours), _name(theirs)))
-
-
 def difference(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Estimate | None:
     """Return ours minus theirs over the seeds that both have, with Student's t interval over them.
 

@@ -24,7 +24,6 @@ from recall.report.tables import all_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
 from recall.report.tables.writers import markdown, write_tables
-from recall.runs.benches import read_benches
 from recall.settings.checked import from_plain
 
 Folder = str | Path
@@ -80,7 +79,7 @@ def make_report(
         reasons = " ".join(collection.problems) or "no folder was named."
         raise BadValueError(f"there are no runs to report: {reasons}")
     analysis = analyse(arranged(collection, methods, names), measure)
-    tables = all_tables(analysis, read_benches(given))
+    tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
     return write_report(analysis, tables, out, title, kinds, console, detailed, live, look)

@@ -144,7 +144,7 @@ COST = Study(
     question="What does each method cost compared with plain SAC, in computation and in storage?",
     variants=SIX_METHODS,
     sequences=("cw3-1",),
-    tables=("computation", "storage", "updates"),
+    tables=("storage",),
     # Speed can be measured without a trained policy, in one run of each method.
     changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
     seeds=1,

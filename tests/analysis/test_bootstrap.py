@@ -128,19 +128,3 @@ def test_the_interquartile_mean_has_an_interval():
     assert estimate.interval[0] < estimate.value < estimate.interval[1]
     same = bootstrap.sampled_interquartile_mean(np.tile(values[:1], (3, 1)), "a").estimate
     assert same.interval == pytest.approx((same.value, same.value))
-
-
-def test_the_probability_of_improvement_by_hand():
-    ours, others = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0])
-    # 1 loses twice, 2 ties twice, 3 wins twice.
-    assert bootstrap.probability_of_improvement(ours, others).value == pytest.approx(0.5)
-    above = bootstrap.probability_of_improvement(np.array([3.0, 4.0]), others).estimate
-    assert (above.value, *above.interval) == (1.0, 1.0, 1.0)
-    assert bootstrap.probability_of_improvement(np.array([3.0]), others).estimate == (1.0, None)
-
-
-def test_both_sides_of_a_comparison_are_drawn_by_themselves():
-    """Drawn alike, a method and its equal would tie in every draw."""
-    values = np.array([0.0, 1.0])
-    value, (low, high) = bootstrap.probability_of_improvement(values, values).estimate
-    assert low < value == 0.5 < high

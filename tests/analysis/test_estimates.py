@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from recall.analysis.collection import Collection, gather
-from recall.analysis.estimates import difference, estimate, improvement, rank, shared_seeds
+from recall.analysis.estimates import difference, estimate, rank, shared_seeds
 from recall.analysis.frames import SCORES, analyse, select
 from recall.analysis.measures import FORGETTING, PERFORMANCE, TRANSFER
 from tests.factories.folders import write_fleet
@@ -115,8 +115,3 @@ def test_negative_transfer_is_never_bold():
         found = ranked(**values)
         assert (found.best, found.bold) == ("a", set())
     assert ranked(a=[0.3, 0.0], b=[-0.2, 0.1]).bold == {"a"}
-
-
-def test_ties_count_half_in_the_probability_of_improvement():
-    ours, theirs = rows_of("a", [0.1 + 0.2, 0.5]), rows_of("b", [0.3, 0.1])
-    assert improvement(ours, theirs).value == 0.875

@@ -1,7 +1,6 @@
 """The tables of a report on a folder, and single cells of them."""
 
 from pathlib import Path
-from typing import Any
 
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse
@@ -10,10 +9,10 @@ from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Table
 
 
-def tables_of(folder: Path, benches: Any = (), measure: Measure | None = None) -> dict[str, Table]:
+def tables_of(folder: Path, measure: Measure | None = None) -> dict[str, Table]:
     """Return all tables by name."""
     analysis = analyse(gather(folder), measure)
-    return {table.name: table for table in all_tables(analysis, benches)}
+    return {table.name: table for table in all_tables(analysis)}
 
 
 def cell_of(table: Table, row: str, column: str) -> Cell:

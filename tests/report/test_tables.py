@@ -7,7 +7,6 @@ import pytest
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.measures import Measure
 from recall.report.tables.table import Cell, Table
-from recall.runs.benches import read_benches
 from tests.factories import tables
 from tests.factories.folders import STEPS, write_fleet, write_log
 from tests.factories.tables import cell_of
@@ -17,8 +16,8 @@ CW3 = [f"cw3-{number}" for number in range(1, 9)]
 LAST = Measure(window=1)
 
 
-def tables_of(folder, benches=()) -> dict[str, Table]:
-    return tables.tables_of(folder, benches, LAST)
+def tables_of(folder) -> dict[str, Table]:
+    return tables.tables_of(folder, LAST)
 
 
 def forgets(seed, position, step):
@@ -287,15 +286,13 @@ def test_a_schedule_that_is_not_the_presets_is_noted(tmp_path):
     assert "Not the preset's: random steps 70 in RECALL, λ 0.1." in notes
 
 
-def test_who_improves_on_whom(tmp_path):
+def test_differences_are_taken_seed_by_seed(tmp_path):
     write_fleet(tmp_path / "a", "recall", "push,hammer")
     write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
     tables = tables_of(tmp_path)
-    table = tables["push,hammer-improvement"]
-    assert cell_of(table, "RECALL", "EWC").ours == (1.0, (1.0, 1.0))
-    assert ours(table, "EWC", "RECALL") == 0.0
+    table = tables["push,hammer-differences"]
     assert cell_of(table, "EWC", "EWC").text == ""
-    ahead = cell_of(tables["push,hammer-differences"], "RECALL", "EWC").ours
+    ahead = cell_of(table, "RECALL", "EWC").ours
     assert ahead.value == pytest.approx(0.425)
     assert ahead.interval[1] - ahead.value == pytest.approx(6.3138 * 0.025, rel=1e-3)
 
@@ -347,20 +344,3 @@ def test_storage_follows_from_the_settings(tmp_path):
     assert texts["ClonEx, memory per task 100"][3:] == ["10^6", "N 10^4"]
     (ewc,) = (text for label, text in texts.items() if label.startswith("EWC"))
     assert ewc[:3] == ["500", "\N{EN DASH}", "128"]
-
-
-def test_benches_beside_the_runs_are_shown(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
-    rows = [
-        {"method": method, "runs": runs, "ms_per_update": time}
-        for method, runs, time in (("recall", 1, 0.5), ("recall", 5, 0.75), ("ewc", 1, 0.25))
-    ]
-    bench = {"device": "H200", "precision": "default", "rows": rows}
-    (tmp_path / "bench-learner.json").write_text(json.dumps(bench))
-    (tmp_path / "other.json").write_text('{"rows": [1]}')
-    (tmp_path / "torn.json").write_text('{"rows": [')
-    found = read_benches([tmp_path])
-    assert found == [bench]
-    table = tables_of(tmp_path, found)["updates-H200-default"]
-    assert cell_of(table, "RECALL", "5 runs").ours == (0.75, None)
-    assert cell_of(table, "EWC", "5 runs").ours is None

@@ -20,8 +20,8 @@ from recall.report.figures.style import COLUMN, TEXT, LineStyle
 from recall.report.tables.lengths import (
     LEAST,
     lengths_apart,
-    milliseconds_of_step,
     scores_by_length,
+    seconds_of,
 )
 
 Array = np.ndarray
@@ -238,7 +238,7 @@ def _by_length(found: Mapping[str, Mapping[int, pd.DataFrame]], what: str) -> di
 
 def _estimate(rows: pd.DataFrame, what: str) -> Estimate | None:
     if what == "time":
-        time = milliseconds_of_step(rows)
-        return None if time is None else Estimate(time)
+        time = seconds_of(rows, by_step=True)
+        return None if time is None else Estimate(1000.0 * time)
     mean = estimate(rows, what)
     return None if mean is None else mean.estimate

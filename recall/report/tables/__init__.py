@@ -1,24 +1,20 @@
 """Build every table of a report, in the order of the report."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from recall.analysis.frames import Analysis
-from recall.report.tables.families import family_tables
 from recall.report.tables.lengths import scaling_tables
 from recall.report.tables.pairs import pair_tables
 from recall.report.tables.runs import (
-    cost_tables,
     exploration_tables,
     provisional_tables,
     single_tables,
+    storage_tables,
 )
-from recall.report.tables.sequences import return_tables, sequence_tables
+from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
 from recall.report.tables.table import Table, trimmed
 from recall.report.tables.variants import variant_tables
 
 
-def all_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
+def all_tables(analysis: Analysis) -> list[Table]:
     """Return all tables that have something to show."""
     tables = [
         *family_tables(analysis),
@@ -30,6 +26,6 @@ def all_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) ->
         *provisional_tables(analysis),
         *exploration_tables(analysis),
         *single_tables(analysis),
-        *cost_tables(analysis, benches),
+        *storage_tables(analysis),
     ]
     return [table for table in map(trimmed, tables) if table.rows]

@@ -1,7 +1,6 @@
 """Tables of metrics and training time by number of tasks."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -16,7 +15,6 @@ from recall.runs.wording import few
 ByLength = Mapping[str, Mapping[int, pd.DataFrame]]
 GROUP = "scaling"
 LEAST = 3  # number of lengths needed for a table
-_MOST_NAMES = 8
 _UNITS = ((7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 _SHARED = (
     "Wall time of a fleet divided by its runs, which train together, as the study that launched it "
@@ -60,16 +58,12 @@ def lengths_apart(found: ByLength) -> list[int]:
     ]
 
 
-def seconds_of_run(rows: pd.DataFrame) -> float | None:
-    """Return the mean training time of a run in seconds, or None if it was not recorded."""
-    found = [run.seconds for run in runs_of(rows) if run.seconds is not None]
-    return sum(found) / len(found) if found else None
-
-
-def milliseconds_of_step(rows: pd.DataFrame) -> float | None:
-    """Return the training time per step of a run in milliseconds, or None if not recorded."""
+def seconds_of(rows: pd.DataFrame, by_step: bool) -> float | None:
+    """Return the mean training time of a run, or of its steps; None if it was not recorded."""
     found = [
-        1000.0 * run.seconds / run.total_steps for run in runs_of(rows) if run.seconds is not None
+        run.seconds / (run.total_steps if by_step else 1)
+        for run in runs_of(rows)
+        if run.seconds is not None
     ]
     return sum(found) / len(found) if found else None
 
@@ -87,17 +81,21 @@ def scaling_tables(analysis: Analysis) -> list[Table]:
             [Key(label, {"label": label}) for label in found],
             [Key(f"{length} tasks", {"tasks": length}, metric) for length in lengths_of(found)],
             notes=_which_sequences(found),
-            **_named(metric, TITLES[metric]),
+            name=f"{GROUP}-{metric}",
+            title=f"From few tasks to many: {TITLES[metric]}",
+            corner="method",
+            group=GROUP,
         )
         for metric in (PERFORMANCE, FORGETTING)
     ]
-    return [*means, *_time_tables(found)]
-
-
-def _named(name: str, what: str) -> dict[str, Any]:
-    """Return the fields of a table that say what it is."""
-    title = f"From few tasks to many: {what}"
-    return {"name": f"{GROUP}-{name}", "title": title, "corner": "method", "group": GROUP}
+    times = [seconds_of(rows, False) for groups in found.values() for rows in groups.values()]
+    longest = max((time for time in times if time is not None), default=0.0)
+    _, unit, word = next(each for each in _UNITS if longest >= each[0])
+    return [
+        *means,
+        _times(found, "time", f"{word} of training, a run", unit),
+        _times(found, "step-time", "milliseconds of training, a step of a run", 0.001),
+    ]
 
 
 def _which_sequences(found: ByLength) -> list[str]:
@@ -105,10 +103,13 @@ def _which_sequences(found: ByLength) -> list[str]:
     notes = []
     apart = lengths_apart(found)
     for length in lengths_of(found):
-        groups = {label: groups[length] for label, groups in found.items() if length in groups}
-        lists = {label: list_of(rows, "sequence") for label, rows in groups.items()}
-        names = {label: few(each, _MOST_NAMES) for label, each in lists.items()}
-        first = next(iter(groups))
+        lists = {
+            label: list_of(groups[length], "sequence")
+            for label, groups in found.items()
+            if length in groups
+        }
+        names = {label: few(each, 8) for label, each in lists.items()}
+        first = next(iter(names))
         if length in apart:
             told = "; ".join(f"{label} has {each}" for label, each in names.items())
             notes.append(f"{length} tasks, of other sequences, so not to be compared: {told}.")
@@ -117,29 +118,21 @@ def _which_sequences(found: ByLength) -> list[str]:
     return notes
 
 
-def _time_tables(found: ByLength) -> list[Table]:
-    """Return the times of a whole run and of a step; empty if no times were recorded."""
-    lengths = lengths_of(found)
-    known = [time for groups in found.values() for time in map(seconds_of_run, groups.values())]
-    longest = max((time for time in known if time is not None), default=0.0)
-    _, unit, word = next(each for each in _UNITS if longest >= each[0])
-    tables = []
-    for name, what, time_of, scale, decimals in (
-        ("time", f"{word} of training, a run", seconds_of_run, unit, 2),
-        ("step-time", "milliseconds of training, a step of a run", milliseconds_of_step, 1.0, 3),
-    ):
-        rows = []
-        for label, groups in found.items():
-            times = [time_of(groups[length]) if length in groups else None for length in lengths]
-            cells = (Cell(None if time is None else Estimate(time / scale)) for time in times)
-            rows.append(Row(label, tuple(cells)))
-        tables.append(
-            Table(
-                columns=tuple(f"{length} tasks" for length in lengths),
-                rows=tuple(rows),
-                notes=(_SHARED,),
-                decimals=decimals,
-                **_named(name, what),
-            )
-        )
-    return tables
+def _times(found: ByLength, name: str, what: str, unit: float) -> Table:
+    """Return the times of a whole run, or of a step of it."""
+    lengths, by_step = lengths_of(found), name == "step-time"
+    rows = []
+    for label, groups in found.items():
+        times = [seconds_of(groups[n], by_step) if n in groups else None for n in lengths]
+        cells = (Cell(None if time is None else Estimate(time / unit)) for time in times)
+        rows.append(Row(label, tuple(cells)))
+    return Table(
+        name=f"{GROUP}-{name}",
+        title=f"From few tasks to many: {what}",
+        corner="method",
+        columns=tuple(f"{length} tasks" for length in lengths),
+        rows=tuple(rows),
+        notes=(_SHARED,),
+        decimals=3 if by_step else 2,
+        group=GROUP,
+    )

@@ -1,5 +1,7 @@
 """Tables of pairs of tasks: means and counts over the pairs that all methods have."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -8,30 +10,17 @@ from recall.analysis.estimates import shared_sequences
 from recall.analysis.families import PAIRS, numbers_of_pair
 from recall.analysis.frames import Analysis, list_of, select
 from recall.report import paper
-from recall.report.tables.pivot import (
-    Key,
-    groups_of,
-    label_keys,
-    main_labels_of,
-    pivot_table,
-)
+from recall.report.tables.pivot import Key, groups_of, label_keys, main_labels_of, pivot_table
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import few
 
 _LEAST = 2  # number of pairs needed for a mean
-_MOST_NAMES = 8
-_MEANS = (
-    Key("first task", {"position": 0}, "final"),
-    Key("second task", {"position": 1}, "final"),
-    Key("first task's forgetting", {"position": 0}, "forgotten"),
-)
-_PUBLISHED = dict(
-    zip(
-        [key.heading for key in _MEANS],
-        ("first_task", "second_task", "first_task_forgetting"),
-        strict=True,
-    )
-)
+_MEANS = {
+    "first_task": Key("first task", {"position": 0}, "final"),
+    "second_task": Key("second task", {"position": 1}, "final"),
+    "first_task_forgetting": Key("first task's forgetting", {"position": 0}, "forgotten"),
+}
+"""The means by the names that they have in paper.json."""
 
 
 def pair_tables(analysis: Analysis) -> list[Table]:
@@ -57,53 +46,53 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         if len(shared) >= _LEAST and set(shared) <= set(rows.sequence)
     }
     shown = groups | compared
-    scores, rows = pd.concat(shown.values()), label_keys(analysis, shown)
+    names = {key.heading: name for name, key in _MEANS.items()}
+    rows = label_keys(analysis, shown)
     means = pivot_table(
         analysis,
-        scores,
+        pd.concat(shown.values()),
         rows,
-        _MEANS,
-        published=lambda row, column: paper.over_pairs(row.method, _PUBLISHED[column.heading]),
+        list(_MEANS.values()),
+        published=lambda row, column: paper.over_pairs(row.method, names[column.heading]),
         notes=_which_pairs(groups, compared),
         name="pairs",
         title="Pairs of tasks: means over pairs",
         corner="method",
         group="pairs",
     )
-    return [
-        means,
-        Table(
-            name="pairs-counts",
-            title="Pairs of tasks: how many",
-            corner="method",
-            columns=(
-                "second task never succeeds",
-                "second task succeeds in less than half",
-                "first task loses more than 0.1",
-            ),
-            rows=tuple(row for key in rows for row in _counts(key, shown[key.heading])),
-            notes=means.notes,
-            decimals=0,
-            group="pairs",
+    counts = Table(
+        name="pairs-counts",
+        title="Pairs of tasks: how many",
+        corner="method",
+        columns=(
+            "second task never succeeds",
+            "second task succeeds in less than half",
+            "first task loses more than 0.1",
         ),
-    ]
+        rows=tuple(row for key in rows for row in _counts(key, shown[key.heading])),
+        notes=means.notes,
+        decimals=0,
+        group="pairs",
+    )
+    return [means, counts]
 
 
-def _which_pairs(groups: dict[str, pd.DataFrame], compared: dict[str, pd.DataFrame]) -> list[str]:
+def _which_pairs(
+    groups: Mapping[str, pd.DataFrame], compared: Mapping[str, pd.DataFrame]
+) -> list[str]:
     """Return notes on the pairs that the numbers are of, and on labels that are not compared."""
-    counts = {label: rows.sequence.nunique() for label, rows in (groups | compared).items()}
+    counts = {label: rows.sequence.nunique() for label, rows in {**groups, **compared}.items()}
+    pairs = {
+        label: few([numbers_of_pair(name) for name in list_of(rows, "sequence")], 8)
+        for label, rows in {**groups, **compared}.items()
+    }
     notes = [f"Pairs: {', '.join(f'{label} {n}' for label, n in counts.items())}; the paper: 100."]
     if any(counts[label] < groups[label].sequence.nunique() for label in compared):
-        pairs = _numbers(next(iter(compared.values())))
-        notes.append(f"Only pairs that all methods have count: {pairs}.")
-    if others := [label for label in groups if label not in compared]:
-        sets = "; ".join(f"{label} has {_numbers(groups[label])}" for label in others)
-        notes.append(f"Of other pairs, so not to be compared, and never bold: {sets}.")
+        notes.append(f"Only pairs that all methods have count: {pairs[next(iter(compared))]}.")
+    if others := [f"{label} has {pairs[label]}" for label in groups if label not in compared]:
+        told = "; ".join(others)
+        notes.append(f"Of other pairs, so not to be compared, and never bold: {told}.")
     return notes
-
-
-def _numbers(rows: pd.DataFrame) -> str:
-    return few([numbers_of_pair(name) for name in list_of(rows, "sequence")], _MOST_NAMES)
 
 
 def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
@@ -111,10 +100,8 @@ def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
     means = rows.groupby(["sequence", "position"])[["final", "forgotten"]].mean()
     seconds = round_for_comparison(means["final"].xs(1, level="position"))
     lost = round_for_comparison(means["forgotten"].xs(0, level="position"))
-    ours = [np.sum(seconds == 0.0), np.sum(seconds < 0.5), np.sum(lost > 0.1)]
-    cells = [Cell(Estimate(float(count))) for count in ours]
-    if np.isnan(lost).all():
-        cells[-1] = Cell()
+    ours = [Cell(Estimate(float(np.sum(found)))) for found in (seconds == 0.0, seconds < 0.5)]
+    ours.append(Cell() if np.isnan(lost).all() else Cell(Estimate(float(np.sum(lost > 0.1)))))
     never, little, below, dropping = (
         paper.over_pairs(key.method, name)
         for name in (
@@ -126,8 +113,5 @@ def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
     )
     if never and little:
         below = Estimate(never.value + little.value)
-    found = [Row(key.heading, tuple(cells))]
-    if never or below or dropping:
-        theirs = tuple(Cell(paper=each) for each in (never, below, dropping))
-        found.append(Row(f"{key.heading} (paper)", theirs))
-    return found
+    theirs = Row(f"{key.heading} (paper)", tuple(Cell(paper=n) for n in (never, below, dropping)))
+    return [Row(key.heading, tuple(ours)), *([theirs] if never or below or dropping else [])]

@@ -32,44 +32,6 @@ class Key(NamedTuple):
     """What a row shows below its heading."""
 
 
-Published = Callable[[Key, Key], Estimate | None]
-
-
-def pivot(
-    scores: pd.DataFrame,
-    rows: Sequence[Key],
-    columns: Sequence[Key],
-    best: Literal["row", "column"] = "column",
-    published: Published | None = None,
-    places: bool = False,
-) -> tuple[Row, ...]:
-    """Return the rows of a table: means of the scores that a row and a column select together.
-
-    The best of each row or column is bold, and what cannot be told from it (see `rank`). The
-    paper's numbers, which `published` returns for a row and a column, stand in rows of their own.
-    Rows without a number are left out. `places` is that of `estimate`.
-    """
-    grid = [[_chosen(scores, row, column) for column in columns] for row in rows]
-    value = [[column.value or row.value for column in columns] for row in rows]
-    every = [[(r, c) for c in range(len(columns))] for r in range(len(rows))]
-    lines = every if best == "row" else [list(line) for line in zip(*every, strict=True)]
-    bold: set[tuple[int, int]] = set()
-    for line in filter(None, lines):
-        shown_value = value[line[0][0]][line[0][1]]
-        if shown_value != INTERQUARTILE:  # no mean over runs, and so without differences by seed
-            bold |= rank({(r, c): grid[r][c] for r, c in line}, shown_value).bold
-    shown: list[Row] = []
-    for r, row in enumerate(rows):
-        cells = [cell(grid[r][c], value[r][c], places, (r, c) in bold) for c in range(len(columns))]
-        theirs = [Cell(paper=published and published(row, column)) for column in columns]
-        if any(each.ours for each in cells):
-            shown.append(Row(row.heading, tuple(cells), row.detail))
-        if any(each.paper for each in theirs):
-            name = label_of(row.method) if row.method else row.heading
-            shown.append(Row(f"{name} (paper)", tuple(theirs)))
-    return tuple(shown)
-
-
 def pivot_table(
     analysis: Analysis,
     scores: pd.DataFrame,
@@ -77,22 +39,43 @@ def pivot_table(
     columns: Sequence[Key],
     *,
     best: Literal["row", "column"] = "column",
-    published: Published | None = None,
+    published: Callable[[Key, Key], Estimate | None] | None = None,
     places: bool = False,
     notes: Iterable[str] = (),
     advise: bool = False,
     **others: Any,
 ) -> Table:
-    """Return a table of means with the notes that explain them; see `pivot`.
+    """Return a table of the means of the scores that a row and a column select together.
 
-    `advise` adds which single-task runs are missing for forward transfer. `others` are further
-    fields of the table, such as its name and title.
+    The best of each row or column is bold, and what cannot be told from it (see `rank`). The
+    paper's numbers, which `published` returns for a row and a column, stand in rows of their own.
+    Rows without a number are left out. `places` is that of `estimate`; `advise` adds which
+    single-task runs are missing for forward transfer. `others` are further fields of the table.
     """
-    shown = pivot(scores, rows, columns, best, published, places)
+    grid = {
+        (r, c): (_chosen(scores, row, column), column.value or row.value)
+        for r, row in enumerate(rows)
+        for c, column in enumerate(columns)
+    }
+    lines: dict[tuple[int, str], dict[tuple[int, int], pd.DataFrame]] = {}
+    for place, (chosen, value) in grid.items():
+        # The interquartile mean is no mean over runs, and so without differences by seed.
+        if value != INTERQUARTILE:
+            lines.setdefault((place[best == "column"], value), {})[place] = chosen
+    bold = {place for (_, value), line in lines.items() for place in rank(line, value).bold}
+    shown: list[Row] = []
+    for r, row in enumerate(rows):
+        ours = [cell(*grid[r, c], places, (r, c) in bold) for c in range(len(columns))]
+        theirs = [Cell(paper=published and published(row, column)) for column in columns]
+        if any(each.ours for each in ours):
+            shown.append(Row(row.heading, tuple(ours), row.detail))
+        if any(each.paper for each in theirs):
+            name = label_of(row.method) if row.method else row.heading
+            shown.append(Row(f"{name} (paper)", tuple(theirs)))
     transfers = any(key.value in (TRANSFER, "transfer") for key in (*rows, *columns))
     return Table(
         columns=tuple(key.heading for key in columns),
-        rows=shown,
+        rows=tuple(shown),
         notes=(
             *budget_notes(scores),
             *paper_notes(shown),
@@ -128,22 +111,6 @@ def difference_cell(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Cel
     return Cell(difference(ours, theirs, value), runs=shared_seeds(ours, theirs))
 
 
-def square(
-    groups: Mapping[str, pd.DataFrame], compare: Callable[[pd.DataFrame, pd.DataFrame], Cell]
-) -> tuple[Row, ...]:
-    """Return rows that compare every two labels, given by their rows of scores."""
-    return tuple(
-        Row(
-            mine,
-            tuple(
-                Cell(text="") if other == mine else compare(groups[mine], groups[other])
-                for other in groups
-            ),
-        )
-        for mine in groups
-    )
-
-
 def groups_of(scores: pd.DataFrame, labels: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Return the rows of each label that has any."""
     found = {label: select(scores, label=label) for label in labels}
@@ -161,25 +128,23 @@ def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = Fal
     The paper's numbers belong to the label with its settings, or else to that of the plain method.
     """
     method_of = {run.label: run.method for run in analysis.collection.runs}
-    keys = {}
+    keys = []
     for label in labels:
         method = method_of[label]
         as_paper = label_of(method, preset="paper")
         plain = as_paper if as_paper in method_of else label_of(method)
-        keys[label] = Key(label, {"label": label}, method=method if label == plain else "")
-    if not with_paper:
-        return list(keys.values())
+        keys.append((method, Key(label, {"label": label}, method=method if label == plain else "")))
     chosen = analysis.collection.chosen
-    there = {key.method for key in keys.values()}
-    for method in paper.METHODS:
-        if method not in there and (not chosen or method in chosen):
-            label = label_of(method)
-            keys[label] = Key(label, {"label": label}, method=method)
-            method_of[label] = method
-    if chosen:
-        return list(keys.values())
-    order = {method: place for place, method in enumerate(METHODS)}
-    return sorted(keys.values(), key=lambda key: order.get(method_of[key.heading], len(order)))
+    if with_paper:
+        absent = [name for name in paper.METHODS if name not in {key.method for _, key in keys}]
+        for method in absent:
+            if not chosen or method in chosen:
+                label = label_of(method)
+                keys.append((method, Key(label, {"label": label}, method=method)))
+        if not chosen:
+            order = {method: place for place, method in enumerate(METHODS)}
+            keys.sort(key=lambda each: order.get(each[0], len(order)))
+    return [key for _, key in keys]
 
 
 def metric_keys(scores: pd.DataFrame) -> list[Key]:

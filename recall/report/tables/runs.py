@@ -1,17 +1,15 @@
 """Tables of runs by themselves: unfinished ones, tasks learned alone, exploration and cost."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from recall.analysis import bootstrap, metrics
-from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.families import display_name
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import method_label
+from recall.analysis.labels import grouped
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
 from recall.analysis.run_result import RunResult, is_multi_task
@@ -25,47 +23,44 @@ _MOST = 4  # provisional tables on the terminal
 
 
 def provisional_tables(analysis: Analysis) -> list[Table]:
-    """Return a table for each label and sequence with runs that train or were stopped."""
+    """Return a table for each label and sequence with runs that train or were stopped.
+
+    They show the success in each task when it was just learned and at the last evaluation.
+    """
+    measure = analysis.measure
     going = analysis.collection.where(lambda run: not run.finished and run.failed_at is None)
     tables: list[Table] = []
-    for part in going.by_sequence().values():
-        for label, runs in part.by_label().items():
-            tables.append(_provisional(analysis, label, runs, len(tables) >= _MOST))
-    return tables
-
-
-def _provisional(analysis: Analysis, label: str, runs: Sequence[RunResult], detail: bool) -> Table:
-    """Return the success in each task when it was just learned and at the last evaluation."""
-    first, measure = runs[0], analysis.measure
-    field = measure.field if first.reports_success else RETURN
-    curves = [run.curve(measure.mode, field) for run in runs]
-    together = is_multi_task(first.method)
-    learned = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
-    now = np.array([metrics.latest_successes(curve, measure.window) for curve in curves])
-    reached = max(int(run.steps[-1]) for run in runs)
-    stages = len(first.tasks) if together else -(-reached // first.steps_per_task)
-    rows = []
-    for task in range(min(stages, len(first.tasks))):
-        shown = [learned[:, task], now[:, task], learned[:, task] - now[:, task]]
-        cells = [_mean(values, f"{label}, provisional") for values in shown]
-        rows.append(
-            Row(f"{task + 1} {first.tasks[task]}", tuple(cells[1:2] if together else cells))
+    for runs in grouped(going.runs, lambda run: (run.sequence, run.label)).values():
+        first = runs[0]
+        field, what = (measure.field, "success") if first.reports_success else (RETURN, "return")
+        curves = [run.curve(measure.mode, field) for run in runs]
+        together = is_multi_task(first.method)
+        learned = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
+        now = np.array([metrics.latest_successes(curve, measure.window) for curve in curves])
+        reached = max(int(run.steps[-1]) for run in runs)
+        stages = len(first.tasks) if together else -(-reached // first.steps_per_task)
+        rows = []
+        for task, name in enumerate(first.tasks[:stages]):
+            shown = [now] if together else [learned, now, learned - now]
+            cells = (_mean(values[:, task], f"{first.label}, provisional") for values in shown)
+            rows.append(Row(f"{task + 1} {name}", tuple(cells)))
+        table = Table(
+            name=f"provisional-{first.label}-{first.sequence}",
+            title=f"Provisional: {first.label} on {display_name(first.sequence, first.tasks)}",
+            corner="task",
+            columns=("now",) if together else (f"{what} when just learned", "now", "lost"),
+            rows=tuple(rows),
+            notes=(
+                f"{counted(len(runs), 'run')}, at step "
+                f"{spanned(int(run.steps[-1]) for run in runs)} of {first.total_steps:,}. These "
+                "numbers will change.",
+            ),
+            decimals=2 if first.reports_success else 1,
+            group="provisional",
+            detail=len(tables) >= _MOST,
         )
-    what = "success" if first.reports_success else "return"
-    return Table(
-        name=f"provisional-{label}-{first.sequence}",
-        title=f"Provisional: {label} on {display_name(first.sequence, first.tasks)}",
-        corner="task",
-        columns=("now",) if together else (f"{what} when just learned", "now", "lost"),
-        rows=tuple(rows),
-        notes=(
-            f"{counted(len(runs), 'run')}, at step {spanned(int(run.steps[-1]) for run in runs)} "
-            f"of {first.total_steps:,}. These numbers will change.",
-        ),
-        decimals=2 if first.reports_success else 1,
-        group="provisional",
-        detail=detail,
-    )
+        tables.append(table)
+    return tables
 
 
 def _mean(values: np.ndarray, name: str) -> Cell:
@@ -184,8 +179,8 @@ def _chosen_heads(runs: Sequence[RunResult], position: int) -> Cell:
     return Cell(text=", ".join([*named, *([f"none {none}"] if none else [])]))
 
 
-def cost_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -> list[Table]:
-    """Return what each method stores and learns from in an update, and the times of benchmarks."""
+def storage_tables(analysis: Analysis) -> list[Table]:
+    """Return what each method stores, and learns from in an update."""
     ours = [run for run in analysis.collection.sequential.runs if run.source == "recall"]
     costs: dict[tuple[str, ...], str] = {}
     for run in sorted(ours, key=lambda run: bool(run.variant)):  # variants that cost the same last
@@ -211,7 +206,7 @@ def cost_tables(analysis: Analysis, benches: Sequence[Mapping[str, Any]] = ()) -
         notes=("N is the number of tasks. Ours is what replay holds in the end.",),
         group="cost",
     )
-    return [*([storage] if rows else []), *map(_updates, benches)]
+    return [storage] if rows else []
 
 
 def _cost(run: RunResult) -> tuple[str, str, str]:
@@ -232,24 +227,3 @@ def _cost(run: RunResult) -> tuple[str, str, str]:
             f"{rows} new, {settings.get('method.old_batch_size')} old" if balanced else str(rows)
         )
     return new, old, batch
-
-
-def _updates(bench: Mapping[str, Any]) -> Table:
-    """Return the table of milliseconds per update, by method and number of runs."""
-    counts = sorted({row["runs"] for row in bench["rows"]})
-    times = {(row["method"], row["runs"]): row["ms_per_update"] for row in bench["rows"]}
-    rows = []
-    for method in dict.fromkeys(row["method"] for row in bench["rows"]):
-        found = [times.get((method, count)) for count in counts]
-        cells = [Cell(None if time is None else Estimate(time)) for time in found]
-        rows.append(Row(method_label(method), tuple(cells)))
-    precision = bench.get("precision", "default")
-    return Table(
-        name=f"updates-{bench['device']}-{precision}",
-        title=f"Milliseconds of an update on {bench['device']}",
-        corner="method",
-        columns=tuple(counted(count, "run") for count in counts),
-        rows=tuple(rows),
-        notes=(f"`recall bench learner`, {precision} products.",),
-        group="cost",
-    )

@@ -1,74 +1,193 @@
-"""Tables of single sequences: metrics, success per task, transfer, differences and returns."""
+"""Tables of sequences and of the families CW3 and CW6.
+
+They show metrics, differences between methods, each task, transfer to it, and returns.
+"""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from recall.analysis.collection import Collection
-from recall.analysis.estimates import improvement
-from recall.analysis.families import TRIPLETS, display_name, is_pair
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.estimates import shared_sequences
+from recall.analysis.families import (
+    TRIPLETS,
+    display_name,
+    family_title,
+    is_pair,
+    number_in_family,
+)
 from recall.analysis.frames import Analysis, analyse, list_of, select
-from recall.analysis.measures import PERFORMANCE, RETURN
+from recall.analysis.measures import METRICS, PERFORMANCE, RETURN, TITLES, TRANSFER
 from recall.report import paper
-from recall.report.tables.families import OF_INTERVALS
 from recall.report.tables.pivot import (
     INTERQUARTILE,
     Key,
     difference_cell,
     groups_of,
     label_keys,
+    main_labels_of,
     metric_keys,
     pivot_table,
-    square,
 )
-from recall.report.tables.table import Cell, Table
+from recall.report.tables.table import Cell, Row, Table
 
 FEW_PAIRS = 4
 """Up to this many pairs are shown one by one; more are shown as means."""
 _FEW_TASKS = 3  # of a table of returns on the terminal
 
 
+def family_tables(analysis: Analysis) -> list[Table]:
+    """Return all tables of CW3 and of CW6."""
+    tables = []
+    for family in TRIPLETS:
+        scores = select(analysis.scores, family=family)
+        scores = select(scores, label=main_labels_of(scores))
+        if len(scores):
+            tables += [*_metrics_of_family(analysis, family, scores), *_shared(analysis, scores)]
+    return tables
+
+
+def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) -> Iterator[Table]:
+    """Yield the means over all eight sequences, and the paper's table of each metric."""
+    sequences = list_of(scores, "sequence")
+    members = sorted(sequences, key=list_of(analysis.scores, "sequence").index)
+    tasks = {run.sequence: ", ".join(run.tasks) for run in list_of(scores, "run")}
+    methods = label_keys(analysis, list_of(scores, "label"), with_paper=True)
+    metrics = metric_keys(scores)
+    rows = [Key(number_in_family(name), {"sequence": name}, detail=tasks[name]) for name in members]
+    if len(members) == paper.FAMILY_SIZE:
+        yield pivot_table(
+            analysis,
+            scores,
+            methods,
+            [key._replace(where={"sequence": sequences}) for key in metrics],
+            published=lambda row, column: paper.over_family(family, column.value, row.method),
+            name=family,
+            title=f"{family_title(family)}: means over {len(members)} sequences",
+            corner="method",
+            group=family,
+        )
+        rows.append(Key("mean", {"sequence": members}))
+
+    def published(row: Key, column: Key) -> Estimate | None:
+        if row.heading == "mean":
+            return paper.over_family(family, row.value, column.method)
+        return paper.on_sequence(row.where["sequence"], row.value, column.method)
+
+    for metric in metrics:
+        yield pivot_table(
+            analysis,
+            scores,
+            [row._replace(value=metric.value) for row in rows],
+            methods,
+            best="row",
+            published=published,
+            advise=metric == metrics[-1],
+            name=f"{family}-{metric.value}",
+            title=f"{family_title(family)}: {metric.heading}",
+            corner=family_title(family),
+            group=family,
+        )
+
+
+def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
+    """Yield the tables of the sequences that all labels have, if there are two or more.
+
+    As long as there are fewer, the label with the fewest sequences is left out.
+    """
+    family, groups = scores.family.iloc[0], groups_of(scores, list_of(scores, "label"))
+    left_out = []
+    while groups and len(shared := shared_sequences(groups.values())) < 2:
+        fewest = min(reversed(groups), key=lambda label: groups[label].sequence.nunique())
+        left_out.append(fewest)
+        del groups[fewest]
+    if not groups:
+        return
+    notes = [f"Over {', '.join(shared)}."] if len(shared) < scores.sequence.nunique() else []
+    if left_out:
+        notes.append(f"Left out: {', '.join(left_out)}, with too few of these.")
+    groups = {label: select(rows, sequence=shared) for label, rows in groups.items()}
+    scores, title = pd.concat(groups.values()), family_title(family)
+    for metric in METRICS:
+        yield _differences(
+            groups,
+            metric,
+            notes,
+            name=f"{family}-{metric}-differences",
+            title=f"{title}: {TITLES[metric]} of the row minus that of the column",
+            group=family,
+            detail=metric != PERFORMANCE,
+        )
+    for name, when, value in (
+        ("learned", "when just learned", "trained"),
+        ("end", "at the end", "final"),
+    ):
+        known = scores[scores[value].notna()]
+        places = known.drop_duplicates(["sequence", "position"]).task.value_counts()
+        tasks = [Key(f"{task} ({places[task]})", {"task": task}) for task in sorted(places.index)]
+        yield pivot_table(
+            analysis,
+            known,
+            [*tasks, Key(f"all ({places.sum()})")],
+            [Key(label, {"label": label}, value) for label in list_of(known, "label")],
+            best="row",
+            places=True,
+            notes=("Means over the places of a task in the sequences.", *notes),
+            name=f"{family}-tasks-{name}",
+            title=f"{title}: success on each task {when}",
+            corner="task (places)",
+            group=family,
+            detail=True,
+        )
+    first = "First tasks have nothing to profit from: their transfer is that of the learner."
+    yield pivot_table(
+        analysis,
+        scores.assign(later=scores.position > 0),
+        label_keys(analysis, groups),
+        [
+            Key("first tasks", {"later": False}, TRANSFER),
+            Key("later tasks", {"later": True}, TRANSFER),
+        ],
+        places=True,
+        notes=(first, *notes),
+        name=f"{family}-transfer-by-place",
+        title=f"{title}: forward transfer on first and on later tasks",
+        corner="method",
+        group=family,
+        detail=True,
+    )
+
+
 def sequence_tables(analysis: Analysis) -> list[Table]:
     """Return the tables of each sequence; metrics only if no table of a family has them."""
     sequences = list_of(analysis.scores, "sequence")
     pairs = [name for name in sequences if is_pair(name)]
-    tables = []
+    tables: list[Table] = []
     for sequence in sequences:
-        if sequence in pairs and len(pairs) > FEW_PAIRS:
-            continue
-        scores = select(analysis.scores, sequence=sequence)
-        if scores.family.iloc[0] not in TRIPLETS:
-            tables.append(_metrics(analysis, sequence, scores))
-        tables += _tasks(analysis, sequence, scores)
-        if scores.label.nunique() > 1:
-            tables += _pairwise(sequence, scores)
+        if sequence not in pairs or len(pairs) <= FEW_PAIRS:
+            tables += _of_sequence(analysis, sequence, select(analysis.scores, sequence=sequence))
     return tables
 
 
-def _where(scores: pd.DataFrame) -> str:
-    run = scores["run"].iloc[0]
-    return display_name(run.sequence, run.tasks)
-
-
-def _metrics(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Table:
-    known = paper.on_sequence(sequence, PERFORMANCE, "recall") is not None
-    return pivot_table(
-        analysis,
-        scores,
-        label_keys(analysis, list_of(scores, "label"), with_paper=known),
-        [*metric_keys(scores), Key(INTERQUARTILE, value=INTERQUARTILE)],
-        published=lambda row, column: paper.on_sequence(sequence, column.value, row.method),
-        advise=True,
-        name=sequence,
-        title=f"Results on {_where(scores)}",
-        corner="method",
-        group=sequence,
-    )
-
-
-def _tasks(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:
-    """Yield the success at the end of each task, and the transfer to it."""
+def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:
+    """Yield the metrics, the success on each task, the transfer to it, and differences."""
+    where, labels = _where(scores), list_of(scores, "label")
+    if scores.family.iloc[0] not in TRIPLETS:
+        known = paper.on_sequence(sequence, PERFORMANCE, "recall") is not None
+        yield pivot_table(
+            analysis,
+            scores,
+            label_keys(analysis, labels, with_paper=known),
+            [*metric_keys(scores), Key(INTERQUARTILE, value=INTERQUARTILE)],
+            published=lambda row, column: paper.on_sequence(sequence, column.value, row.method),
+            advise=True,
+            name=sequence,
+            title=f"Results on {where}",
+            corner="method",
+            group=sequence,
+        )
     for name, title, value in (
         ("tasks", "Success on each task at the end of", "final"),
         ("transfer", "Forward transfer of each task of", "transfer"),
@@ -76,14 +195,48 @@ def _tasks(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[
         yield pivot_table(
             analysis,
             scores,
-            label_keys(analysis, list_of(scores, "label")),
+            label_keys(analysis, labels),
             _by_position(scores, value),
             name=f"{sequence}-{name}",
-            title=f"{title} {_where(scores)}",
+            title=f"{title} {where}",
             corner="method",
             group=sequence,
             detail=True,
         )
+    if len(labels) > 1:
+        yield _differences(
+            groups_of(scores, labels),
+            PERFORMANCE,
+            (),
+            name=f"{sequence}-differences",
+            title=f"Average performance of the row minus that of the column on {sequence}",
+            group=sequence,
+            detail=True,
+        )
+
+
+def _differences(
+    groups: Mapping[str, pd.DataFrame], metric: str, notes: Sequence[str], **others: Any
+) -> Table:
+    """Return by how much each label is ahead of each other one, seed by seed."""
+    first = next(iter(groups.values()))
+    count = first.sequence.nunique()
+    over = f"{count} sequences and " if count > 1 else ""
+    told = f"Means over {over}the seeds that both have, with Student's t intervals over seeds."
+
+    def cells(mine: str) -> tuple[Cell, ...]:
+        return tuple(
+            Cell(text="") if label == mine else difference_cell(groups[mine], other, metric)
+            for label, other in groups.items()
+        )
+
+    rows = tuple(Row(label, cells(label)) for label in groups)
+    return Table(corner="method", columns=(*groups,), rows=rows, notes=(told, *notes), **others)
+
+
+def _where(scores: pd.DataFrame) -> str:
+    run = scores["run"].iloc[0]
+    return display_name(run.sequence, run.tasks)
 
 
 def _by_position(scores: pd.DataFrame, *values: str, words: Sequence[str] = ("",)) -> list[Key]:
@@ -96,44 +249,6 @@ def _by_position(scores: pd.DataFrame, *values: str, words: Sequence[str] = ("",
     ]
 
 
-def _pairwise(sequence: str, scores: pd.DataFrame) -> list[Table]:
-    """Return how often a method does better than another, and by how much, seed by seed."""
-    groups = groups_of(scores, list_of(scores, "label"))
-
-    def chance(mine: pd.DataFrame, other: pd.DataFrame) -> Cell:
-        return Cell(improvement(mine, other).estimate, runs=mine["run"].nunique())
-
-    def ahead(mine: pd.DataFrame, other: pd.DataFrame) -> Cell:
-        return difference_cell(mine, other, PERFORMANCE)
-
-    return [
-        Table(
-            name=f"{sequence}-{name}",
-            title=title,
-            corner="method",
-            columns=tuple(groups),
-            rows=square(groups, compare),
-            notes=(note,),
-            group=sequence,
-            detail=True,
-        )
-        for name, title, compare, note in (
-            (
-                "improvement",
-                f"How often a run of the row does better than one of the column on {sequence}",
-                chance,
-                "By average performance at the end; ties count half.",
-            ),
-            (
-                "differences",
-                f"Average performance of the row minus that of the column on {sequence}",
-                ahead,
-                f"Means over the seeds that both have. {OF_INTERVALS}",
-            ),
-        )
-    ]
-
-
 def return_tables(analysis: Analysis) -> list[Table]:
     """Return a table for each sequence with a task that reports no success, or never succeeds."""
     succeeded = analysis.scores.groupby("sequence")[["trained", "final"]].max().max(axis=1)
@@ -142,30 +257,27 @@ def return_tables(analysis: Analysis) -> list[Table]:
         for name, part in analysis.collection.sequential.by_sequence().items()
     }
     shown = [name for name in silent if silent[name] or succeeded.get(name, 1.0) == 0.0]
-    chosen: Collection = analysis.collection.where(lambda run: run.sequence in shown)
+    chosen = analysis.collection.where(lambda run: run.sequence in shown)
     returns = analyse(chosen, dataclasses.replace(analysis.measure, field=RETURN))
-    return [
-        _returns(returns, select(returns.scores, sequence=name), silent[name])
-        for name in list_of(returns.scores, "sequence")
-    ]
-
-
-def _returns(returns: Analysis, scores: pd.DataFrame, silent: Sequence[str]) -> Table:
-    notes: tuple[str, ...] = ()
-    if set(silent) >= set(scores.task):
-        notes = ("The tasks do not report success, so returns stand instead.",)
-    elif silent:
-        notes = (f"{', '.join(silent)}: success is not reported; other tables leave them out.",)
-    return pivot_table(
-        returns,
-        scores,
-        label_keys(returns, list_of(scores, "label")),
-        _by_position(scores, "trained", "final", words=(", just learned", ", at the end")),
-        notes=notes,
-        name=f"{scores.sequence.iloc[0]}-returns",
-        title=f"Returns on {_where(scores)}",
-        corner="method",
-        decimals=1,
-        group=scores.sequence.iloc[0],
-        detail=scores.task.nunique() > _FEW_TASKS,
-    )
+    tables = []
+    for name in list_of(returns.scores, "sequence"):
+        scores, notes = select(returns.scores, sequence=name), []
+        if set(silent[name]) >= set(scores.task):
+            notes = ["The tasks do not report success, so returns stand instead."]
+        elif told := ", ".join(silent[name]):
+            notes = [f"{told}: success is not reported; other tables leave them out."]
+        table = pivot_table(
+            returns,
+            scores,
+            label_keys(returns, list_of(scores, "label")),
+            _by_position(scores, "trained", "final", words=(", just learned", ", at the end")),
+            notes=notes,
+            name=f"{name}-returns",
+            title=f"Returns on {_where(scores)}",
+            corner="method",
+            decimals=1,
+            group=name,
+            detail=scores.task.nunique() > _FEW_TASKS,
+        )
+        tables.append(table)
+    return tables

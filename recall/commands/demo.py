@@ -1,6 +1,5 @@
 """`recall demo`: a demonstration of the paper's main result in a few minutes."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +37,6 @@ def demo(
     """Train a few methods on a few tasks, compare them and film the last one."""
     from rich.console import Console
 
-    from recall.errors import RecallError
     from recall.methods import METHODS, method_class
     from recall.studies import demo as demonstration
     from recall.training.callbacks.defaults import on_screen
@@ -56,14 +54,5 @@ def demo(
     folder = out or Path("runs", "robots" if robots else "demo")
     if out is None and normalise_targets:
         folder = folder.with_name(f"{folder.name}-normalised")
-    rows = demonstration.run_demo(folder, plan, on_screen)
-    demonstration.print_table(rows, plan)
-    label = method_class(plan.methods[-1]).label
-    try:
-        made = demonstration.make_film(folder, plan)
-    except RecallError as error:  # without a way to render, the rest is shown all the same
-        console.print(f"No film: {error}", style="yellow", soft_wrap=True)
-    else:
-        console.print(f"Film of {label}, just learned and at the end: {made.path}", soft_wrap=True)
-    report = shlex.join(["recall", "report", str(folder), "--out", str(folder / "report")])
-    console.print(f"Curves, tables and a page: [bold]{report}[/bold]", soft_wrap=True)
+    demonstration.train(folder, plan, on_screen, console)
+    demonstration.show(folder, plan, console)

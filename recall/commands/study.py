@@ -107,7 +107,7 @@ class StudyOptions:
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
     from recall.studies import study_named
-    from recall.studies.dry_run import DryRun, read_speeds
+    from recall.studies.dry_run import dry_run, read_speeds
     from recall.studies.launch.devices import use_cpu_only
     from recall.studies.launch.place import place_of
     from recall.studies.runner import check_retries
@@ -123,7 +123,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
-            _tell_plan(DryRun(chosen, choices, folder, place, speeds), options.json)
+            _tell_plan(dry_run(chosen, choices, folder, place, speeds), options.json)
         else:
             _run(chosen, choices, place, options)
     finally:
@@ -204,9 +204,11 @@ def _tell_report(study: Any, folder: Path, scale: float) -> None:
 
 
 def _tell_plan(preview: Any, as_json: bool) -> None:
+    from recall.studies.dry_run import rows, summary
+
     if as_json:
-        print_json(preview.plain())
+        print_json(preview)
         return
-    print_rows(preview.rows())
-    for line in preview.summary():
+    print_rows(rows(preview))
+    for line in summary(preview):
         print(line, file=sys.stderr)

@@ -17,50 +17,40 @@ class Preset:
     methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+# What the paper and its authors' code have in common, where the defaults differ.
+_PUBLISHED = {
+    "bias_corrected": False,
+    "initial_log_alpha": 1.0,
+    "bound_targets": False,
+    "noise_colour": 0.0,
+    "n_step": 1,
+    "random_tails": 0.0,
+    "policy_lag": 0,
+}
+_PUBLISHED_RECALL = {"distil_critics": False, "clip_apart": False, "copies": "best_head"}
+_PUBLISHED_CLONEX = {"clip_apart": False, "copies": "best_head"}
+
 PRESETS = {
     "default": Preset(
         "The paper's method, with the changes that it needs to learn the robot tasks."
     ),
     "paper": Preset(
         "As in the paper, where the default differs (docs/fidelity.md lists what still differs).",
-        settings={
-            "activation": "relu",
-            "bias_corrected": False,
-            "initial_log_alpha": 1.0,
-            "bound_targets": False,
-            "noise_colour": 0.0,
-            "n_step": 1,
-            "random_tails": 0.0,
-            "policy_lag": 0,
-        },
+        settings={"activation": "relu", **_PUBLISHED},
         every_method={"average_actor": None},
-        methods={
-            "recall": {"distil_critics": False, "clip_apart": False, "copies": "best_head"},
-            "clonex": {"clip_apart": False, "copies": "best_head"},
-        },
+        methods={"recall": _PUBLISHED_RECALL, "clonex": _PUBLISHED_CLONEX},
     ),
     "authors": Preset(
         "As in the authors' code, as far as there are settings for it (docs/fidelity.md).",
         settings={
             "activation": "leaky_relu",
             "popart.statistics_of": "normalised",
-            "bias_corrected": False,
-            "initial_log_alpha": 1.0,
-            "bound_targets": False,
-            "noise_colour": 0.0,
-            "n_step": 1,
-            "random_tails": 0.0,
-            "policy_lag": 0,
+            **_PUBLISHED,
         },
         every_method={"average_actor": None},
         methods={
-            "recall": {
-                "old_weight": "per_task",
-                "distil_critics": False,
-                "clip_apart": False,
-                "copies": "best_head",
-            },
-            "clonex": {"clip_apart": False, "copies": "best_head"},
+            "recall": {"old_weight": "per_task", **_PUBLISHED_RECALL},
+            "clonex": _PUBLISHED_CLONEX,
         },
     ),
     "quick": Preset(

@@ -33,40 +33,26 @@ PAIRS = Study(
     transfer=False,
 )
 
-CW3 = Study(
-    name="cw3",
-    question="Which method does best on the eight triplets of tasks?",
-    variants=SIX_METHODS,
-    sequences=tuple(f"cw3-{number}" for number in _TRIPLETS),
-    tables=("cw3",),
-    figures=("average_success", "current_task", "task_curves", "seeds"),
-)
 
-CW6 = Study(
-    name="cw6",
-    question="Which method does best when the tasks of a triplet come back?",
-    variants=SIX_METHODS,
-    sequences=tuple(f"cw6-{number}" for number in _TRIPLETS),
-    tables=("cw6",),
-    figures=("average_success", "current_task", "task_curves", "seeds"),
-)
+def _best_method(name: str, where: str, sequences: tuple[str, ...], *figures: str) -> Study:
+    """Return the comparison of the six methods on sequences of one length."""
+    return Study(
+        name=name,
+        question=f"Which method does best {where}?",
+        variants=SIX_METHODS,
+        sequences=sequences,
+        tables=(name,),
+        figures=("average_success", "current_task", "task_curves", *figures, "seeds"),
+    )
 
-CW10 = Study(
-    name="cw10",
-    question="Which method does best on ten tasks in a row?",
-    variants=SIX_METHODS,
-    sequences=("cw10",),
-    tables=("cw10",),
-    figures=("average_success", "current_task", "task_curves", "transfer_areas", "seeds"),
-)
 
-CW20 = Study(
-    name="cw20",
-    question="Which method does best on twenty tasks, the ten tasks repeated once?",
-    variants=SIX_METHODS,
-    sequences=("cw20",),
-    tables=("cw20",),
-    figures=("average_success", "current_task", "task_curves", "transfer_areas", "seeds"),
+CW3 = _best_method("cw3", "on the eight triplets of tasks", tuple(f"cw3-{n}" for n in _TRIPLETS))
+CW6 = _best_method(
+    "cw6", "when the tasks of a triplet come back", tuple(f"cw6-{n}" for n in _TRIPLETS)
+)
+CW10 = _best_method("cw10", "on ten tasks in a row", ("cw10",), "transfer_areas")
+CW20 = _best_method(
+    "cw20", "on twenty tasks, the ten tasks repeated once", ("cw20",), "transfer_areas"
 )
 
 # RECALL's parts, and why perfect memory fails: section 5.4 and appendix C.

@@ -15,10 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from recall.errors import BadValueError
 from recall.files.atomic import temporary_of, write_json
 from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA, status
-from recall.files.reading import read_json
+from recall.files.reading import read_json, unexpected
 from recall.runs.fleet_folder import FolderInUseError
 from recall.runs.wording import few
 from recall.studies.launch.jobs import Outcome
@@ -35,6 +37,21 @@ _WAY_OUT = (
 # The selection of runs may change from launch to launch; the settings of a run may not.
 _NARROWING = ("seeds", "tasks", "sequences", "methods")
 _MOST_NAMED = 3
+
+
+class _Fleet(msgspec.Struct):
+    name: str
+    seconds: float
+    attempts: int = 0
+
+
+class _File(msgspec.Struct):
+    """What a launch reads of study.json."""
+
+    schema: int
+    study: str
+    choices: dict[str, Any]
+    fleets: list[_Fleet]
 
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
@@ -94,30 +111,14 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
 def read_study(folder: Path) -> dict[str, Any]:
     """Read and check study.json of a folder."""
     path = folder / STUDY
-    content = read_json(path, _WAY_OUT)
-    schema = content.get("schema") if isinstance(content, dict) else None
+    content: dict[str, Any] = read_json(path, _WAY_OUT)
+    try:
+        schema = msgspec.convert(content, _File).schema
+    except msgspec.ValidationError as error:
+        raise unexpected(path, error, _WAY_OUT) from error
     if schema != STUDY_SCHEMA:
-        raise BadValueError(f"{path} has schema {schema!r}; this version reads {STUDY_SCHEMA}")
-    fleets = content.get("fleets")
-    whole = (
-        isinstance(content.get("study"), str)
-        and isinstance(content.get("choices"), dict)
-        and isinstance(fleets, list)
-        and all(isinstance(fleet, dict) and _is_fleet(fleet) for fleet in fleets)
-    )
-    if not whole:
-        raise BadValueError(
-            f"{path} lacks the study, its choices or its fleets, so it was damaged or edited: "
-            f"{_WAY_OUT}"
-        )
+        raise BadValueError(f"{path} has schema {schema}; this version reads {STUDY_SCHEMA}")
     return content
-
-
-def _is_fleet(fleet: dict[str, Any]) -> bool:
-    numbers = (fleet.get("seconds"), fleet.get("attempts", 0))
-    return isinstance(fleet.get("name"), str) and all(
-        isinstance(number, int | float) for number in numbers
-    )
 
 
 def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:

@@ -13,11 +13,12 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
-from recall.files.fleet_layout import DESCRIPTION, failures_in, status
+from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.names import file_name
 from recall.files.paths import given_path
 from recall.learn import fleet
 from recall.methods import Method
+from recall.results import Results, load_results
 from recall.runs.description import WITHOUT_SUCCESS, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import (
@@ -27,12 +28,12 @@ from recall.runs.fleet_folder import (
     check_resumable,
     check_same,
     check_trainable,
+    check_unfinished,
     hold,
     resume_command,
-    summary,
 )
 from recall.runs.policies import read_policies, runs_with_policies
-from recall.runs.store import Results, Store, read
+from recall.runs.store import Store
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.agents import agent_of, check_method, tasks_without_success
@@ -131,7 +132,7 @@ def run_fleet(
         check_same(folder, spec.describe())
         check_unedited(folder, read_description(folder))
         if status(folder).is_over:
-            return read(folder)
+            return load_results(folder, spec.functions)
         check_trainable(folder)
         check_processes(spec, measure())
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
@@ -147,14 +148,13 @@ def resume(
     _check_callback(callback)
     folder = given_path(folder, "folder")
     description = read_description(folder)
-    check_trainable(folder)
-    _check_unfinished(folder, description)
+    check_unfinished(folder)
     check_unedited(folder, description)
     check_resumable(folder)
     spec = _spec_in(folder, description, functions)
     check_memory(spec)
     with hold(folder):
-        _check_unfinished(folder, description)  # another process may have finished it meanwhile
+        check_unfinished(folder)  # another process may have finished it meanwhile
         return _run(spec, folder, partial(Store, folder), callback, resumed=True)
 
 
@@ -164,14 +164,6 @@ def _check_callback(callback: object) -> None:
         raise BadValueError(
             f"callback is {callback!r}: expected an instance of a subclass of recall.Callback"
         )
-
-
-def _check_unfinished(folder: Path, description: Mapping[str, Any]) -> None:
-    if not status(folder).is_over:
-        return
-    if failed := failures_in(folder):
-        raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
-    raise BadValueError(f"{folder} is finished: {summary(dict(description))}")
 
 
 def _spec_in(
@@ -233,7 +225,7 @@ def _run(
                 folder,
                 open_store(),
                 callback,
-                lambda: stop.signal_number is not None or callback.should_stop(),
+                lambda: stop.signal_number is not None,
             )
             with contextlib.closing(trainer):
                 if resumed:
@@ -255,7 +247,7 @@ def _run(
         raise RecallError(f"{folder}: {error.strerror}. {after_full_disk(folder)}") from error
     finally:
         callback.close()
-    return read(folder)
+    return load_results(folder, spec.functions)
 
 
 def _restore(trainer: Trainer, callback: Callback) -> None:

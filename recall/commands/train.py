@@ -179,6 +179,9 @@ def resume(
     wandb: Wandb = None,
 ) -> None:
     """Continue an interrupted fleet, exactly as if it had never stopped."""
+    from recall.runs.fleet_folder import check_unfinished
+
+    check_unfinished(folder)  # here, so that it is said before JAX is imported
     from recall import api
 
     _tell_end(api.resume(folder, callback=_callback(quiet, tensorboard, wandb)))

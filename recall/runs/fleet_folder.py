@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from recall.config.stored import completed, functions_argument
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError
 from recall.files.atomic import NotWritableError, temporary_of
 from recall.files.fleet_layout import (
     CHECKPOINTS,
@@ -156,6 +155,17 @@ def check_trainable(folder: Path) -> None:
         )
 
 
+def check_unfinished(folder: Path) -> None:
+    """Raise an error if nothing is left to train in a fleet's folder."""
+    description = read_description(folder)
+    check_trainable(folder)
+    if not status(folder).is_over:
+        return
+    if failed := failures_in(folder):
+        raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
+    raise BadValueError(f"{folder} is finished: {summary(description)}")
+
+
 def check_resumable(folder: Path) -> None:
     """Raise an error if a fleet's checkpoints were removed, but not what it had recorded."""
     if status(folder) is not Status.STARTED and not (folder / CHECKPOINTS).exists():
@@ -189,6 +199,8 @@ def resume_command(folder: Path) -> str:
     except (RecallError, OSError):
         description = {}
     if functions := description.get("functions"):
+        from recall.config.stored import functions_argument
+
         return f"recall.resume({str(folder)!r}, {functions_argument(functions)})"
     plugins = [word for name in description.get("plugins", ()) for word in ("--plugin", name)]
     return shlex.join(["recall", "resume", str(folder), *plugins])
@@ -204,6 +216,8 @@ def after_full_disk(folder: Path) -> str:
 
 def check_same(folder: Path, description: Description) -> None:
     """Raise an error if a folder holds a fleet other than the described one."""
+    from recall.config.stored import completed  # imports all methods, which takes a second
+
     held = completed(read_description(folder))
     if identity(held) != identity(description):
         raise FolderInUseError(

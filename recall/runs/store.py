@@ -92,7 +92,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Results:
+class Records:
     """The records of a fleet."""
 
     folder: Path
@@ -107,12 +107,12 @@ class Results:
         return self.description["runs"]
 
 
-def read(folder: str | Path) -> Results:
-    """Read the results in a folder."""
+def read(folder: str | Path) -> Records:
+    """Read the records in a folder."""
     folder = Path(folder)
     description = read_description(folder)
     check_written(folder)
-    return Results(
+    return Records(
         folder,
         description,
         cast(list[EvaluationRecord], _records(folder, "evaluations")),

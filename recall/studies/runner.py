@@ -10,7 +10,7 @@ from recall.errors import BadValueError
 from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
-from recall.runs.store import Results, read
+from recall.runs.store import Records, read
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher, Outcome
 from recall.studies.launch.place import Room
@@ -61,7 +61,7 @@ class Launch:
                 failed |= {f"{fleet.name}/{name}": step for name, step in outcome.failed.items()}
         return failed
 
-    def results(self) -> list[Results]:
+    def results(self) -> list[Records]:
         """Return the results of the finished fleets."""
         return [read(self.folder / fleet.name) for fleet in self.finished]
 

@@ -59,6 +59,7 @@ class Trainer(TrainedFleet):
         """Build the fleet; `should_stop` is called between chunks and while episodes are played."""
         super().__init__(spec, folder, store, callback, should_stop)
         self.behaviour = Behaviour(spec, self.agent)
+        self._callback_stops = False
 
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
@@ -88,6 +89,7 @@ class Trainer(TrainedFleet):
         while not self._at_end:
             self.advance()
             self.callback.on_steps(self.total_steps)
+            self._callback_stops = self.callback.should_stop()
             self._evaluate_and_save()
         self.flush_all()
 
@@ -191,7 +193,7 @@ class Trainer(TrainedFleet):
     def _save_if_due(self) -> None:
         due = time.monotonic() - self.saved_at > 60.0 * self.schedule.checkpoint_minutes
         # At step 0 the checkpoint of the last stage's end is current; `start_stage` is repeated.
-        stop = self.should_stop()
+        stop = self._callback_stops or self.should_stop()
         if self.progress.steps and (due or stop):
             self.save()
         if stop:

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from recall.analysis.collection import Collection
 from recall.analysis.labels import method_label
 from recall.analysis.measures import RETURN
 from recall.analysis.metrics import performance_over_time
@@ -258,27 +259,23 @@ def current_task(scene: Scene) -> Iterator[Figure | Skipped]:
 def task_curves(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot every task over the whole sequence: when it is learned, and when forgotten.
 
-    Returns are drawn where tasks do not report success, also of tasks learned alone.
+    Returns are drawn where tasks do not report success. Tasks learned alone are drawn if there are
+    no sequences, or if they do not report success.
     """
-    returns = list(_returns(scene))
-    if not returns or families(scene.collection.with_success):
+    known, silent = scene.collection.with_success, scene.collection.without_success
+    returns = [*_returns(scene, silent), *_alone(scene, silent, RETURN)]
+    if known.runs and not scene.collection.sequential.runs:
+        yield from _alone(scene, known, scene.measure.field)
+    elif not returns or families(known):
         for group in each_sequence(scene, "task_curves"):
             yield group if isinstance(group, Skipped) else _tasks(scene, group)
     yield from returns
 
 
-def _returns(scene: Scene) -> Iterator[Figure | Skipped]:
-    silent = scene.collection.without_success
+def _returns(scene: Scene, silent: Collection) -> Iterator[Figure]:
     for family in families(silent):
         for group in family.groups[: scene.detailed]:
             yield _tasks(scene, group, RETURN)
-    alone = [
-        group_of(task, part, part.labels) for task, part in silent.single.by_sequence().items()
-    ]
-    if alone:
-        yield _alone(scene, alone[:PANELS])
-    if left := ", ".join(group.sequence for group in alone[PANELS:]):
-        yield Skipped("task_curves", f"more single tasks than fit one figure: {left}")
 
 
 def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
@@ -333,30 +330,44 @@ def _tasks(scene: Scene, group: Group, field: str | None = None) -> Figure:
     )  # fmt: skip
 
 
-def _alone(scene: Scene, groups: Sequence[Group]) -> Figure:
-    """Draw the return on tasks that were learned alone."""
-    mode, points = scene.measure.mode, points_of_stage(1, 3)
+def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure | Skipped]:
+    """Draw the tasks that were learned alone, as many as fit one figure."""
+    every = [
+        group_of(task, part, part.labels) for task, part in collection.single.by_sequence().items()
+    ]
+    groups, left = every[:PANELS], every[PANELS:]
+    if left:
+        names = ", ".join(group.sequence for group in left)
+        yield Skipped("task_curves", f"more single tasks than fit one figure: {names}")
+    if not groups:
+        return
+    points = points_of_stage(1, 3)
+
+    def curve_of(run: RunResult) -> tuple[Array, Array]:
+        return run.steps, run.curve(scene.measure.mode, field).success[:, 0]
+
     panels = [
         CurvePanel(
             group.sequence,
             group,
-            bands_of(group, lambda run: (run.steps, run.curves[mode, RETURN][:, 0]), points),
-            "plain",
+            bands_of(group, curve_of, points),
+            "plain" if field == RETURN else "rate",
         )
         for group in groups
     ]
-    width = COLUMN if len(groups) == 1 else TEXT
+    name = RETURN if field == RETURN else "success"
     sentences = [
-        "Return on each task while it is learned alone.",
+        f"{name.capitalize()} on each task while it is learned alone.",
         runs_in_words(groups),
         NEIGHBOURS if any(crowded(group.every_run, points) for group in groups) else "",
     ]
-    return Figure(
+    width = COLUMN if len(groups) == 1 else TEXT
+    yield Figure(
         "task_curves",
         "task_curves-alone",
-        "Tasks learned alone, return",
+        f"Tasks learned alone, {name}",
         " ".join(filter(None, sentences)),
         curve_figure(
-            panels, scene.line_styles, scene.names, columns=3, height=1.2, name=RETURN, width=width
+            panels, scene.line_styles, scene.names, columns=3, height=1.2, name=name, width=width
         ),
     )

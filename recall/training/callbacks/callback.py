@@ -59,7 +59,7 @@ class Callback:
         """Called with a message for the user."""
 
     def should_stop(self) -> bool:
-        """Return True to stop training; asked after each chunk. Everything is saved first."""
+        """Return True to stop training; asked after each `on_steps`. Everything is saved first."""
         return False
 
     def close(self) -> None:

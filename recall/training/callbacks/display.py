@@ -21,6 +21,7 @@ from recall.worlds.registry import task_label
 
 _REFRESHES_PER_SECOND = 4
 _SECONDS_BETWEEN_LINES = 30.0
+_RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
 class Display(Callback):
@@ -65,7 +66,7 @@ class Display(Callback):
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Show which run failed."""
         if self.status is not None:
-            self.status.failed(name)
+            self.status.latest.clear(name)
             self.show(failure_text(name, step, reason, len(self.status.runs)), "red")
 
     def on_health(self, name: str, step: int, warning: str) -> None:
@@ -114,13 +115,14 @@ class LiveView(Display):
         parts = [runs, self.activity, status.speed(), status.evaluation()]
         label = (status.spec.method.label, "bold")
         title = Text.assemble(label, *(f"  {part}" for part in parts if part))
-        if not status.evaluated_at:
+        latest = status.latest
+        if not latest.step:
             return Group(title, status.bars)
-        table = Table(f"{status.measured()} at {status.evaluated_at:,}", *status.labels)
-        for row in status.rows():
+        table = Table(f"{latest.measured} at {latest.step:,}", *latest.labels)
+        for row in latest.rows() if 1 < len(status.runs) <= _RUNS_SHOWN else ():
             table.add_row(*row)
         name = "mean" if len(status.runs) > 1 else status.runs[0]
-        table.add_row(name, *status.means(), style="bold")
+        table.add_row(name, *latest.means(), style="bold")
         return Group(title, status.bars, table)
 
 
@@ -166,10 +168,7 @@ class Lines(Display):
         """Print the progress and the success of every task."""
         super().on_evaluation(total_steps, records)
         assert self.status is not None
-        pairs = zip(self.status.labels, self.status.means(), strict=True)
-        success = ", ".join(f"{label} {mean}" for label, mean in pairs)
-        measured = self.status.measured()
-        self.show(f"{self._place()} | {measured} at step {total_steps:,}: {success}")
+        self.show(f"{self._place()} | {self.status.latest.sentence()}")
 
     def _place(self) -> str:
         status = self.status

@@ -1,18 +1,16 @@
 """The status of a fleet in training, in numbers: progress, speed and success."""
 
 import datetime
+import time
 from collections.abc import Sequence
 
-import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn
 
 from recall.config.spec import FleetSpec
 from recall.runs.evaluations import EvaluationRecord
-from recall.worlds.registry import task_label
-from recall.worlds.task_names import numbered
+from recall.runs.latest import Latest
 
 _WINDOW_SECONDS = 60.0
-_RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
 class Status:
@@ -22,27 +20,18 @@ class Status:
         """Start at `total_steps`; tasks in `without_success` show their returns instead."""
         self.spec = spec
         self.runs = [run.name for run in spec.runs]
-        names = [numbered(run.task_names) for run in spec.runs]
-        self.labels = [
-            here[0] if len(set(here)) == 1 else f"task {position + 1}"
-            for position, here in enumerate(zip(*names, strict=True))
-        ]
-        self.success = np.full((len(self.runs), spec.tasks), np.nan)
-        # Tasks, by position, that are followed by their return.
-        self._by_return = [
-            all(task_label(run.tasks[position]) in without_success for run in spec.runs)
-            for position in range(spec.tasks)
-        ]
+        self.latest = Latest(self.runs, [run.task_names for run in spec.runs], without_success)
         self.total_steps = total_steps
         self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
         self.evaluating_step: int | None = None  # of the evaluation that runs beside training
-        self.evaluated_at = 0
         self.bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:,} of {task.total:,}"),
             TextColumn("{task.fields[left]}"),
             speed_estimate_period=_WINDOW_SECONDS,
+            # Compiling is not part of the speed, but added to the time left.
+            get_time=lambda: time.monotonic() - sum(self._compiled),
         )
         self._stage_bar = self.bars.add_task(self.stage_name(), total=None, left="")
         self._bar = self.bars.add_task("all tasks", total=spec.total_steps, left="")
@@ -82,16 +71,8 @@ class Status:
 
     def evaluated(self, step: int, records: Sequence[EvaluationRecord]) -> None:
         """Store the successes of an evaluation, or the returns of tasks without success."""
-        self.evaluating_step, self.evaluated_at = None, step
-        for record in records:
-            if record["mode"] == "stochastic":
-                position = record["position"]
-                value = record["return"] if self._by_return[position] else record["success"]
-                self.success[record["run"], position] = value
-
-    def failed(self, name: str) -> None:
-        """Clear the successes of a run that failed."""
-        self.success[self.runs.index(name)] = np.nan
+        self.evaluating_step = None
+        self.latest.add(step, records)
 
     @property
     def is_over(self) -> bool:
@@ -110,7 +91,7 @@ class Status:
         """Return the number of the task, the number of tasks and the task's name, as text."""
         if self.spec.task_schedule.stages < self.spec.tasks:
             return f"{self.spec.tasks} tasks at once"
-        return f"task {self.stage + 1} of {self.spec.tasks}: {self.labels[self.stage]}"
+        return f"task {self.stage + 1} of {self.spec.tasks}: {self.latest.labels[self.stage]}"
 
     @property
     def stage_steps(self) -> int:
@@ -146,29 +127,3 @@ class Status:
         stages = (self.total_steps + steps - 1) // self.spec.task_schedule.steps_per_stage
         compiling = (stages - self.stage) * self._compiled[self.stage]
         return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
-
-    def measured(self) -> str:
-        """Return what the numbers of the tasks are."""
-        if all(self._by_return):
-            return "return"
-        return "success or return" if any(self._by_return) else "success"
-
-    def means(self) -> list[str]:
-        """Return the fleet's mean success in every task, as text."""
-        return [self._text(position, column) for position, column in enumerate(self.success.T)]
-
-    def rows(self) -> list[list[str]]:
-        """Return a row for each run of a small fleet: its name and its success in every task."""
-        if not 1 < len(self.runs) <= _RUNS_SHOWN:
-            return []
-        return [
-            [name, *(self._text(position, value) for position, value in enumerate(row[:, None]))]
-            for name, row in zip(self.runs, self.success, strict=True)
-        ]
-
-    def _text(self, position: int, values: np.ndarray) -> str:
-        there = values[~np.isnan(values)]
-        if not len(there):
-            return "-"
-        mean = float(np.mean(there))
-        return f"{mean:,.4g}" if self._by_return[position] else f"{100 * mean:.0f}%"

@@ -164,7 +164,7 @@ def test_lists_are_tables_on_a_terminal():
     while chunk := _read(reader):
         shown += chunk
     text = shown.decode()
-    assert "│ cw10" in text
+    assert "\r\ncw10 " in text
     assert "pair-0-1" in text
 
 

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from recall.bench.worker import measure_worker, processor_seconds
 from recall.collect.pool import ChunkRequest
@@ -226,30 +223,13 @@ def bench_fleet(
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 
-_COLUMNS = {
-    "runs": ("runs", "{}"),
-    "envs": ("environments", "{}"),
-    "tasks": ("tasks", "{}"),
-    "steps/s\na run": ("steps_per_s", "{:,.0f}"),
-    "learner\nalone": ("learner_alone_per_s", "{:,.0f}"),
-    "workers\nalone": ("workers_alone_per_s", "{:,.0f}"),
-    "it\nwaits": ("learner_waits", "{:.0%}"),
-    "for\neval.": ("waits_for_evaluation", "{:.0%}"),
-    "all,\nus": ("together_us", "{:.0f}"),
-    "one,\nus": ("step_us", "{:.0f}"),
-    "phys-\nics": ("physics_us", "{:.0f}"),
-    "actor": ("actor_us", "{:.0f}"),
-    "rest": ("rest_us", "{:.0f}"),
-}
-
-
-def print_table(result: dict[str, Any]) -> None:
-    """Print the result as a table."""
-    title = f"steps/s on {result['device']}, {result['precision']} products, evaluations included"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0)  # fits 80 columns
-    for heading in _COLUMNS:
-        table.add_column(heading, justify="right")
-    for row in result["rows"]:
-        cells = ((row[name], form) for name, form in _COLUMNS.values())
-        table.add_row(*("-" if value is None else form.format(value) for value, form in cells))
-    Console().print(table)
+def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return what is shown of the result: the speeds, and what a step of a worker takes."""
+    fleet = ("runs", "environments", "tasks")
+    speeds = ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s")
+    waits = ("learner_waits", "waits_for_evaluation")
+    parts = ("together_us", "step_us", "physics_us", "actor_us", "rest_us")
+    return [
+        [{name: row[name] for name in (*fleet, *shown)} for row in result["rows"]]
+        for shown in ((*speeds, *waits), parts)
+    ]

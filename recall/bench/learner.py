@@ -7,25 +7,20 @@ depend on their order.
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import pairwise
-from multiprocessing import get_context
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from rich.console import Console
-from rich.table import Table
 
+from recall.bench.apart import apart
 from recall.collect.transition import Columns
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import Agent
 from recall.methods import METHODS, method_class
 from recall.nets.layers import HALF, product
-from recall.plugins.python_process import safe_path
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
@@ -159,12 +154,12 @@ def bench_learner(
     for name in names:
         for count in runs:
             progress(f"{name}, {counted(count, 'run')}")
-            rows.append(apart(measure, name, count, tasks, precision, stored))
-    result: dict[str, Any] = {"device": apart(_device), "precision": precision, "rows": rows}
+            rows += apart(measure, name, count, tasks, precision, stored)
+    result: dict[str, Any] = {"device": apart(_device)[0], "precision": precision, "rows": rows}
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
         few, many = (
-            apart(measure, "recall", runs[0], count, precision, stored)["ms_per_update"]
+            apart(measure, "recall", runs[0], count, precision, stored)[0]["ms_per_update"]
             for count in _GROWTH_TASKS
         )
         result["growth_runs"] = runs[0]
@@ -178,43 +173,20 @@ def _device() -> str:
     return jax.devices()[0].device_kind
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a new process, which leaves the device as it found it."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        try:
-            with safe_path():
-                result = processes.submit(function, *arguments)
-            return result.result()
-        except (jax.errors.JaxRuntimeError, BrokenProcessPool) as error:
-            raise RecallError(
-                f"{', '.join(map(str, arguments))} could not be measured, perhaps for want of "
-                f"memory: {str(error)[:200]}; --runs and --tasks ask for less"
-            ) from error
-
-
-def print_table(result: dict[str, Any]) -> None:
-    """Print the result as a table."""
-    what = f"{result['precision']} products, last of {result['rows'][0]['tasks']} tasks"
-    table = Table(title=f"learner on {result['device']}, {what}")
-    table.add_column("method")
-    for heading in ("runs", "ms/update", "run-updates/s", "GFLOP/s", "of one large product"):
-        table.add_column(heading, justify="right")
-    for row in result["rows"]:
-        rate, large = row["flops_per_s"], row["matmul_flops_per_s"]
-        table.add_row(
-            row["method"],
-            str(row["runs"]),
-            f"{row['ms_per_update']:.2f}",
-            f"{row['run_updates_per_s']:,.0f}",
-            f"{rate / 1e9:,.0f}",
-            f"{rate / large:.0%} of {large / 1e9:,.0f}",
-        )
-    console = Console()
-    console.print(table)
+def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return what is shown of the result."""
+    names = ("method", "runs", "tasks", "ms_per_update", "run_updates_per_s")
+    shown = [
+        {name: row[name] for name in names}
+        | {
+            "gflop_per_s": row["flops_per_s"] / 1e9,
+            "share_of_a_large_product": row["flops_per_s"] / row["matmul_flops_per_s"],
+        }
+        for row in result["rows"]
+    ]
+    growth: list[dict[str, Any]] = []
     if "growth" in result:
-        few, many = zip(result["growth_tasks"], result["growth_ms_per_update"], strict=True)
-        console.print(
-            f"RECALL, {counted(result['growth_runs'], 'run')}: "
-            f"{many[1]:.2f} ms/update with {many[0]} tasks, "
-            f"{result['growth']:.2f} times the {few[1]:.2f} with {few[0]}."
-        )
+        times = zip(result["growth_tasks"], result["growth_ms_per_update"], strict=True)
+        same = {"method": "recall", "runs": result["growth_runs"]}
+        growth = [same | {"tasks": tasks, "ms_per_update": time} for tasks, time in times]
+    return [shown, growth]

@@ -7,23 +7,19 @@ GPU, shows as a run that differs from the others. It says nothing about errors t
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
-from multiprocessing import get_context
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from rich.console import Console
-from rich.table import Table
 
+from recall.bench.apart import apart
 from recall.bench.learner import Precision, made_up_replay, paper_sized_agent
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
 from recall.nets.arrays import Array
-from recall.plugins.python_process import safe_path
 
 SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
 _MODES, _UNROLLS = ("CONCURRENT", "LHS"), (1, 2)
@@ -86,23 +82,6 @@ def bench_replicas(
     for neighbour, precision, mode, unroll in product((False, True), precisions, _MODES, _UNROLLS):
         beside = ", with a neighbour" if neighbour else ""
         progress(f"{precision}, {mode}, {unroll} updates in the loop's body{beside}")
-        arguments = (runs, bursts, precision, mode, unroll)
-        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes, safe_path():
-            started = [processes.submit(train_replicas, *arguments) for _ in range(1 + neighbour)]
-            rows += [each.result() | {"neighbour": neighbour} for each in started]
+        made = apart(train_replicas, runs, bursts, precision, mode, unroll, copies=1 + neighbour)
+        rows += [row | {"neighbour": neighbour} for row in made]
     return rows
-
-
-def print_table(rows: Sequence[dict[str, Any]]) -> None:
-    """Print one line for each way of compiling."""
-    table = Table(title="equal runs, compared bit by bit")
-    for heading in ("scheduling", "unroll", "precision", "neighbour"):
-        table.add_column(heading)
-    for heading in ("updates", "unequal runs", "failed runs"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        names = (row["scheduling"], row["unroll"], row["precision"])
-        numbers = (row["updates"], row["unequal"], row["failed"])
-        neighbour = "yes" if row["neighbour"] else "no"
-        table.add_row(*map(str, names), neighbour, *map(str, numbers))
-    Console().print(table)

@@ -1,36 +1,33 @@
 """Measure environment steps per second, next to Meta-World and envpool, in one run."""
 
-import multiprocessing
 import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from functools import partial
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from recall.bench import baselines
+from recall.bench.apart import apart
 from recall.collect.cores import cores as available_cores
 from recall.errors import BadValueError
-from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
+from recall.worlds.workers import Answers, WorkerGroup
 
 STEPS_PER_TASK = 4000
 _SLOTS = 10  # of a task, in one process
 _MEMORY_SLOTS = 64
 _LABELS = {
-    "ours_1": "recall\n1 core",
-    "ours_all": "recall\n{} cores",
-    "metaworld_1": "metaworld\n1 core",
-    "metaworld_async": "metaworld\nasync {}",
-    "envpool_1": "envpool\n1 core",
-    "envpool_all": "envpool\n{} cores",
+    "ours_1": "recall_1_core",
+    "ours_all": "recall_{}_cores",
+    "metaworld_1": "metaworld_1_core",
+    "metaworld_async": "metaworld_async_{}",
+    "envpool_1": "envpool_1_core",
+    "envpool_all": "envpool_{}_cores",
 }
 # Steps and seconds of each, or None for a package that is not installed.
 _Row = dict[str, tuple[int, float] | None]
@@ -51,49 +48,36 @@ def ours(task: str, slots: int) -> baselines.Driver:
     return drive
 
 
-def _spawn(target: Callable[..., None], *arguments: Any) -> BaseProcess:
-    process = multiprocessing.get_context("spawn").Process(
-        target=target, args=arguments, daemon=True
-    )
-    with safe_path():
-        process.start()
-    return process
+class _Slots:
+    """What a worker serves: a task's name prepares its own slots of it, a number steps them."""
 
+    def __init__(self, slots: int, part: None, arrays: Any, pulse: Any):
+        self.task, self._slots = TASKS[0], slots
+        self._drive: baselines.Driver | None = None
 
-class _WorkerGroup:
-    """Worker processes, one per core, that step their own slots of a task at the same time."""
-
-    def __init__(self, workers: int, slots: int):
-        pipes = [multiprocessing.Pipe() for _ in range(workers)]
-        self._pipes = [here for here, _ in pipes]
-        self._workers = [_spawn(_work, there, slots) for _, there in pipes]
-
-    def ask(self, order: str | int) -> int:
-        """Send every worker a task to prepare, or a number of steps; return the steps of all."""
-        for pipe in self._pipes:
-            pipe.send(order)
-        return sum(pipe.recv() for pipe in self._pipes)
-
-    def close(self) -> None:
-        """End the workers."""
-        for pipe, worker in zip(self._pipes, self._workers, strict=True):
-            pipe.send(None)
-            worker.join()
-
-
-def _work(pipe: Connection, slots: int) -> None:
-    """Run a worker: a task's name prepares its slots, a number steps them."""
-    drive: baselines.Driver = ours(TASKS[0], slots)
-    while (order := pipe.recv()) is not None:
+    def handle(self, order: str | int) -> int:
+        """Return the number of steps."""
         if isinstance(order, str):
-            drive = ours(order, slots)
-            pipe.send(0)
-        else:
-            pipe.send(drive(order))
+            self.task, self._drive = order, ours(order, self._slots)
+            return 0
+        assert self._drive is not None
+        return self._drive(order)
+
+    def rest(self) -> None:
+        """Do nothing."""
+
+    close = rest
 
 
-def _measure_memory(pipe: Connection, tasks: Sequence[str]) -> None:
-    """Send the bytes of memory that a slot adds, as the mean over the tasks."""
+def _ask(workers: WorkerGroup, order: str | int) -> int:
+    """Let every worker carry out an order at the same time; return the steps of all."""
+    for process in workers.processes:
+        process.send(order)
+    return sum(Answers(workers).wait())
+
+
+def _measure_memory(tasks: Sequence[str]) -> int:
+    """Return the bytes of memory that a slot adds, as the mean over the tasks."""
     grown = []
     for task in tasks:
         ours(task, 1)(5)
@@ -101,21 +85,12 @@ def _measure_memory(pipe: Connection, tasks: Sequence[str]) -> None:
         many = ours(task, 1 + _MEMORY_SLOTS)
         many(5)
         grown.append((_resident_bytes() - before) / _MEMORY_SLOTS)
-    pipe.send(int(np.mean(grown)))
+    return int(np.mean(grown))
 
 
 def _resident_bytes() -> int:
     command = ["ps", "-o", "rss=", "-p", str(os.getpid())]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) * 1024
-
-
-def _memory_per_slot_bytes(tasks: Sequence[str]) -> int:
-    """Return the memory of one slot in bytes, measured in its own process."""
-    here, there = multiprocessing.Pipe()
-    worker = _spawn(_measure_memory, there, tasks)
-    result: int = here.recv()
-    worker.join()
-    return result
 
 
 @contextmanager
@@ -150,7 +125,7 @@ def bench_worlds(
         raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
     cores = cores or available_cores()
     episodes = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1)
-    workers = _WorkerGroup(cores, slots)
+    workers = WorkerGroup(_Slots, slots, [None] * cores, {}, lambda process: "stepping slots")
     rows = {}
     for task in tasks:
         progress(task)
@@ -163,12 +138,12 @@ def bench_worlds(
         "cores": cores,
         "steps_per_task": episodes * slots * HORIZON_STEPS,
         "slots": slots,
-        "memory_per_slot_bytes": _memory_per_slot_bytes(tasks),
+        "memory_per_slot_bytes": apart(_measure_memory, tasks)[0],
         "tasks": [{"task": task} | _pooled([row]) for task, row in rows.items()],
     }
 
 
-def _bench_task(task: str, steps: int, slots: int, cores: int, workers: _WorkerGroup) -> _Row:
+def _bench_task(task: str, steps: int, slots: int, cores: int, workers: WorkerGroup) -> _Row:
     """Measure the steps and seconds of every package at one task."""
     row: _Row = dict.fromkeys(_LABELS)
     row["metaworld_1"] = _timed(baselines.metaworld(task), steps * slots)
@@ -178,8 +153,8 @@ def _bench_task(task: str, steps: int, slots: int, cores: int, workers: _WorkerG
         with _one_core():
             row["envpool_1"] = _timed(baselines.envpool(task, slots, 1), steps)
         row["envpool_all"] = _timed(baselines.envpool(task, slots * cores, cores), steps)
-    workers.ask(task)
-    row["ours_all"] = _timed(workers.ask, steps)
+    _ask(workers, task)
+    row["ours_all"] = _timed(partial(_ask, workers), steps)
     drive, close = baselines.metaworld_async(task, cores)
     row["metaworld_async"] = _timed(drive, steps * slots // cores)
     close()
@@ -203,25 +178,16 @@ def _pooled(rows: Sequence[_Row]) -> dict[str, Any]:
     return rates
 
 
-def print_table(result: dict[str, Any]) -> None:
-    """Print the result as a table."""
-    cores = result["cores"]
-    table = Table(title="Environment steps per second, resets included")
-    table.add_column("task", no_wrap=True)
-    for label in _LABELS.values():
-        table.add_column(label.format(cores), justify="right")
-    for row in result["tasks"]:
-        table.add_row(row["task"], *_rates(row))
-    table.add_section()
-    table.add_row("all, pooled", *_rates(result), style="bold")
-    console = Console()
-    console.print(table)
-    console.print(
-        f"Beside metaworld on one core: {result['ratio_1']:.2f} times on one, "
-        f"{result['ratio_all']:.2f} times on {cores}. "
-        f"Memory: {result['memory_per_slot_bytes'] / 1e6:.2f} MB per slot."
-    )
-
-
-def _rates(row: dict[str, Any]) -> Iterator[str]:
-    return ("-" if row[name] is None else f"{row[name]:,.0f}" for name in _LABELS)
+def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return what is shown of the result: steps per second, and how they compare."""
+    shown = {name: label.format(result["cores"]) for name, label in _LABELS.items()}
+    rows = [*result["tasks"], {"task": "all, pooled"} | result]
+    ratios = {
+        "ratio_to_metaworld_on_1_core": result["ratio_1"],
+        f"ratio_on_{result['cores']}_cores": result["ratio_all"],
+        "memory_per_slot_mb": result["memory_per_slot_bytes"] / 1e6,
+    }
+    return [
+        [{"task": row["task"]} | {shown[name]: row[name] for name in shown} for row in rows],
+        [ratios],
+    ]

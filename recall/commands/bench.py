@@ -1,11 +1,11 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from recall.commands.show import AsJson, print_json
+from recall.commands.show import AsJson, print_json, print_rows
 from recall.errors import RecallError
 
 Precision = Annotated[
@@ -25,7 +25,7 @@ def bench_worlds(steps_per_task: StepsPerTask = None, json: AsJson = False) -> N
 
     steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
     result = worlds.bench_worlds(steps_per_task=steps, progress=_tell)
-    (print_json if json else worlds.print_table)(result)
+    _show(result, worlds.tables(result), json)
 
 
 def bench_learner(
@@ -49,7 +49,7 @@ def bench_learner(
     from recall.bench import learner
 
     result = learner.bench_learner(runs, tasks, methods, precision, growth, progress=_tell)
-    (print_json if json else learner.print_table)(result)
+    _show(result, learner.tables(result), json)
 
 
 def bench_fleet(
@@ -93,7 +93,7 @@ def bench_fleet(
         environments,
         progress=_tell,
     )
-    (print_json if json else fleet.print_table)(result)
+    _show(result, fleet.tables(result), json)
 
 
 def bench_replicas(
@@ -108,9 +108,19 @@ def bench_replicas(
     from recall.bench import replicas
 
     rows = replicas.bench_replicas(runs, bursts, precisions, progress=_tell)
-    (print_json if json else replicas.print_table)(rows)
+    print_rows(rows, json)
     if any(row["unequal"] or row["failed"] for row in rows):
         raise RecallError("equal runs did not stay equal: do not trust this device with results")
+
+
+def _show(result: dict[str, Any], tables: list[list[dict[str, Any]]], json: bool) -> None:
+    if json:
+        print_json(result)
+        return
+    for rows in filter(None, tables):
+        print_rows(rows)
+    if device := result.get("device"):
+        _tell(f"on {device}, {result['precision']} products")
 
 
 def _tell(line: str) -> None:

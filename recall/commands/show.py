@@ -1,9 +1,11 @@
 """Printing of rows as tables, as tab-separated lines or as JSON."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
+from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
 from tyro.conf import FlagCreatePairsOff, arg
@@ -11,6 +13,7 @@ from tyro.conf import FlagCreatePairsOff, arg
 from recall.files.streams import is_terminal
 
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
+_GAP, _NARROWEST = 2, 8
 AsJson = Annotated[Flag, arg(help="Print one JSON document.")]
 TASK_NAMES = (
     'A name, such as push or, of a task that the sequence repeats, "3 push"; or a position, from 0 '
@@ -34,12 +37,35 @@ def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool = False) -> None
         for row in rows:
             print("\t".join(_text(value, ",") for value in row.values()))
         return
-    # Long names are folded, not cut, because they differ at their ends.
-    table = Table(*(Column(name.replace("_", " "), overflow="fold") for name in rows[0]))
-    for row in rows:
-        table.add_row(*(_text(value, ", ") for value in row.values()))
-    Console().print(table)
+    names = [name.replace("_", " ") for name in rows[0]]
+    cells = [[_text(value, ", ") for value in row.values()] for row in rows]
+    first, *others = map(_column, names, zip(*cells, strict=True))
+    console = Console()
+    # Where there is no room, the names in the first column are folded, and nothing else. They are
+    # not cut, because they differ at their ends.
+    taken = sum(_GAP + (column.min_width or 0) for column in others)
+    first.min_width, first.max_width = None, max(_NARROWEST, console.width - taken)
+    table = Table(first, *others, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for texts in cells:
+        table.add_row(*texts)
+    console.print(table)
+
+
+def _column(heading: str, texts: Sequence[str]) -> Column:
+    """Return a column that breaks no words, and no numbers with their units."""
+    if all(text[:1] in "-+0123456789" for text in texts):
+        width = _longest([*heading.split(), *texts])
+        return Column(heading, overflow="fold", min_width=width, max_width=width, justify="right")
+    return Column(heading, overflow="fold", min_width=_longest(" ".join([heading, *texts]).split()))
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(cell_len, texts), default=0)
 
 
 def _text(value: Any, comma: str) -> str:
-    return comma.join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    if isinstance(value, tuple | list):
+        return comma.join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+    return "-" if value is None else str(value)

@@ -231,7 +231,7 @@ def evaluate(
         row | {"task": numbered(runs[record["run"]]["tasks"])[record["position"]]}
         for row, record in zip(rows, records, strict=True)
     ]
-    print_rows([{name: _short(row[name]) for name in columns} for row in shown])
+    print_rows([{name: row[name] for name in columns} for row in shown])
 
 
 def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
@@ -265,10 +265,6 @@ def _description(folder: Path) -> dict[str, Any]:
     from recall.runs.description import read_description
 
     return read_description(folder)
-
-
-def _short(value: Any) -> Any:
-    return "-" if value is None else f"{value:.3g}" if isinstance(value, float) else value
 
 
 def _tell_end(results: Any) -> None:

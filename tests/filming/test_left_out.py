@@ -119,7 +119,7 @@ def test_a_repeated_task_is_filmed_by_the_name_that_is_printed(tmp_path, capsys)
 
     def printed(*options):
         main([*film, *options])
-        *rows, path = capsys.readouterr().out.splitlines()
+        _, *rows, path = capsys.readouterr().out.splitlines()
         return [row.split("\t")[0] for row in rows], path
 
     all_of_them, _ = printed()

@@ -197,7 +197,7 @@ def test_an_unfinished_fleet_shows_what_is_over(tmp_path, capsys):
     folder = make_fleet(tmp_path, finished=False, over=(0,))
     main(["film", str(folder), "--out", str(tmp_path / "film.png"), "--size", "64", "48"])
     told = capsys.readouterr()
-    assert told.out.startswith("point-rich\tlearned\t")
+    assert "\npoint-rich\tlearned\t" in told.out
     assert "final policies" in told.err
     assert "not finished" in told.err
     with pytest.raises(BadValueError, match=r"not finished.*--at learned"):

@@ -51,6 +51,7 @@ from recall.training.trainer import Interrupted, Trainer
 from recall.worlds.registry import Task
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
+from recall.worlds.workers import Abandoned
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Folder = str | Path
@@ -231,7 +232,7 @@ def _run(
                 if resumed:
                     _restore(trainer, callback)
                 trainer.run()
-    except Interrupted as stopped:
+    except (Interrupted, Abandoned) as stopped:
         message = f"{stopped}. Continue with `{resume_command(folder)}`"
         if stop.signal_number is not None:
             raise Stopped(message, stop.exit_status) from None

@@ -74,3 +74,9 @@ def raised_at(error: BaseException) -> str | None:
         if path.is_file() and not packaged and not any(map(path.is_relative_to, others)):
             return f"{path}:{frame.lineno}"
     return None
+
+
+def described(error: BaseException) -> str:
+    """Return type and text of an exception, and where in the user's code it was raised."""
+    where = f" ({at})" if (at := raised_at(error)) else ""
+    return f"{type(error).__name__}: {error}{where}"

@@ -1,12 +1,11 @@
-"""Messages from the pool to its workers, as plain data."""
+"""Messages between pools and their workers, as plain data."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
-from recall.worlds.gym_registration import Registrations
+from recall.worlds.registry import task_label
 
 # Random streams are (seed, domain, ...). Random numbers depend on seed, task and step but never on
 # the worker, so results do not depend on the number of workers. The streams of a run's further
@@ -31,11 +30,19 @@ class Setup:
     runs: tuple[RunTasks, ...]  # of the whole fleet
     world: WorldSettings
     policy: PolicyShape
-    registrations: Registrations  # what the worker has to know to make the tasks
     environments: int = 1  # of each run
     chunk_steps: int = 0  # of each environment
     noise_colour: float = 0.0  # of the noise with which runs explore
     random_tails: float = 0.0  # share of the episodes that end in random motion
+
+    def place(self, run: int, position: int) -> int:
+        """Return the number, from 1 on, by which workers say what they work on."""
+        return 1 + run * len(self.runs[0].tasks) + position
+
+    def shown(self, place: int) -> str:
+        """Return task and run of a place, for messages."""
+        run, position = divmod(place - 1, len(self.runs[0].tasks))
+        return f"task {task_label(self.runs[run].tasks[position])} of run {run}"
 
     def run_of(self, environment: int) -> RunTasks:
         """Return the run that an environment belongs to."""
@@ -87,20 +94,3 @@ class Episode(NamedTuple):
     position: int
     deterministic: bool
     stream: tuple[int, ...]
-    place: int = 0  # of its policy among the shared evaluation policies
-
-
-@dataclass(frozen=True)
-class Play:
-    """Order to play these episodes with the evaluation policies and report their results."""
-
-    episodes: tuple[Episode, ...]
-
-
-class EpisodeResult(NamedTuple):
-    """Result of one episode."""
-
-    episode_return: float
-    success: bool
-    last_success: bool
-    criteria: Mapping[str, bool] = {}  # further criteria, at any step

@@ -1,4 +1,4 @@
-"""Pools of workers: one that collects chunks, and one that plays episodes beside training.
+"""The pool of workers that collect a fleet's chunks.
 
 Several chunks may be ordered at a time, so that a worker that has finished one begins the next
 one at once, although others still collect the first. Policies, rows and states have as many slots
@@ -10,37 +10,26 @@ chunk and collects the same transitions. The parent reads the shared rows only a
 has answered.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from recall.collect.cores import cores
-from recall.collect.messages import (
-    Begin,
-    Chunk,
-    Episode,
-    EpisodeResult,
-    Part,
-    Play,
-    RunTasks,
-    Setup,
-)
+from recall.collect.messages import Begin, Chunk, Part, RunTasks, Setup
 from recall.collect.policy import PolicyShape
 from recall.collect.transition import Columns
-from recall.collect.worker import Worker, doing
+from recall.collect.worker import Collector
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
 from recall.worlds.gym_registration import registrations_for
 from recall.worlds.simulator import Array
-from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess, never
+from recall.worlds.workers import Answers, Shapes, WorkerGroup, WorkerProcess, never
 
 _STARTERS = 4  # threads that copy policies and start workers
 _LEAST_SLOTS = 2  # a chunk's state at its start and at its end need a slot each
 _STOP_SECONDS = 10.0  # time that a chunk has to be finished after a request to stop
-# Collecting workers and the learner come first; an evaluation gets about a tenth of their cores.
-_EVALUATION_NICENESS = 10
 
 
 class ChunkRequest(NamedTuple):
@@ -51,38 +40,35 @@ class ChunkRequest(NamedTuple):
     policies: Any  # [run, size], may still be computing; None: uniformly random actions
 
 
-class _FleetWorkers(WorkerGroup):
-    """Workers that know the runs of a fleet, and play episodes with their policies."""
+class FleetWorkers(WorkerGroup):
+    """Workers that know the runs of a fleet."""
 
     if_killed = (
         "Use fewer worker processes, which does not change results: `--workers` of `recall train` "
         "and `recall evaluate`, or `workers` in the fleet's run.json before `recall resume FOLDER`"
     )
 
-    def __init__(
-        self,
-        setup: Setup,
-        parts: Sequence[tuple[int, ...]],
-        shapes: Mapping[str, tuple[tuple[int, ...], Any]],
-        **keywords: Any,
-    ):
-        def describe(process: WorkerProcess) -> str:
-            return doing(setup, process.orders[0], self.pulse(process)[1])
+    def __init__(self, setup: Setup, parts: Sequence[tuple[int, ...]], shapes: Shapes):
+        self._setup = setup
+        tasks = {task for run in setup.runs for task in run.tasks}
+        super().__init__((setup, registrations_for(tasks)), parts, shapes)
 
-        super().__init__(Worker, setup, parts, shapes, describe, **keywords)
+    def describe(self, process: WorkerProcess) -> str:
+        """Return what a worker is doing, and for which task and run."""
+        _, place = self.pulse(process)
+        if not place:
+            return "starting"
+        return f"{self.activity(process.orders[0])} {self._setup.shown(place)}"
 
-    def start_episodes(self, episodes: Sequence[Episode], batches: Sequence[Any]) -> Answers:
-        """Let worker i play the episodes whose indices are in batch i."""
-        busy = []
-        for process, batch in zip(self.processes, batches, strict=True):
-            if len(batch):
-                process.send(Play(tuple(episodes[index] for index in batch)))
-                busy.append(process)
-        return Answers(self, busy)
+    def activity(self, order: Any) -> str:
+        """Return what a worker does that carries out an order."""
+        raise NotImplementedError
 
 
-class Pool(_FleetWorkers):
-    """Workers of a fleet. They collect chunks, or play episodes while no chunk is ordered."""
+class Pool(FleetWorkers):
+    """Workers of a fleet that collect its chunks."""
+
+    service = Collector
 
     def __init__(
         self,
@@ -114,25 +100,14 @@ class Pool(_FleetWorkers):
         slots = self._slots = max(_LEAST_SLOTS, most_ordered)
         shapes = {
             "policy": ((slots, count, most_at_once, policy.size), np.float32),
-            "eval_policy": ((1, len(runs), policy.size), np.float32),
             "rows": ((slots, count, most_at_once, steps, self.columns.width), np.float32),
             "state": ((slots, count, max_live_tasks, state_size), np.float64),
         }
-        setup = Setup(
-            tuple(runs),
-            world,
-            policy,
-            registrations_for({task for run in runs for task in run.tasks}),
-            environments,
-            steps,
-            noise_colour,
-            random_tails,
-        )
+        setup = Setup(tuple(runs), world, policy, environments, steps, noise_colour, random_tails)
         self._positions: tuple[int, ...] = ()  # of the tasks whose environments exist
         self._ordered = self._taken = 0  # chunks so far
         self._should_stop = should_stop
-        parts = environments_of_workers(count, max(workers, 1))
-        super().__init__(setup, parts, shapes, put_back=self._order_to_put_back)
+        super().__init__(setup, environments_of_workers(count, max(workers, 1)), shapes)
         # The policies of 40 runs are 32 MB, which one thread takes several milliseconds to copy.
         self._starters = ThreadPoolExecutor(min(_STARTERS, cores()), "recall-starts")
 
@@ -145,7 +120,7 @@ class Pool(_FleetWorkers):
         self._positions = ()
         # A state may be smaller than its place; what lies behind it is then equal in all slots.
         self.shared["state"][:] = self.states()
-        for process in self._collecting():
+        for process in self.processes:
             process.send(Begin(tuple(positions), tuple(fresh), self._slot))
         self._answers()
         self._positions = tuple(positions)
@@ -173,7 +148,7 @@ class Pool(_FleetWorkers):
                         self.shared["policy"][slot, each, number] = flat[each // self._environments]
             process.send(Chunk(parts, slot))
 
-        list(self._starters.map(start, self._collecting()))
+        list(self._starters.map(start, self.processes))
         self._ordered += 1
 
     def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
@@ -189,7 +164,7 @@ class Pool(_FleetWorkers):
         return rows, [(each // self._environments, *rest) for each, *rest in ended]
 
     def _answers(self) -> list[Any]:
-        return Answers(self, self._collecting()).wait(self._should_stop, _STOP_SECONDS)
+        return Answers(self, self.processes).wait(self._should_stop, _STOP_SECONDS)
 
     def _by_run(self, rows: Array) -> Array:
         """Return a copy [run, part, chunk, columns] of rows [environment, part, step, columns].
@@ -218,94 +193,23 @@ class Pool(_FleetWorkers):
         """Set the states from which `begin` continues tasks that are not fresh."""
         self.shared["state"][self._slot] = states
 
-    def play(self, policies: Array, episodes: Sequence[Episode]) -> list[EpisodeResult]:
-        """Play episodes with flat `policies` [run, size], spread over all workers."""
-        self.shared["eval_policy"][0] = policies
-        batches = np.array_split(np.arange(len(episodes)), len(self.processes))
-        answers = self.start_episodes(episodes, batches).wait()
-        return [result for answer in answers for result in answer]
-
     def close(self) -> None:
         """End all workers."""
         if hasattr(self, "_starters"):  # not if the workers could not be started
             self._starters.shutdown()
         super().close()
 
-    def _collecting(self) -> list[WorkerProcess]:
-        return [process for process in self.processes if process.part]
+    def activity(self, order: Any) -> str:
+        """Return what a worker does that carries out an order."""
+        return "making" if isinstance(order, Begin) else "collecting transitions of"
 
-    def _order_to_put_back(self, process: WorkerProcess) -> Begin | None:
-        if not (process.part and self._positions):
+    def put_back(self, process: WorkerProcess) -> Begin | None:
+        """Return the order to build the environments in their states before the oldest chunk."""
+        if not self._positions:
             return None
         oldest = process.orders[0]
         slot = oldest.slot if isinstance(oldest, Chunk) else self._slot
         return Begin(self._positions, (), slot)
-
-
-class EvaluationPool(_FleetWorkers):
-    """Plays one list of episodes at a time in the background, from a snapshot of the policies.
-
-    Its processes have a low priority: the learner waits for the slowest collecting worker, but
-    nobody waits for these.
-    """
-
-    def __init__(
-        self,
-        runs: Sequence[RunTasks],
-        world: WorldSettings,
-        policy: PolicyShape,
-        places: int,
-        workers: int,
-    ):
-        """Start the workers, with memory for `places` policies of every run."""
-        tasks = {task for run in runs for task in run.tasks}
-        setup = Setup(tuple(runs), world, policy, registrations_for(tasks))
-        shapes = {"eval_policy": ((places, len(runs), policy.size), np.float32)}
-        super().__init__(setup, [()] * max(workers, 1), shapes, niceness=_EVALUATION_NICENESS)
-        self._pending: Answers | None = None
-        self._order: list[int] = []
-
-    @property
-    def snapshot(self) -> Array:
-        """Policies [place, run, size] from which episodes are played."""
-        return self.shared["eval_policy"]
-
-    def start(self, episodes: Sequence[Episode]) -> None:
-        """Start to play these episodes from the snapshot, which must not change meanwhile."""
-        batches = deal(episodes, len(self.processes))
-        self._order = [index for batch in batches for index in batch]
-        self._pending = self.start_episodes(episodes, batches)
-
-    def ready(self) -> bool:
-        """Return True if all episodes have been played. Does not wait."""
-        return self._pending is not None and self._pending.arrive()
-
-    def results(self, should_stop: Callable[[], bool] = never) -> list[EpisodeResult]:
-        """Wait for the episodes and return their results; raise Abandoned if `should_stop`."""
-        assert self._pending is not None, "no episodes were started"
-        played = [result for answer in self._pending.wait(should_stop) for result in answer]
-        self._pending = None
-        by_index = dict(zip(self._order, played, strict=True))
-        return [by_index[index] for index in range(len(played))]
-
-
-def deal(episodes: Sequence[Episode], workers: int) -> list[list[int]]:
-    """Return the indices of the episodes that each worker plays.
-
-    The episodes of one run on one task stay together: a worker steps them in one batch, with one
-    policy. Only if there are fewer such batches than workers are they divided.
-    """
-    batches: dict[tuple[int, int], list[int]] = {}
-    for index, episode in enumerate(episodes):
-        batches.setdefault((episode.position, episode.run), []).append(index)
-    parts = -(-workers // max(len(batches), 1))
-    pieces = [
-        piece.tolist()
-        for batch in batches.values()
-        for piece in np.array_split(np.array(batch), min(parts, len(batch)))
-    ]
-    shares = np.array_split(np.arange(len(pieces)), workers)
-    return [[index for place in share for index in pieces[place]] for share in shares]
 
 
 def default_workers(environments: int) -> int:
@@ -318,11 +222,9 @@ def default_workers(environments: int) -> int:
 
 
 def environments_of_workers(environments: int, workers: int) -> list[tuple[int, ...]]:
-    """Return the consecutive environments of each worker.
+    """Return the consecutive environments of each of at most so many workers.
 
-    Only as many workers get any as are needed to minimise those of the busiest worker. The others
-    have none, but still play episodes.
+    There are only as many as are needed to minimise the environments of the busiest worker.
     """
     busy = -(-environments // -(-environments // workers))
-    parts = [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]
-    return parts + [()] * (workers - busy)
+    return [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]

@@ -1,118 +1,101 @@
-"""Worker that owns some environments, rolls out whole chunks and plays episodes by itself.
+"""Workers that know a fleet's runs; one kind owns some environments and rolls out whole chunks.
 
-It runs in a process of its own (recall.worlds.workers).
+They run in processes of their own (recall.worlds.workers).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from recall.collect import noise
-from recall.collect.messages import (
-    TRAINING,
-    Begin,
-    Chunk,
-    Episode,
-    EpisodeResult,
-    Part,
-    Play,
-    Setup,
-)
+from recall.collect.messages import TRAINING, Begin, Chunk, Part, Setup
 from recall.collect.policy import NumpyPolicy
-from recall.collect.rolling import Actor, finite, roll
+from recall.collect.rolling import Actor, roll
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
+from recall.worlds.gym_registration import Registrations
 from recall.worlds.registry import horizon_steps, make_simulator, task_label
 from recall.worlds.simulator import Array
 
-_DOING = {Begin: "making", Chunk: "collecting transitions of", Play: "playing episodes of"}
-
-
-def doing(setup: Setup, order: Any, place: int) -> str:
-    """Return what a worker does whose pulse says that it is at `place`, 0 at its start."""
-    if not place:
-        return "starting"
-    run, position = divmod(place - 1, len(setup.runs[0].tasks))
-    return f"{_DOING[type(order)]} task {task_label(setup.runs[run].tasks[position])} of run {run}"
-
-
-def by_task(setup: Setup, position: int, chosen: Sequence[int]) -> dict[Any, list[int]]:
-    """Group the chosen environments by the task that their runs have at `position`."""
-    groups: dict[Any, list[int]] = {}
-    for environment in chosen:
-        task = setup.run_of(environment).tasks[position]
-        groups.setdefault(task, []).append(environment)
-    return groups
-
 
 class Worker:
-    """Worker that carries out the orders of a pool."""
+    """Worker that knows the runs of a fleet."""
 
     def __init__(
-        self, setup: Setup, environments: Sequence[int], shared: Mapping[str, Array], pulse: Array
+        self,
+        known: tuple[Setup, Registrations],
+        part: Sequence[int],
+        shared: Mapping[str, Array],
+        pulse: Array,
     ):
-        """Take the `environments` that this worker owns, and the shared arrays by name."""
-        self.setup, self.environments, self.shared = setup, environments, shared
-        self._pulse = pulse  # steps so far; what is played
-        setup.registrations.register()
-        self.policies = [
-            [[NumpyPolicy(setup.policy, row) for row in rows] for rows in slot]
-            for slot in self.shared.get("policy", ())  # workers that only play episodes have none
-        ]  # [slot][environment][part]
-        self.columns = Columns(setup.policy.observation_size, setup.policy.action_size)
-        # By position: its index in the shared states, and environments that share a simulator.
-        self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
-        self._arenas: dict[Any, Any] = {}  # simulators for evaluation, by task
-        self.task = "unknown"  # the one that is being made or played, for error messages
+        """Take the shared arrays by name, and what this worker needs to make the tasks."""
+        self.setup, registrations = known
+        registrations.register()
+        self.shared = shared
+        self.pulse = pulse  # steps so far; what is made or played
+        self.task = "unknown"  # the one that is made or played, for error messages
 
-    def handle(self, order: Any) -> Any:
-        """Carry out one order and return the answer for the pool."""
-        actions: dict[type, Callable[[Any], Any]] = {
-            Begin: self.begin,
-            Chunk: self.roll,
-            Play: self.play,
-        }
-        return actions[type(order)](order)
-
-    def _turn_to(self, run: int, position: int) -> None:
+    def turn_to(self, run: int, position: int) -> None:
         """Note what is made or played now, for messages."""
         self.task = task_label(self.setup.runs[run].tasks[position])
-        self._pulse[1] = 1 + run * len(self.setup.runs[0].tasks) + position
+        self.pulse[1] = self.setup.place(run, position)
 
-    def _episodes(self, task: Any, streams: list[tuple[int, ...]]) -> Episodes:
-        simulator = make_simulator(task, len(streams), self.setup.world)
-        return Episodes(simulator, horizon_steps(task, self.setup.world), streams)
+
+class Collector(Worker):
+    """Worker that owns some environments of a fleet and rolls out whole chunks in them."""
+
+    def __init__(
+        self,
+        known: tuple[Setup, Registrations],
+        environments: Sequence[int],
+        shared: Mapping[str, Array],
+        pulse: Array,
+    ):
+        """Take the `environments` that this worker owns."""
+        super().__init__(known, environments, shared, pulse)
+        self.environments = environments
+        shape = self.setup.policy
+        self.policies = [
+            [[NumpyPolicy(shape, row) for row in rows] for rows in slot]
+            for slot in self.shared["policy"]
+        ]  # [slot][environment][part]
+        self.columns = Columns(shape.observation_size, shape.action_size)
+        # By position: its index in the shared states, and environments that share a simulator.
+        self.played: dict[int, tuple[int, list[tuple[list[int], Episodes]]]] = {}
+
+    def handle(self, order: Begin | Chunk) -> Any:
+        """Carry out one order and return the answer for the pool."""
+        return self.begin(order) if isinstance(order, Begin) else self.roll(order)
 
     def begin(self, order: Begin) -> None:
         """Build the environments of a stage."""
-        self._close_played()
+        self.close()
         self.played = {
             position: (place, self._groups(position, place, order))
             for place, position in enumerate(order.positions)
         }
 
-    def _close_played(self) -> None:
+    def close(self) -> None:
+        """Close all simulators."""
         played, self.played = self.played, {}
         for _, groups in played.values():
             for _, episodes in groups:
                 self.task = episodes.simulator.task
                 episodes.simulator.close()
 
-    def close(self) -> None:
-        """Close all simulators."""
-        self._close_played()
-        for arena in self._arenas.values():
-            self.task = arena.task
-            arena.close()
-
     def _groups(self, position: int, place: int, order: Begin) -> list[tuple[list[int], Episodes]]:
         states = self.shared["state"][order.slot]
         found = []
-        for task, chosen in by_task(self.setup, position, self.environments).items():
-            self._turn_to(chosen[0] // self.setup.environments, position)
+        by_task: dict[Any, list[int]] = {}
+        for environment in self.environments:
+            task = self.setup.run_of(environment).tasks[position]
+            by_task.setdefault(task, []).append(environment)
+        for task, chosen in by_task.items():
+            self.turn_to(chosen[0] // self.setup.environments, position)
             streams = [self.setup.stream(each, TRAINING, position) for each in chosen]
-            episodes = self._episodes(task, streams)
+            simulator = make_simulator(task, len(streams), self.setup.world)
+            episodes = Episodes(simulator, horizon_steps(task, self.setup.world), streams)
             for slot, environment in enumerate(chosen):
                 state = states[environment, place][: episodes.state_size]
                 if position in order.fresh:
@@ -145,23 +128,18 @@ class Worker:
                 for index, environment in enumerate(chosen):
                     states[environment, place][: episodes.state_size] = episodes.get_state(index)
 
-    def rest(self) -> None:
-        """Let the simulators prepare the next episodes."""
-        for _, groups in self.played.values():
-            for _, episodes in groups:
-                episodes.expect_next()
-
     def _roll_group(
         self, number: int, part: Part, slot: int, chosen: list[int], episodes: Episodes
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in environments that share a simulator."""
-        self._turn_to(chosen[0] // self.setup.environments, part.position)
+        episodes.expect_next()
+        self.turn_to(chosen[0] // self.setup.environments, part.position)
         # [environment, chunk, act]
         draws = np.stack([self._draws(each, part, episodes.horizon_steps) for each in chosen])
         policies = None if part.uniform else [self.policies[slot][each][number] for each in chosen]
         rows = np.empty((len(chosen), self.setup.chunk_steps, self.columns.width), np.float32)
         tails = np.stack([self._tails(each, part, episodes.horizon_steps) for each in chosen])
-        actor = Actor(policies, draws, tails, episodes.simulator.motion, self._pulse)
+        actor = Actor(policies, draws, tails, episodes.simulator.motion, self.pulse)
         outcomes = roll(episodes, actor, rows, self.columns)
         for index, environment in enumerate(chosen):
             self.shared["rows"][slot, environment, number] = rows[index]
@@ -179,58 +157,3 @@ class Worker:
         stream = self.setup.stream(environment, part.position)
         steps, share = self.setup.chunk_steps, self.setup.random_tails
         return noise.draw_tails(stream, part.first_step, steps, share, horizon_steps)
-
-    def play(self, order: Play) -> list[EpisodeResult]:
-        """Play whole episodes outside of training, each with its own random stream."""
-        results: list[EpisodeResult | None] = [None] * len(order.episodes)
-        groups: dict[Any, list[int]] = {}
-        for index, episode in enumerate(order.episodes):
-            task = self.setup.runs[episode.run].tasks[episode.position]
-            groups.setdefault(task, []).append(index)
-        for task, indices in groups.items():
-            chosen = [order.episodes[index] for index in indices]
-            for index, result in zip(indices, self._play_group(task, chosen), strict=True):
-                results[index] = result
-        return results  # type: ignore[return-value]
-
-    def _play_group(self, task: Any, chosen: list[Episode]) -> list[EpisodeResult]:
-        self._turn_to(chosen[0].run, chosen[0].position)
-        arena = self._arenas.get(task)
-        if arena is None or arena.slots != len(chosen):
-            if arena is not None:
-                arena.close()
-            arena = self._arenas[task] = make_simulator(task, len(chosen), self.setup.world)
-        horizon = horizon_steps(task, self.setup.world)
-        starts = [noise.start_of_episode(episode.stream) for episode in chosen]
-        episodes = Episodes(arena, horizon, starts)
-        observation = episodes.start_all()
-        act = self.setup.policy.action_size
-        drawn = [noise.draw_episode(episode.stream, (horizon, act)) for episode in chosen]
-        vectors = self.shared["eval_policy"]  # [place, run, size]
-        policies = {
-            key: NumpyPolicy(self.setup.policy, vectors[key])
-            for key in {(episode.place, episode.run) for episode in chosen}
-        }
-        acting = [policies[episode.place, episode.run] for episode in chosen]
-        actions = np.empty((len(chosen), act), np.float32)
-        results: dict[int, EpisodeResult] = {}
-        for step in range(horizon):
-            self._pulse[0] += 1
-            for i, episode in enumerate(chosen):
-                numbers = None if episode.deterministic else drawn[i][step]
-                actions[i] = acting[i].act(observation[i], numbers)
-            played = episodes.advance(finite(actions))
-            observation = played.observation
-            for outcome in played.outcomes:
-                results.setdefault(
-                    outcome.slot,
-                    EpisodeResult(
-                        outcome.episode_return,
-                        outcome.success,
-                        outcome.last_success,
-                        outcome.criteria,
-                    ),
-                )
-            if len(results) == len(chosen):
-                break
-        return [results[slot] for slot in range(len(chosen))]

@@ -9,12 +9,10 @@ from recall.collect.cores import cores
 from recall.collect.pool import default_workers
 from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError, raised_at
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
 from recall.worlds.gym_world import reports_success
-from recall.worlds.registry import Task, horizon_steps, is_gymnasium, task_label
-from recall.worlds.simulator import TaskFailedError
+from recall.worlds.registry import horizon_steps, is_gymnasium, task_label
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
@@ -56,18 +54,5 @@ def tasks_without_success(spec: FleetSpec) -> list[str]:
     return [
         name
         for name, task in tasks.items()
-        if is_gymnasium(task) and not _reports_success(task, horizon_steps(task, world))
+        if is_gymnasium(task) and not reports_success(task, horizon_steps(task, world))
     ]
-
-
-def _reports_success(task: Task, steps: int) -> bool:
-    try:
-        return reports_success(task, steps)
-    except RecallError:  # it names the task already
-        raise
-    except Exception as error:
-        where = f" in {at}" if (at := raised_at(error)) else ""
-        raise TaskFailedError(
-            f"task {task_label(task)} failed in an episode that is played before training: "
-            f"{type(error).__name__}{where}: {error}. Repair its environment"
-        ) from error

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, EpisodeResult, RunTasks
+from recall.collect.evaluation_pool import EvaluationPool
+from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, RunTasks
 from recall.collect.policy import PolicyShape
-from recall.collect.pool import EvaluationPool
 from recall.config.spec import FleetSpec, RunSpec
 from recall.runs.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
 from recall.settings import ScheduleSettings
 from recall.training.agents import evaluation_workers
+from recall.worlds.episodes import Outcome
 from recall.worlds.registry import task_label
 from recall.worlds.workers import Abandoned, never
 
@@ -46,7 +47,7 @@ class Evaluation(NamedTuple):
         """Return the episodes, each with the policy that is trained for its task."""
         domain = EVALUATION if self.seed is None else OTHER_EPISODES
         return [
-            Episode(run, position, mode == "deterministic", stream, position)
+            Episode(run, position, mode == "deterministic", stream)
             for position, run in self.places
             for mode, count in self.counts.items()
             for stream in streams(
@@ -59,7 +60,7 @@ class Evaluation(NamedTuple):
             )
         ]
 
-    def records(self, results: Sequence[EpisodeResult]) -> Iterator[EvaluationRecord]:
+    def records(self, results: Sequence[Outcome]) -> Iterator[EvaluationRecord]:
         """Yield the records of the results of `episodes`; a mode without episodes has none."""
         played = iter(results)
         for position, run in self.places:
@@ -78,7 +79,7 @@ def streams(
     return [(seed, domain, position, step, kind, episode) for episode in range(episodes)]
 
 
-def summary(results: Sequence[EpisodeResult]) -> dict[str, float]:
+def summary(results: Sequence[Outcome]) -> dict[str, float]:
     """Return the mean success, last success and return over episodes, and those of criteria."""
     return {
         "success": float(np.mean([result.success for result in results])),
@@ -193,4 +194,4 @@ def evaluation_pool(
 ) -> EvaluationPool:
     """Start worker processes that evaluate these runs of a fleet."""
     tasks = [RunTasks(run.own_seed, run.tasks) for run in runs]
-    return EvaluationPool(tasks, spec.settings.world, shape, spec.tasks, workers)
+    return EvaluationPool(tasks, spec.settings.world, shape, workers)

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError, RecallError, described
 from recall.worlds.registry import task_label
 from recall.worlds.simulator import Array, DrawingError, TaskFailedError
 
@@ -23,22 +23,20 @@ _FLOATS, _FLAGS = (float, np.floating), (bool, np.bool_)
 _CHANNELS = (3, 4)  # red, green, blue and perhaps opacity
 
 
-def raising(task: str, where: str, call: Callable[[], Any]) -> Any:
+def call(task: str, where: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call code of the user's; raise TaskFailedError, which names the task, if it fails."""
     try:
-        return call()
+        return function(*arguments, **named)
     except RecallError:
         raise
-    except Exception as error:
-        raise TaskFailedError(
-            f"task {task}: {where} raised {type(error).__name__}: {error}"
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise TaskFailedError(f"task {task}: {where} raised {described(error)}") from error
 
 
 def made(function: Callable[[], Any]) -> Env:
     """Return the environment that a user's function makes; refuse anything else that it returns."""
     name = task_label(function)
-    env = raising(name, "its constructor", function)
+    env = call(name, "its constructor", function)
     if not isinstance(env, gymnasium.Env):
         raise BadValueError(
             f"{name} returned {env!r}: a task's function must return a Gymnasium environment"
@@ -63,7 +61,8 @@ def reset(
 ) -> Array:
     """Reset an environment and return its first observation, of the given shape."""
     what = f"reset of {task}"
-    observation, _ = _values(env.reset(seed=seed, options=options), what, 2)
+    answer = call(task, "reset()", env.reset, seed=seed, options=options)
+    observation, _ = _values(answer, what, 2)
     return _observation(observation, what, shape)
 
 
@@ -72,7 +71,8 @@ def step(
 ) -> tuple[Array, float, bool, bool, Mapping[str, Any]]:
     """Step an environment and return what it answers, with an observation of the given shape."""
     what = f"step of {task}"
-    observation, reward, terminated, truncated, info = _values(env.step(action), what, 5)
+    answer = call(task, "step()", env.step, action)
+    observation, reward, terminated, truncated, info = _values(answer, what, 5)
     return (
         _observation(observation, what, shape),
         float(reward) if isinstance(reward, _FLOATS) else _reward(reward, what),

@@ -132,7 +132,7 @@ class GymnasiumSimulator(Simulator):
     def close(self) -> None:
         """Close every environment."""
         for env in self._envs:
-            gym_checks.raising(self.task, "close()", env.close)
+            gym_checks.call(self.task, "close()", env.close)
 
     def check_makes_anew(self) -> None:
         """Refuse a task that gives the first slot's environment again.
@@ -150,11 +150,8 @@ class GymnasiumSimulator(Simulator):
         steps = self._horizon_steps
         if render_mode is not None:
             return gymnasium.make(name, max_episode_steps=steps, render_mode=render_mode)
-        return gym_checks.raising(
-            self._source,
-            "its constructor",
-            lambda: gymnasium.make(name, max_episode_steps=steps),
-        )
+        constructor = (self.task, "its constructor", gymnasium.make)
+        return gym_checks.call(*constructor, name, max_episode_steps=steps)
 
     def _begin(self, slot: int, seed: int) -> Array:
         options = self._options[slot]

@@ -17,20 +17,14 @@ Part = tuple[int, int]  # the first slot of a worker, and one past its last
 
 
 class ProcessSlots:
-    """Slots with the interface of `Slots`, stepped by `workers` processes of contiguous slots.
-
-    A worker that dies is not restarted, because the episodes of its slots are lost.
-    """
+    """Slots with the interface of `Slots`, stepped by `workers` processes of contiguous slots."""
 
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings, workers: int):
         self.spaces, _ = sizes_of(tasks, settings)
         count = min(workers, len(tasks))
         parts = list(itertools.pairwise(len(tasks) * part // count for part in range(count + 1)))
         setup = (tuple(tasks), settings, registrations_for(tasks), self.spaces)
-        shapes = board_shapes(len(tasks), self.spaces)
-        self._group = WorkerGroup(
-            _SlotsInWorker, setup, parts, shapes, _stepping, restarts_per_order=0
-        )
+        self._group = _SlotWorkers(setup, parts, board_shapes(len(tasks), self.spaces))
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
         try:
             self._ask(lambda part: ("make",))
@@ -80,11 +74,11 @@ class ProcessSlots:
         if not processes:
             raise WorkerDiedError("the worker processes have ended; make a new environment")
         if late := [process for process in processes if process.orders]:  # after a Ctrl-C
-            Answers(self._group, late).wait(until_all_answered=True)
+            Answers(self._group, late).wait()
         for process in processes:
             process.send(order_of(process.part))
         try:
-            return Answers(self._group).wait(until_all_answered=True)
+            return Answers(self._group).wait()
         except WorkerDiedError as died:
             self.close()
             raise WorkerDiedError(
@@ -95,11 +89,6 @@ class ProcessSlots:
 def _own(values: Any, part: Part) -> Any:
     """Return the values of a worker's slots, or None if there are none at all."""
     return None if values is None else values[part[0] : part[1]]
-
-
-def _stepping(process: WorkerProcess) -> str:
-    begin, end = process.part
-    return f"stepping slots {begin} to {end - 1}"
 
 
 class _SlotsInWorker:
@@ -127,10 +116,18 @@ class _SlotsInWorker:
             return self._slots.attach(self._board)
         return getattr(self._slots, name)(*arguments)
 
-    def rest(self) -> None:
-        """Do nothing between two orders."""
-
     def close(self) -> None:
         """Release the simulators."""
         if self._slots is not None:
             self._slots.close()
+
+
+class _SlotWorkers(WorkerGroup):
+    """Workers that step slots. They are not restarted, because their episodes would be lost."""
+
+    service = _SlotsInWorker
+    restarts_per_order = 0
+
+    def describe(self, process: WorkerProcess) -> str:
+        begin, end = process.part
+        return f"stepping slots {begin} to {end - 1}"

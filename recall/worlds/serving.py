@@ -9,6 +9,7 @@ import fcntl
 import mmap
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -18,8 +19,10 @@ from typing import Any, Protocol
 import cloudpickle
 import numpy as np
 
-from recall.errors import RecallError
-from recall.worlds.simulator import Array
+from recall.errors import RecallError, described
+from recall.worlds.simulator import Array, TaskFailedError
+
+_RAISED = (Exception, SystemExit)  # by a task; a script of the user's may call sys.exit
 
 
 class Service(Protocol):
@@ -33,9 +36,6 @@ class Service(Protocol):
 
     def handle(self, order: Any) -> Any:
         """Carry out an order and return the answer."""
-
-    def rest(self) -> None:
-        """Prepare for the next order, after an answer was sent."""
 
     def close(self) -> None:
         """Release all resources."""
@@ -59,53 +59,50 @@ def main(service: type, socket_number: int, lifeline: int, memory_file: int, nic
 
 
 def _end_with(lifeline: int) -> None:
-    """Let the kernel end this process when the other end of the socket closes.
+    """Let the kernel kill this process when the other end of the socket closes.
 
-    Nothing is ever sent on it. On Linux, the default action for SIGIO ends a process even while a
-    task hangs in a library that never returns to Python. Elsewhere, an idle worker still ends when
-    its other socket closes.
+    Nothing is ever sent on it. On Linux this works even while a task hangs in a library that never
+    returns to Python, or has blocked all signals. Elsewhere, an idle worker still ends when its
+    other socket closes.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _serve(service: type, connection: Connection, memory_file: int) -> None:
     served: Any = None
-    unmade: str | None = None  # why there is nothing to serve
+    unmade: TaskFailedError | None = None  # why there is nothing to serve
     first, part = connection.recv_bytes(), connection.recv_bytes()
     try:
         setup, offsets = cloudpickle.loads(first)
         index, own = pickle.loads(part)
         arrays = map_arrays(memory_file, offsets)
         served = service(setup, own, arrays, arrays["pulse"][index])
-    except Exception as error:
+    except _RAISED as error:
         unmade = _failure(error, "a worker process at its start")
     while (order := pickle.loads(connection.recv_bytes())) is not None:
         failure, answer = unmade, None
         if failure is None:
             try:
                 answer = served.handle(order)
-            except Exception as error:
+            except _RAISED as error:
                 failure = _failure(error, f"task {served.task}")
         connection.send((failure, answer))
-        if failure is None:
-            try:
-                served.rest()
-            except Exception as error:
-                unmade = _failure(error, f"task {served.task}")
     if served is not None:
         try:
             served.close()
-        except Exception as error:
-            tell(_failure(error, f"task {served.task}"))
+        except _RAISED as error:
+            tell(str(_failure(error, f"task {served.task}")))
 
 
-def _failure(error: Exception, where: str) -> str:
-    """Return the message about an exception; print where it was raised unless a user need not."""
-    if isinstance(error, RecallError):
-        return str(error)
-    traceback.print_exc()
-    return f"{type(error).__name__} in {where}: {error}"
+def _failure(error: BaseException, where: str) -> TaskFailedError:
+    """Return what the parent raises about an exception, with the traceback in a note."""
+    known = isinstance(error, RecallError)
+    failure = TaskFailedError(str(error) if known else f"{where}: {described(error)}")
+    failure.add_note("".join(traceback.format_exception(error)))
+    return failure
 
 
 def tell(text: str) -> None:

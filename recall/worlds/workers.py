@@ -15,10 +15,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -51,66 +50,58 @@ def never() -> bool:
     return False
 
 
-def nothing(process: "WorkerProcess") -> Any:
-    """Return None: the default for workers that need no order to get back to their state."""
-    return None
-
-
 class WorkerGroup:
     """Workers that carry out their orders one after the other, and the memory shared with them."""
 
+    service: type  # what each worker makes and serves, see recall.worlds.serving
+    niceness = 0  # of the workers; positive numbers lower their priority
+    restarts_per_order = 3
     if_killed = ""  # what a user may do if workers are killed again and again
 
-    def __init__(
-        self,
-        service: type,
-        setup: Any,
-        parts: Sequence[Any],
-        shapes: Shapes,
-        describe: Callable[["WorkerProcess"], str],
-        restarts_per_order: int = 3,
-        put_back: Callable[["WorkerProcess"], Any] = nothing,
-        niceness: int = 0,
-    ):
-        """Allocate the shared arrays and start one worker for each of the `parts`.
-
-        `describe` says what a worker is doing, such as "collecting transitions of push". `put_back`
-        returns the order that brings a restarted worker to the state at the start of its oldest
-        unanswered order, or None. `niceness` lowers the priority of the workers.
-        """
-        shapes = {"pulse": ((max(len(parts), 1), 2), np.int64), **shapes}
+    def __init__(self, setup: Any, parts: Sequence[Any], shapes: Shapes):
+        """Allocate the shared arrays and start one worker for each of the `parts`."""
         offsets, total = {}, 0
-        for name, (shape, dtype) in shapes.items():
+        for name, (shape, dtype) in {"pulse": ((len(parts), 2), np.int64), **shapes}.items():
             offsets[name] = (total, shape, np.dtype(dtype).str)
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
-        self._memory_file = _make_memory(total)
-        self.shared = map_arrays(self._memory_file, offsets)
-        self.describe, self.restarts_per_order = describe, restarts_per_order
-        self._put_back = put_back
-        self._first = cloudpickle.dumps((setup, offsets))
+        self.memory_file = _make_memory(total)
+        self.shared = map_arrays(self.memory_file, offsets)
+        self.first_message = cloudpickle.dumps((setup, offsets))
         self.restarts = 0
         self.processes: list[WorkerProcess] = []
         try:
             for index, part in enumerate(parts):
-                process = WorkerProcess(index, part, service, self._memory_file, niceness)
-                self.processes.append(process)
-                process.launch(self._first)
+                self.processes.append(WorkerProcess(self, index, part))
         except BaseException:
             self.close()
             raise
 
-    def restart(self, process: "WorkerProcess", why: Exception) -> None:
-        """Replace a dead process by a new one in the same state and with the same orders."""
+    def describe(self, process: "WorkerProcess") -> str:
+        """Return what a worker is doing, such as "collecting transitions of push"."""
+        raise NotImplementedError
+
+    def put_back(self, process: "WorkerProcess") -> Any:
+        """Return the order that brings a restarted worker to where its oldest order starts.
+
+        None means that the worker needs no such order.
+        """
+        return None
+
+    def restart(self, process: "WorkerProcess", times: int) -> None:
+        """Replace a process that has died during its oldest order, for the `times`-th time.
+
+        The new one gets the same state and the same orders. Raises WorkerDiedError if the process
+        has died too often.
+        """
+        died = f"a worker process ended {process.how_it_ended()} while {self.describe(process)}"
+        if times > self.restarts_per_order:
+            killed = (process.process.poll() or -1) < 0
+            told = self.if_killed if killed else "What it printed before, if anything, says why"
+            raise WorkerDiedError(f"{died}. {told}" if told else died)
         self.restarts += 1
         if self.restarts == 1:
-            tell(f"{why} and is restarted, which does not change results. More are only counted")
-        process.restart(self._first, self._put_back(process))
-
-    def given_up(self, process: "WorkerProcess", died: Exception) -> WorkerDiedError:
-        """Return the error about a worker that has died too often."""
-        killed = (process.process.poll() or -1) < 0
-        told = self.if_killed if killed else "What it printed before, if anything, says why"
-        return WorkerDiedError(f"{died}. {told}" if told else str(died))
+            tell(f"{died} and is restarted, which does not change results. More are only counted")
+        process.restart(self.put_back(process))
 
     def pulse(self, process: "WorkerProcess") -> tuple[int, int]:
         """Return the steps of a worker so far, and what its service says it works on."""
@@ -131,9 +122,9 @@ class WorkerGroup:
         for process in self.processes:
             process.end(max(0.0, deadline - time.monotonic()))
         self.processes = []
-        if self._memory_file >= 0:
-            os.close(self._memory_file)
-            self._memory_file = -1
+        if self.memory_file >= 0:
+            os.close(self.memory_file)
+            self.memory_file = -1
 
 
 class Answers:
@@ -142,17 +133,17 @@ class Answers:
     def __init__(self, group: WorkerGroup, busy: Sequence["WorkerProcess"] | None = None):
         self._group, self._busy = group, list(group.processes if busy is None else busy)
         self._found: list[Any] = [None] * len(self._busy)
-        self._missing = dict(enumerate(self._busy))
-        self._restarts = [0] * len(self._busy)
-        self._failures: list[Exception] = []
+        self._failures: list[TaskFailedError] = []
+        self._restarts: Counter[int] = Counter()
+        self._pulses: dict[int, tuple[tuple[int, int], float]] = {}  # and since when they stand
         self._poller = select.poll()
-        self._index: dict[int, int] = {}  # of a worker, by its socket
-        for index in self._missing:
+        self._missing: dict[int, int] = {}  # index of each worker that works, by its socket
+        for index in range(len(self._busy)):
             self._listen(index)
 
     def _listen(self, index: int) -> None:
         socket_number = self._busy[index].connection.fileno()
-        self._index[socket_number] = index
+        self._missing[socket_number] = index
         self._poller.register(socket_number, select.POLLIN)
 
     def arrive(self, seconds: float = 0.0) -> bool:
@@ -162,94 +153,76 @@ class Answers:
         """
         ready = self._poller.poll(seconds * 1000) if self._missing else ()
         for socket_number, _ in ready:
-            index = self._index[socket_number]
-            process = self._busy[index]
+            index = self._missing.pop(socket_number)
             self._poller.unregister(socket_number)
             try:
-                self._found[index] = process.receive()
+                self._found[index] = self._busy[index].receive()
             except TaskFailedError as failure:
                 self._failures.append(failure)
             except EOFError:
-                died = process.how_it_ended(self._group.describe(process))
                 self._restarts[index] += 1
-                if self._restarts[index] > self._group.restarts_per_order:
-                    raise self._group.given_up(process, died) from None
-                self._group.restart(process, died)
+                self._group.restart(self._busy[index], self._restarts[index])
                 self._listen(index)
-                continue
-            del self._missing[index]
         return not self._missing
 
     def wait(
-        self,
-        should_stop: Callable[[], bool] = never,
-        patience_seconds: float = 0.0,
-        until_all_answered: bool = False,
+        self, should_stop: Callable[[], bool] = never, patience_seconds: float = 0.0
     ) -> list[Any]:
         """Return the answers of all workers, in order.
 
-        Raises Abandoned `patience_seconds` after `should_stop`, and TaskFailedError for the first
-        failure, perhaps only when all have answered.
+        Raises TaskFailedError for the first failure once all have answered, and Abandoned
+        `patience_seconds` after `should_stop`.
         """
-        watch = _Watch(self._group)
         stop_at: float | None = None
         while not self.arrive(_POLL_SECONDS):
-            if self._failures and not until_all_answered:
-                break
-            watch.look(self._missing.values())
+            self._report_silent()
             if stop_at is None and should_stop():
                 stop_at = time.monotonic() + patience_seconds
             if stop_at is not None and time.monotonic() >= stop_at:
-                doing = self._group.describe(next(iter(self._missing.values())))
+                doing = self._group.describe(self._busy[next(iter(self._missing.values()))])
                 raise Abandoned(f"stopped while a worker process was still {doing}")
         if self._failures:
             raise self._failures[0]
         return self._found
 
-
-class _Watch:
-    """Reports each worker whose pulse has stood still for some seconds, once."""
-
-    def __init__(self, group: WorkerGroup):
-        self._group = group
-        self._seen: dict[int, tuple[tuple[int, int], float]] = {}  # pulse, and since when
-
-    def look(self, processes: Any) -> None:
-        """Look at the workers that have not answered."""
+    def _report_silent(self) -> None:
+        """Report each worker whose pulse has stood still for some seconds, once."""
         now = time.monotonic()
-        for process in processes:
+        for index in self._missing.values():
+            process = self._busy[index]
             pulse = self._group.pulse(process)
-            before, since = self._seen.setdefault(process.index, (pulse, now))
+            before, since = self._pulses.setdefault(index, (pulse, now))
             if before != pulse:
-                self._seen[process.index] = (pulse, now)
+                self._pulses[index] = (pulse, now)
             elif now - since > _SILENT_SECONDS:
                 doing = self._group.describe(process)
                 tell(f"nothing has happened for {now - since:.0f} s while {doing}")
-                self._seen[process.index] = (pulse, float("inf"))
+                self._pulses[index] = (pulse, float("inf"))
 
 
 class WorkerProcess:
     """Worker process with its socket, its part, and the orders that it has not answered."""
 
-    def __init__(self, index: int, part: Any, service: type, memory_file: int, niceness: int):
+    def __init__(self, group: WorkerGroup, index: int, part: Any):
         self.index, self.part = index, part
         self.orders: deque[Any] = deque()
-        self._service, self._memory_file, self._niceness = service, memory_file, niceness
+        self._group = group
         self._answers_to_skip = 0
         self._sending = threading.Lock()  # one thread may send while another restarts the process
+        self._launch()
 
-    def launch(self, first: bytes) -> None:
-        """Start the process and send it the first message."""
+    def _launch(self) -> None:
+        """Start the process and send it what it needs to make what it serves."""
         (ours, theirs), (self._lifeline, their_lifeline) = socket.socketpair(), socket.socketpair()
-        inherited = (theirs.fileno(), their_lifeline.fileno(), self._memory_file)
-        module, name = self._service.__module__, self._service.__qualname__
+        inherited = (theirs.fileno(), their_lifeline.fileno(), self._group.memory_file)
+        module, name = self._group.service.__module__, self._group.service.__qualname__
         self.process = subprocess.Popen(
             # A task's function may come from the user's script, or from a module beside it.
             python_command(
                 f"from recall.worlds.serving import main; from {module} import {name}",
                 f"main({name}, *map(int, sys.argv[1:]))",
                 *inherited,
-                self._niceness,
+                self._group.niceness,
             ),
             pass_fds=inherited,
             env=os.environ | _ONE_THREAD,
@@ -261,8 +234,7 @@ class WorkerProcess:
         theirs.close()
         their_lifeline.close()
         self.connection = Connection(ours.detach())
-        self._answers_to_skip = 0
-        self._write(first)
+        self._write(self._group.first_message)
         self._write(pickle.dumps((self.index, self.part)))
 
     def send(self, order: Any) -> None:
@@ -271,18 +243,16 @@ class WorkerProcess:
             self.orders.append(order)
             self._write(pickle.dumps(order))
 
-    def restart(self, first: bytes, put_back: Any) -> None:
+    def restart(self, put_back: Any) -> None:
         """Start a new process and send it the unanswered orders again, after `put_back` if any.
 
         If it dies during this, that is noticed when its answer is awaited.
         """
         with self._sending:
             self.end(0.0)
-            self.launch(first)
-            if put_back is not None:
-                self._answers_to_skip = 1
-                self._write(pickle.dumps(put_back))
-            for order in self.orders:
+            self._launch()
+            self._answers_to_skip = int(put_back is not None)
+            for order in ([] if put_back is None else [put_back]) + list(self.orders):
                 self._write(pickle.dumps(order))
 
     def _write(self, message: bytes) -> None:
@@ -300,29 +270,25 @@ class WorkerProcess:
             if not self._answers_to_skip:
                 self.orders.popleft()
             if failure is not None:
-                raise TaskFailedError(failure)
+                raise failure
             if not self._answers_to_skip:
                 return answer
             self._answers_to_skip -= 1
 
-    def how_it_ended(self, doing: str) -> WorkerDiedError:
-        """Return the error that says how the process ended."""
-        status: int | None = None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self.process.wait(timeout=1.0)
-        how = "without an exit status" if status is None else how_it_ended(status)
-        return WorkerDiedError(f"a worker process ended {how} while {doing}")
+    def how_it_ended(self) -> str:
+        """Return how the process ended, such as "with code 1"."""
+        try:
+            return how_it_ended(self.process.wait(timeout=1.0))
+        except subprocess.TimeoutExpired:
+            return "without an exit status"
 
     def hang_up(self) -> None:
         """Ask the process to close its tasks and exit after the orders that it has."""
-        if hasattr(self, "connection"):
-            with contextlib.suppress(OSError):
-                self._write(pickle.dumps(None))
+        with contextlib.suppress(OSError):
+            self._write(pickle.dumps(None))
 
     def end(self, patience_seconds: float) -> None:
         """Wait for the process to exit, and kill it after `patience_seconds`."""
-        if not hasattr(self, "process"):
-            return
         try:
             self.process.wait(timeout=patience_seconds)
         except subprocess.TimeoutExpired:
@@ -343,16 +309,15 @@ def how_it_ended(status: int) -> str:
 
 
 def _make_memory(size: int) -> int:
-    """Return the descriptor of a file in memory that has no name.
+    """Return the descriptor of a file that has no name; it is in memory where the system can.
 
-    The kernel frees it however the process ends, even if it is killed. Where the system has
-    anonymous files, the size of /dev/shm, which is small in many containers, does not matter.
+    The kernel frees it however the process ends, even if it is killed. The size of /dev/shm, which
+    is small in many containers, does not matter.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("recall")
     else:
-        folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
-        with tempfile.TemporaryFile(dir=folder) as file:
+        with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     os.truncate(descriptor, size)
     return descriptor

@@ -33,8 +33,8 @@ import json, sys
 import gymnasium, numpy as np
 import own_module
 from own_module import Counting
+from recall.collect.evaluation_pool import EvaluationPool
 from recall.collect.messages import Episode, RunTasks
-from recall.collect.pool import EvaluationPool
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
 
@@ -58,7 +58,7 @@ if __name__ == "__main__":
     names = ("InModule-v0", "InScript-v0", "ByText-v0", "Counting-v0", "own_module:InModule-v0")
     tasks = (*(f"gym:{name}" for name in names), made)
     shape = PolicyShape(3, 1, (4,), "relu")
-    pool = EvaluationPool([RunTasks(0, tasks)], WorldSettings(), shape, places=1, workers=1)
+    pool = EvaluationPool([RunTasks(0, tasks)], WorldSettings(), shape, workers=1)
     try:
         pool.start([Episode(0, place, True, (0,)) for place in range(len(tasks))])
         print(json.dumps([result.episode_return for result in pool.results()]))

@@ -1,31 +1,32 @@
 """The pool: how it shares environments out, and what it does with orders, deaths and errors."""
 
+import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from recall.collect import pool as pool_module
 from recall.collect.chunks import Chunks
+from recall.collect.evaluation_pool import EvaluationPool
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
-from recall.collect.pool import (
-    ChunkRequest,
-    Pool,
-    default_workers,
-    environments_of_workers,
-)
+from recall.collect.policy import PolicyShape
+from recall.collect.pool import ChunkRequest, Pool, default_workers, environments_of_workers
 from recall.learn import fleet
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
 from recall.worlds import workers as workers_module
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.workers import Abandoned, WorkerDiedError
+from tests.factories import own_tasks
 from tests.factories.fleets import small_spec
 from tests.factories.own_tasks import (
     Dying,
+    Exiting,
     Fleeting,
     Hanging,
     Point,
@@ -37,9 +38,9 @@ from tests.factories.own_tasks import (
 
 @pytest.mark.parametrize(
     ("environments", "workers", "shares"),
-    [(40, 16, [3] * 12 + [2] * 2 + [0] * 2), (5, 16, [1] * 5 + [0] * 11), (3, 2, [2, 1])],
+    [(40, 16, [3] * 12 + [2] * 2), (5, 16, [1] * 5), (3, 2, [2, 1])],
 )
-def test_cores_are_left_over_where_that_delays_nobody(environments, workers, shares):
+def test_there_are_no_more_workers_than_shorten_the_chunk(environments, workers, shares):
     parts = environments_of_workers(environments, workers)
     assert [len(part) for part in parts] == shares
     assert sum(parts, ()) == tuple(range(environments))
@@ -55,13 +56,23 @@ def test_every_environment_has_a_worker_up_to_three_per_core(
     assert default_workers(environments) == expected
 
 
-def small_pool(task, sized_like=None, **keywords) -> tuple[Pool, np.ndarray]:
+WORLD = WorldSettings(horizon_steps=20)
+
+
+def fleet_of(task, sized_like=None) -> tuple[list[RunTasks], PolicyShape, int]:
+    """Two runs of a task, the shape of their policies, and the size of a state."""
     spec = small_spec("fine_tuning", [[sized_like or task]], horizon_steps=20)
     agent, state_size = agent_of(spec)
-    shape = fleet.policy_shape(agent)
     runs = [RunTasks(run.seed, (task,)) for run in spec.runs]
-    pool = Pool(runs, WorldSettings(horizon_steps=20), shape, 10, state_size, 2, **keywords)
-    return pool, np.zeros((len(runs), shape.size), np.float32)
+    return runs, fleet.policy_shape(agent), state_size
+
+
+@contextlib.contextmanager
+def small_pool(task, sized_like=None, **keywords) -> Iterator[tuple[Pool, np.ndarray]]:
+    """A pool of two workers, and policies of zeros [run, size]."""
+    runs, shape, state_size = fleet_of(task, sized_like)
+    with contextlib.closing(Pool(runs, WORLD, shape, 10, state_size, 2, **keywords)) as pool:
+        yield pool, np.zeros((len(runs), shape.size), np.float32)
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -69,14 +80,13 @@ def small_pool(task, sized_like=None, **keywords) -> tuple[Pool, np.ndarray]:
 def test_several_chunks_may_be_ordered_at_a_time(killed, ahead):
     def rolled(ahead, kill=False):
         """Rows of six chunks, and the states after each, with up to `ahead` chunks ordered."""
-        pool, policies = small_pool("point-rich", most_ordered=ahead)
-        # Another policy in every chunk, so that one in the wrong slot is noticed.
-        requests = [
-            ChunkRequest(0, 10 * number, policies + 0.1 * number if number else None)
-            for number in range(6)
-        ]
         found = []
-        try:
+        with small_pool("point-rich", most_ordered=ahead) as (pool, policies):
+            # Another policy in every chunk, so that one in the wrong slot is noticed.
+            requests = [
+                ChunkRequest(0, 10 * number, policies + 0.1 * number if number else None)
+                for number in range(6)
+            ]
             pool.begin((0,), fresh=(0,))
             for request in requests[: ahead - 1]:
                 pool.order_chunk([request])
@@ -91,9 +101,7 @@ def test_several_chunks_may_be_ordered_at_a_time(killed, ahead):
                 time.sleep(0.1 if ahead > 1 and not kill else 0.0)
                 found.append((rows, ended, pool.states()))
             assert (pool.restarts > 0) == kill
-            return found
-        finally:
-            pool.close()
+        return found
 
     for one, other in zip(rolled(1), rolled(ahead, killed), strict=True):
         assert (one[0] == other[0]).all()
@@ -103,30 +111,33 @@ def test_several_chunks_may_be_ordered_at_a_time(killed, ahead):
 
 def collect(task, **keywords):
     """Collect one chunk of a task in a pool, and close it."""
-    pool, policies = small_pool(task, Point, **keywords)
-    try:
+    with small_pool(task, Point, **keywords) as (pool, policies):
         pool.begin((0,), fresh=(0,))
         pool.order_chunk([ChunkRequest(0, 0, policies)])
         return pool.wait_chunk()
-    finally:
-        pool.close()
 
 
 @pytest.mark.parametrize(
     ("task", "told"),
     [
-        (Raising, "RuntimeError in task Raising: the gripper fell off"),
-        (Unmakeable, "task Unmakeable: its constructor raised OSError: no licence left"),
+        (Raising, "step() raised RuntimeError: the gripper fell off"),
+        (Exiting, "step() raised SystemExit: 3"),
+        (Unmakeable, "its constructor raised OSError: no licence left"),
     ],
 )
-def test_an_exception_in_a_task_is_told(task, told):
-    with pytest.raises(TaskFailedError, match=told):
+def test_an_exception_in_a_task_is_told_with_its_place(task, told):
+    with pytest.raises(TaskFailedError) as caught:
         collect(task)
+    message = f"task {task.__name__}: {told} ({own_tasks.__file__}:"
+    assert str(caught.value).startswith(message)
+    assert "Traceback" in caught.value.__notes__[0], "for --debug"
 
 
 def test_an_exception_when_a_task_is_closed_is_told(capfd):
     collect(Unclosable)
-    assert "task Unclosable: close() raised OSError: the port is gone" in capfd.readouterr().err
+    told = capfd.readouterr().err
+    assert "task Unclosable: close() raised OSError: the port is gone" in told
+    assert "Traceback" not in told
 
 
 def test_a_worker_that_dies_every_time_is_not_started_forever(capfd):
@@ -137,15 +148,12 @@ def test_a_worker_that_dies_every_time_is_not_started_forever(capfd):
 
 
 def test_a_worker_that_is_killed_every_time_says_what_helps():
-    pool, _ = small_pool("point-rich")
-    pool.restarts_per_order = 0
-    try:
+    with small_pool("point-rich") as (pool, _):
+        pool.restarts_per_order = 0
         for worker in pool.process_ids():
             os.kill(worker, signal.SIGKILL)
         with pytest.raises(WorkerDiedError, match=r"SIGKILL, .*memory.*`--workers`"):
             pool.begin((0,), fresh=(0,))
-    finally:
-        pool.close()
 
 
 def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch):
@@ -159,19 +167,14 @@ def test_a_step_that_hangs_is_named_and_does_not_keep_a_stop_waiting(monkeypatch
 
 
 def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
-    def rolled(pool, policies):
-        try:
+    def rolled(broken):
+        with small_pool("point-rich") as (pool, policies):
+            policies[0, -1] = np.nan if broken else 0.0
             pool.begin((0,), fresh=(0,))
             pool.order_chunk([ChunkRequest(0, 0, policies)])
             return pool.wait_chunk()[0]
-        finally:
-            pool.close()
 
-    pool, policies = small_pool("point-rich")
-    healthy = rolled(pool, policies)
-    pool, policies = small_pool("point-rich")
-    policies[0, -1] = np.nan
-    rows = rolled(pool, policies)
+    rows, healthy = rolled(True), rolled(False)
     assert np.isfinite(rows).all()
     assert (rows[0] != healthy[0]).any()
     assert (rows[1:] == healthy[1:]).all()
@@ -179,51 +182,36 @@ def test_a_policy_that_gives_no_number_acts_all_the_same_and_alone():
 
 @pytest.mark.parametrize("colour", [0.0, 1.0])
 def test_actions_are_made_of_the_noise_of_their_steps(colour):
-    pool, policies = small_pool("point-rich", noise_colour=colour)
-    columns = pool.columns
-    try:
+    with small_pool("point-rich", noise_colour=colour) as (pool, policies):
         pool.begin((0,), fresh=(0,))
         for first, given in [(0, None), (10, None), (20, policies), (30, policies)]:
             pool.order_chunk([ChunkRequest(0, first, given)])
             rows, _ = pool.wait_chunk()
             for run in range(len(rows)):
-                _, action, *_ = columns.split(rows[run, 0])
-                shape = action.shape
-                drawn = (draw_uniform if given is None else draw)(
-                    (run, 0), first, shape, colour, 20
-                )
+                _, action, *_ = pool.columns.split(rows[run, 0])
+                drawing = draw_uniform if given is None else draw
+                drawn = drawing((run, 0), first, action.shape, colour, 20)
                 # A policy of zeros has mean 0 and standard deviation 1.
                 expected = drawn if given is None else np.tanh(drawn)
                 assert np.allclose(action, expected, atol=1e-6), (first, run)
-    finally:
-        pool.close()
 
 
-def test_episodes_do_not_touch_what_is_being_trained():
-    pool, policies = small_pool("point-rich")
-    try:
-        pool.begin((0,), fresh=(0,))
-        before = pool.states()
-        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(5)]
-        first = pool.play(policies, episodes)
-        assert (pool.states() == before).all()
-        # A result belongs to the episode's stream, whoever plays it and beside whichever others.
-        assert pool.play(policies, episodes[::-1]) == first[::-1]
-        assert pool.play(policies, episodes[2:3]) == first[2:3]
-    finally:
-        pool.close()
+@pytest.mark.parametrize("task", ["point-rich", Fleeting])
+def test_an_episodes_result_depends_on_its_stream_alone(task):
+    """Neither on those beside it, nor on the order; and it ends once, however long others last."""
+    runs, shape, _ = fleet_of(task)
+    episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(6)]
+    with contextlib.closing(EvaluationPool(runs, WORLD, shape, 2)) as pool:
 
+        def play(chosen):
+            pool.start(chosen)
+            return [outcome._replace(slot=0) for outcome in pool.results()]
 
-def test_an_episode_that_ends_before_those_beside_it_is_counted_once():
-    pool, policies = small_pool(Fleeting)
-    try:
-        episodes = [Episode(0, 0, False, (0, EVALUATION, number)) for number in range(8)]
-        together = pool.play(policies, episodes)
-        alone = [pool.play(policies, [episode]) for episode in episodes]
-    finally:
-        pool.close()
-    assert [[each] for each in together] == alone
-    assert len({each.episode_return for each in together}) > 3, "they last differently long"
+        together = play(episodes)
+        assert play(episodes[::-1]) == together[::-1]
+        assert play(episodes[2:3]) == together[2:3]
+    assert len({outcome.episode_return for outcome in together}) > 3
+    assert len({outcome.steps for outcome in together}) == 1 or task is Fleeting
 
 
 def test_an_order_that_fails_is_told_when_its_chunk_is_taken():
@@ -231,13 +219,11 @@ def test_an_order_that_fails_is_told_when_its_chunk_is_taken():
         def __array__(self, dtype=None, copy=None):
             raise FloatingPointError("the device has no policies")
 
-    pool, _ = small_pool("point-rich")
-    chunks = Chunks(pool)
-    try:
+    with (
+        small_pool("point-rich") as (pool, _),
+        contextlib.closing(Chunks(pool)) as chunks,
+    ):
         pool.begin((0,), fresh=(0,))
         chunks.order([ChunkRequest(0, 0, Unready())])
         with pytest.raises(FloatingPointError, match="no policies"):
             chunks.take()
-    finally:
-        chunks.close()
-        pool.close()

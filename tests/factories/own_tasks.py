@@ -33,6 +33,11 @@ class Raising(Point):
         raise RuntimeError("the gripper fell off")
 
 
+class Exiting(Point):
+    def reward(self):
+        raise SystemExit(3)
+
+
 class Dying(Point):
     def reward(self):
         os._exit(7)

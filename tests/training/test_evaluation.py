@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from recall.collect.messages import EVALUATION, Episode, EpisodeResult
-from recall.collect.pool import deal
+from recall.collect.evaluation_pool import deal
+from recall.collect.messages import EVALUATION, Episode
 from recall.runs.store import read
 from recall.training.callbacks import Callback
 from recall.training.evaluation import Evaluation, streams
+from recall.worlds.episodes import Outcome
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
 
@@ -136,7 +137,7 @@ def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(tmp_path, 
 
 def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():
     results = [
-        EpisodeResult(1.0, strict, False, {"success_v1": lax, "success_v2": strict})
+        Outcome(0, 5, 1.0, strict, False, False, {"success_v1": lax, "success_v2": strict})
         for lax, strict in ((True, False), (True, True), (False, False), (True, False))
     ]
     runs = [SimpleNamespace(tasks=("push",))]

@@ -43,7 +43,7 @@ def test_only_tasks_that_say_nothing_are_found():
 
 def test_an_environment_that_fails_is_refused_before_anything_is_written(tmp_path):
     for kind in (Raising, Late):
-        with pytest.raises(RecallError, match=rf"task {kind.__name__} failed .*Error.*the gripper"):
+        with pytest.raises(RecallError, match=rf"task {kind.__name__}: .*Error.*the gripper"):
             recall.train("fine_tuning", [Point, kind], out=tmp_path / "run", horizon_steps=10)
         assert not (tmp_path / "run").exists()
 

@@ -22,7 +22,7 @@ class Adder:
     task = "adding"
 
     def __init__(self, setup, part, shared, pulse):
-        self.setup, self.part, self.shared, self.rested = setup, part, shared, 0
+        self.part, self.shared = part, shared
 
     def handle(self, order):
         if order == "die":
@@ -30,45 +30,47 @@ class Adder:
         if order == "hang":
             signal.pause()
         self.shared["sums"][self.part] = order + self.part
-        return order + self.part, self.rested
-
-    def rest(self):
-        self.rested += 1
+        return order + self.part
 
     def close(self):
         raise OSError("still in use")
 
 
-def group(count=2, **keywords) -> WorkerGroup:
-    shapes = {"sums": ((count,), np.float64)}
-    return WorkerGroup(Adder, None, list(range(count)), shapes, lambda _: "adding", **keywords)
+class Adders(WorkerGroup):
+    service = Adder
+
+    def __init__(self, count=2):
+        super().__init__(None, list(range(count)), {"sums": ((count,), np.float64)})
+
+    def describe(self, process):
+        return "adding"
 
 
 def ask(workers_, *orders):
     for process, order in zip(workers_.processes, orders, strict=True):
         process.send(order)
-    return Answers(workers_).wait(until_all_answered=True)
+    return Answers(workers_).wait()
 
 
 def test_workers_answer_in_order_share_memory_and_end(capfd):
-    adders = group()
-    assert ask(adders, 5, 6) == [(5, 0), (7, 0)]
+    adders = Adders()
+    assert ask(adders, 5, 6) == [5, 7]
     assert adders.shared["sums"].tolist() == [5.0, 7.0]
-    assert ask(adders, 1, 1) == [(1, 1), (2, 1)]
-    with pytest.raises(TaskFailedError, match="TypeError in task adding"):
+    assert ask(adders, 1, 1) == [1, 2]
+    with pytest.raises(TaskFailedError, match="task adding: TypeError"):
         ask(adders, "a", 1)
-    assert ask(adders, 2, 2)[1] == (3, 3), "the other has answered, and both go on"
+    assert ask(adders, 2, 2) == [2, 3], "the other has answered, and both go on"
     processes = adders.process_ids()
     adders.close()
     adders.close()
     assert not any(map(is_alive, processes))
-    assert capfd.readouterr().err.count("OSError in task adding: still in use") == 2
+    assert capfd.readouterr().err.count("task adding: OSError: still in use") == 2
 
 
 def test_a_dead_worker_is_restarted_as_often_as_is_allowed(capfd):
-    adders = group()
+    adders = Adders()
     os.kill(adders.process_ids()[0], signal.SIGKILL)
-    assert ask(adders, 5, 6) == [(5, 0), (7, 0)]
+    assert ask(adders, 5, 6) == [5, 7]
     assert adders.restarts == 1
     with pytest.raises(WorkerDiedError, match="with code 3 while adding"):
         ask(adders, "die", 6)

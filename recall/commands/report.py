@@ -91,11 +91,10 @@ def report(
         arg(help="Methods or labels to show, in this order; all if none are given."),
     ] = (),
     names: Names = (),
-    font: Annotated[str, arg(help="Font of the figures.")] = "DejaVu Sans",
-    font_size: Annotated[
-        float, arg(help="Points of the figures' text, when they are shown at their width.")
-    ] = 7.0,
-    figure_width: Annotated[float, arg(help="Inches of a wide figure, a page's text.")] = 7.0,
+    style: Annotated[
+        Literal["page", "paper"],
+        arg(help="Style of the figures: for a page, or for a paper, with a serif font."),
+    ] = "page",
     serve: Annotated[
         Flag,
         arg(help="Show the page in a browser on this machine, and keep it up to date."),
@@ -108,7 +107,6 @@ def report(
     from recall.analysis.arrange import names_from
     from recall.files.atomic import writing_to
     from recall.report.build import make_report
-    from recall.report.figures.style import Look
 
     console = Console()
     make = partial(
@@ -121,7 +119,7 @@ def report(
         detailed=detailed,
         methods=methods,
         names=names_from(names),
-        look=Look(font, font_size, figure_width),
+        style=style,
     )
     if serve:
         _serve(folders, port, partial(make, live=True))

@@ -15,8 +15,7 @@ from recall.errors import BadValueError
 from recall.files.atomic import write_text
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
-from recall.report.figures import Detailed, Gallery, check_look, draw_all
-from recall.report.figures.style import Look
+from recall.report.figures import Detailed, Gallery, Style, draw_all
 from recall.report.health_notes import health_problems
 from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
@@ -53,7 +52,7 @@ def make_report(
     live: bool = False,
     methods: Sequence[str] | str = (),
     names: Mapping[str, str] | None = None,
-    look: Look | None = None,
+    style: Style = "page",
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
@@ -66,12 +65,11 @@ def make_report(
     and no others. A `live` page is served, and loads itself again when there is a newer one.
 
     `methods` chooses and orders what is shown, by name or label; `names` maps labels to others,
-    that of a method for all its variants; `look` sets the fonts and sizes of figures.
+    that of a method for all its variants; `style` of the figures is for a `page` or a `paper`.
     """
     measure = Measure() if measure is None else measure
     check_success(measure)
-    look = Look() if look is None else look
-    check_look(look)
+    style = from_plain(Style, style, "style")
     detailed = from_plain(Detailed, detailed, "detailed")
     out, given = given_path(out, "out"), given_paths(folders, "folders")
     collection = gather(given, reference)
@@ -82,7 +80,7 @@ def make_report(
     tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
-    return write_report(analysis, tables, out, title, kinds, console, detailed, live, look)
+    return write_report(analysis, tables, out, title, kinds, console, detailed, live, style)
 
 
 def write_report(
@@ -94,7 +92,7 @@ def write_report(
     console: Console | None = None,
     detailed: int | None = 2,
     live: bool = False,
-    look: Look | None = None,
+    style: Style = "page",
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
@@ -103,7 +101,7 @@ def write_report(
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
         gallery = draw_all(
-            collection, new / "figures", analysis.measure, kinds, detailed=detailed, look=look
+            collection, new / "figures", analysis.measure, kinds, detailed=detailed, style=style
         )
         write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))
         write_page(new, analysis, tables, gallery, problems, title, live)

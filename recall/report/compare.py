@@ -26,7 +26,7 @@ from recall.report.tables.sequences import return_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table, trimmed
 from recall.runs.wording import counted
 
-_KINDS = ("average_success", "current_task", "seeds", "task_curves", "profiles")
+_KINDS = ("average_success", "current_task", "seeds", "task_curves")
 
 
 class Match(NamedTuple):

@@ -20,7 +20,7 @@ from recall.analysis.measures import (
     TRANSFER,
     Measure,
 )
-from recall.report.figures.groups import shown_labels
+from recall.report.figures.bands import shown_labels
 from recall.report.tables.notes import window_note
 from recall.report.tables.table import BOLD, estimate_text
 from recall.runs.wording import counted, few, spanned

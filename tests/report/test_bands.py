@@ -1,8 +1,11 @@
 """Means and intervals of curves, and curves with fewer points."""
 
+import dataclasses
+
 import numpy as np
 
-from recall.report.figures.bands import band, bin_size, thinned
+from recall.report.figures.bands import band, thinned
+from tests.factories.runs import made_run
 
 
 def test_a_band_is_of_the_runs_that_got_there():
@@ -18,32 +21,29 @@ def test_a_band_is_of_the_runs_that_got_there():
     assert len(nothing.steps) == 0
 
 
-def test_thinning_takes_means_and_does_not_mix_stages():
-    steps, stages = np.arange(1.0, 8.0), np.array([0, 0, 0, 0, 0, 1, 1])
-    thin_steps, values = thinned(steps, 10 * steps, stages, bin_size([stages], 3))
-    np.testing.assert_allclose(thin_steps, [2, 4, 5, 7])
-    np.testing.assert_allclose(values, [15, 35, 50, 65])
+def made(length: int, tasks: int = 1):
+    """A run with ten steps per task, evaluated at each of its first `length` steps."""
+    run = made_run("recall", ",".join(["push", "hammer"][:tasks]), 0, evaluations=10)
+    steps = np.arange(1, length + 1)
+    return dataclasses.replace(run, steps_per_task=10, steps=steps), steps
 
 
-def test_what_is_left_over_in_thinning_joins_its_neighbours_and_blanks_do_not_count():
-    steps = np.arange(1.0, 11.0)  # three times three, and one
-    values = np.where(steps == 2, np.nan, steps)
-    thin_steps, means = thinned(steps, values, np.zeros(10, int), 3)
-    np.testing.assert_allclose(thin_steps, [3, 6, 10])
-    np.testing.assert_allclose(means, [2.0, 5.0, 8.5])
+def test_thinning_takes_means_of_neighbours_within_stages():
+    run, steps = made(17, tasks=2)
+    ((thin_steps, values),) = thinned([(run, steps, np.where(steps == 2, np.nan, steps))], 3)
+    np.testing.assert_allclose(thin_steps, [5, 10, 15, 17])
+    np.testing.assert_allclose(values, [(1 + 3 + 4 + 5) / 4, 8, 13, 16.5])
+    ((as_given, _),) = thinned([(run, steps, steps)], 10)
+    np.testing.assert_array_equal(as_given, steps)
 
 
 def test_runs_that_end_early_have_the_same_bins_as_others():
-    whole, early = np.zeros(50, int), np.zeros(24, int)
-    assert bin_size([whole, early], 25) == 2
-    assert bin_size([early], 25) == 1
-    steps = np.arange(1.0, 51.0)
-    curves = [(steps, np.full(50, 0.2)), (steps[:24], np.full(24, 0.8))]
-    thin = [thinned(*each, np.zeros(len(each[0]), int), 2) for each in curves]
-    found = band(thin)
-    np.testing.assert_array_equal(found.steps, np.arange(2.0, 51.0, 2))
-    np.testing.assert_allclose(found.mean[:12], 0.5)
-    np.testing.assert_allclose(found.mean[12:], 0.2)
+    (whole, steps), (early, some) = made(10), made(5)
+    curves = [(whole, steps, np.full(10, 0.2)), (early, some, np.full(5, 0.8))]
+    found = band(thinned(curves, 5))
+    np.testing.assert_array_equal(found.steps, [2, 4, 5, 6, 8, 10])
+    np.testing.assert_allclose(found.mean[:3], 0.5)
+    np.testing.assert_allclose(found.mean[3:], 0.2)
 
 
 def test_a_curve_with_fewer_points_is_interpolated_and_not_left_out():
@@ -61,6 +61,6 @@ def test_nothing_is_interpolated_across_a_break():
         (often, np.where(often <= 4, 1.0, 0.0)),
         (seldom, np.where(seldom <= 4, 1.0, 0.0)),
     ]
-    found = band(curves, breaks=[4])
+    found = band(curves, ends=[4])
     np.testing.assert_allclose(found.mean, [1, 1, 1, 1, 0, 0, 0, 0])
     assert band(curves).mean[4] == 0.25  # the mean of 0 and of what lies between 1 and 0

@@ -36,7 +36,7 @@ def files_of(folder):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--font", "Nope"), ("--font-size", "1"), ("--figure-width", "100"), ("--detailed", "-1")],
+    [("--style", "poster"), ("--detailed", "-1")],
 )
 def test_figures_that_cannot_be_drawn_are_refused_at_once(earlier, option, value, capsys):
     before = files_of(earlier)

@@ -7,9 +7,8 @@ import pytest
 from PIL import Image
 
 from recall.analysis.collection import Collection
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import UnknownNameError
 from recall.report.figures import FIGURES, FORMATS, Scene, Skipped, all_figures, draw_all
-from recall.report.figures.style import Look
 from tests.factories.runs import made_collection, made_run
 
 
@@ -49,30 +48,23 @@ def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):
     assert set(drawn.paths) == set(FORMATS)
     assert drawn.paths["png"] == tmp_path / "a" / "seeds-cw3.png"
     with Image.open(drawn.paths["png"]) as image:
-        assert image.width == 1540  # seven inches
+        assert image.width == 1485  # the width of a page's text
     again = draw_all(scene.collection, tmp_path / "b", kinds=few)
     for kind, path in drawn.paths.items():
         assert path.read_bytes() == again.drawn[0].paths[kind].read_bytes()
 
 
-def test_fonts_and_sizes_are_options(tmp_path):
+def test_a_paper_has_serif_fonts_and_the_same_widths(tmp_path):
     collection = made_collection(["ewc"], ["cw3-1"], seeds=2, singles=False)
-    sizes = {}
-    for name, look in {
-        "plain": Look(), "large": Look(font_size=14.0), "wide": Look("DejaVu Serif", width=14.0),
-    }.items():  # fmt: skip
+    texts = {}
+    for style in ("page", "paper"):
         (drawn,) = draw_all(
-            collection, tmp_path / name, kinds=["seeds"], formats=("svg",), look=look
+            collection, tmp_path / style, kinds=["seeds"], formats=("svg",), style=style
         )
-        text = drawn.paths["svg"].read_text()
-        sizes[name] = float(text.split('width="')[1].split("pt")[0])
-        assert ("DejaVuSerif" in text) == (name == "wide")
-    assert sizes["large"] == pytest.approx(sizes["plain"] / 2, rel=0.01)
-    assert sizes["wide"] == pytest.approx(sizes["plain"] * 2, rel=0.01)
-    with pytest.raises(UnknownNameError, match="font"):
-        draw_all(collection, tmp_path, look=Look("Nothing Sans"))
-    with pytest.raises(BadValueError, match="from 2 to 40"):
-        draw_all(collection, tmp_path, look=Look(font_size=0.0))
+        texts[style] = drawn.paths["svg"].read_text()
+        assert f'width="{6.75 * 72:g}pt"' in texts[style]
+    assert "DejaVuSans" in texts["page"]
+    assert "DejaVuSans" not in texts["paper"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from recall.analysis.frames import select
 from recall.analysis.measures import FORGETTING, PERFORMANCE
 from recall.methods import METHODS
 from recall.report.figures import Figure, Scene, Skipped, all_figures
-from recall.report.figures.comparisons import MEAN, RUNS, profile
+from recall.report.figures.comparisons import MEAN, RUNS
 from recall.report.figures.curves import OWN_STAGE
 from recall.report.figures.layout import BOUNDARY
 from recall.report.figures.matrices import matrices
@@ -121,7 +121,7 @@ def test_gains_and_losses_are_the_areas_between_the_curves():
     assert total_area(artists(axes, LOSS)) == pytest.approx(triangle)
     # 0.3 of the 0.5 that are left to gain, and their mean with nothing.
     assert {text.get_text() for text in axes.texts} == {"+0.60", "0.00"}
-    assert "0.30" in axes.get_title(loc="right")
+    assert "0.30" in axes.get_title(loc="left")
 
 
 def test_of_a_longer_reference_what_counts_is_drawn(tmp_path):
@@ -268,14 +268,6 @@ def test_every_run_is_a_dot_beside_the_mean(scene):
             assert len(dots) == 6
             assert dots[:, 0].mean() == pytest.approx(expected)
             assert artists(axes, MEAN)[place].get_offsets()[0, 0] == pytest.approx(expected)
-
-
-def test_a_profile_is_the_share_above_each_threshold(tmp_path):
-    write_fleet(tmp_path, "recall", "push,hammer", (0, 1), lambda seed, *_: (0.3, 0.8)[seed])
-    found = profile(Scene(gather(tmp_path)).analysis.scores)
-    shares = dict(zip(np.round(found.steps, 2).tolist(), found.mean.tolist(), strict=True))
-    assert [shares[at] for at in (0.0, 0.3, 0.31, 0.8, 0.81, 1.0)] == [1, 1, 0.5, 0.5, 0, 0]
-    assert (found.low[50], found.high[50]) == (0.0, 1.0)
 
 
 def test_scaling_goes_by_the_number_of_tasks():

@@ -66,7 +66,7 @@ def test_a_report_says_everywhere_what_is_left_out(mixed, tmp_path):
         report = recall.make_report(mixed, tmp_path / "report", detailed=None)
     captions = {figure.kind: figure.caption for figure in report.figures}
     assert NOTE in captions["average_success"]
-    assert NOTE in captions["profiles"]
+    assert NOTE in captions["seeds"]
     assert NOTE in (tmp_path / "report" / "tables" / "push-hammer-push.tex").read_text()
     rows = list(csv.DictReader((tmp_path / "report" / "data" / "runs.csv").open()))
     assert [float(row["average_performance"]) for row in rows] == pytest.approx([0.7] * 4)

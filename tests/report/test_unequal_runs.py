@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.estimates import estimate
 from recall.report.figures import Scene
-from recall.report.figures.comparisons import MEAN, profile
+from recall.report.figures.comparisons import MEAN
 from recall.report.figures.transfer_areas import OWN
 from tests.factories.figures import artists, axes_of, curve, drawn, reason
 from tests.factories.folders import write_fleet
@@ -32,20 +31,15 @@ def test_the_mean_does_not_jump_where_a_run_failed(tmp_path, kind):
     np.testing.assert_allclose(early, 0.4)
 
 
-@pytest.mark.parametrize("kind", ["seeds", "profiles"])
-def test_methods_are_set_side_by_side_over_the_sequences_that_all_have(tmp_path, kind):
+def test_methods_are_set_side_by_side_over_the_sequences_that_all_have(tmp_path):
     levels = {"cw3-1": 0.9, "cw3-2": 0.1}
     for name, level in levels.items():
         write_fleet(tmp_path / name, "recall", name, success=lambda *_, own=level: own)
     write_fleet(tmp_path / "ewc", "ewc", "cw3-1", success=lambda *_: 0.8)
-    figure = drawn(Scene(gather(tmp_path)), kind)
+    figure = drawn(Scene(gather(tmp_path)), "seeds")
     assert "cw3-1" in figure.caption
-    axes = figure.figure.axes[0]
-    if kind == "seeds":
-        means = [float(mean.get_offsets()[0, 0]) for mean in artists(axes, MEAN)]
-        assert means == pytest.approx([0.8, 0.9])
-    else:
-        assert [curve(axes, label)[1][85] for label in ("RECALL", "EWC")] == [1.0, 0.0]
+    means = [float(mean.get_offsets()[0, 0]) for mean in artists(figure.figure.axes[0], MEAN)]
+    assert means == pytest.approx([0.8, 0.9])
 
 
 def test_methods_without_a_sequence_in_common_are_said_not_to_compare(tmp_path):
@@ -64,7 +58,7 @@ def test_a_task_without_success_has_an_empty_panel(tmp_path):
         [line.get_label() for line in axes.get_lines()] for axes in axes_of(scene, "task_curves")
     ]
     assert ["RECALL" in each for each in labels] == [True, False, True]
-    for kind in ("task_curves", "seeds", "profiles"):
+    for kind in ("task_curves", "seeds"):
         assert "hammer" in drawn(scene, kind).caption
     assert reason(scene, "transfer_areas").endswith("has tasks that do not report success")
 
@@ -90,18 +84,3 @@ def test_success_right_after_a_switch_is_that_of_the_new_task(tmp_path, kind):
     steps, values = curve(axes_of(Scene(gather(tmp_path)), kind)[0], label)
     assert values[steps == 1_000].tolist() == [1.0]
     assert set(values[(steps > 1_000) & (steps <= 1_750)]) == {0.0}
-
-
-def test_profiles_draw_a_seed_on_all_sequences_together(tmp_path):
-    """Each sequence lacks a seed. In draws of seed 1 alone nothing succeeds on either."""
-    succeeds = {("cw3-1", 0): 1.0, ("cw3-1", 1): 0.0, ("cw3-2", 1): 0.0, ("cw3-2", 2): 1.0}
-    for name in ("cw3-1", "cw3-2"):
-        seeds = [seed for sequence, seed in succeeds if sequence == name]
-        write_fleet(
-            tmp_path / name, "recall", name, seeds, lambda seed, *_, own=name: succeeds[own, seed]
-        )
-    scores = Scene(gather(tmp_path)).analysis.scores
-    low, high = estimate(scores, "final").estimate.interval
-    assert low < 0.5 < high
-    found = profile(scores)
-    assert (found.mean[50], found.low[50], found.high[50]) == pytest.approx((0.5, low, high))

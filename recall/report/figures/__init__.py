@@ -8,31 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-from matplotlib.font_manager import fontManager
+from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.collection import Collection
 from recall.analysis.measures import Measure
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.atomic import replacement, temporary_of
 from recall.plugins import HOW_TO_IMPORT, note
 from recall.plugins.registry import Registry
-from recall.report.figures.comparisons import profiles, scaling, seeds
+from recall.report.figures.comparisons import scaling, seeds
 from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
 from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped
-from recall.report.figures.layout import FORMATS, save
 from recall.report.figures.matrices import pair_matrices, task_map
-from recall.report.figures.style import LOOK, Look, rc
+from recall.report.figures.style import STYLES, Style
 from recall.report.figures.training import q_scale, training
 from recall.report.figures.transfer_areas import transfer_areas
 from recall.settings.checked import from_plain
 
 MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]
+FORMATS = ("png", "svg", "pdf")
+_DPI = 220
+_UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 # In the order of a report.
 BUILTIN: dict[str, MakeFigures] = {
     "average_success": average_success,
     "current_task": current_task,
     "seeds": seeds,
-    "profiles": profiles,
     "task_map": task_map,
     "task_curves": task_curves,
     "transfer_areas": transfer_areas,
@@ -67,58 +69,49 @@ def draw_all(
     kinds: Iterable[str] | None = None,
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
-    look: Look | None = None,
+    style: Style = "page",
+    tell: Callable[[str], object] = str,
 ) -> Gallery:
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
     `detailed` is the number of sequences per family that get figures of their own; None means all.
-    These figures take most of the time. `look` sets fonts and sizes.
+    These figures take most of the time. `style` is that of a page or of a paper. `tell` is called
+    with the name of each figure, once it is drawn.
     """
-    look = Look() if look is None else look
-    check_look(look)
-    detailed = from_plain(Detailed, detailed, "detailed")
-    token = LOOK.set(look)
-    try:
-        return _draw(Scene(collection, measure or Measure(), detailed), folder, kinds, formats)
-    finally:
-        LOOK.reset(token)
-
-
-def check_look(look: object) -> None:
-    """Raise an error for a font that is not installed, or for sizes that no figure can have."""
-    if not isinstance(look, Look):
-        raise BadValueError(f"look is {look!r}: expected a Look of recall.report.figures.style")
-    installed = sorted({font.name for font in fontManager.ttflist})
-    if look.font not in installed:
-        raise UnknownNameError("font", look.font, installed)
-    if not (2.0 <= look.font_size <= 40.0 and 2.0 <= look.width <= 40.0):
-        raise BadValueError(
-            f"figures of {look.width:g} inches with text of {look.font_size:g} points: both must "
-            "be from 2 to 40"
-        )
-
-
-def _draw(
-    scene: Scene, folder: Path, kinds: Iterable[str] | None, formats: Sequence[str]
-) -> Gallery:
+    style = from_plain(Style, style, "style")
+    scene = Scene(collection, measure or Measure(), from_plain(Detailed, detailed, "detailed"))
     drawn, skipped = [], []
-    for found in all_figures(scene, kinds):
+    for found in all_figures(scene, kinds, style):
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
-        paths = save(found.figure, folder / found.name, formats)
+        tell(found.name)
+        paths = _save(found.figure, folder / found.name, formats, style)
         drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.shades))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 
-def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Figure | Skipped]:
+def _save(canvas: Canvas, stem: Path, formats: Sequence[str], style: Style) -> dict[str, Path]:
+    """Save the figure in every format; the same figure gives the same bytes."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in formats}
+    with matplotlib.rc_context(STYLES[style]):
+        for kind, path in paths.items():
+            with replacement(path, temporary_of(path)) as temporary:
+                canvas.savefig(temporary, format=kind, dpi=_DPI, metadata=_UNDATED.get(kind))
+    return paths
+
+
+def all_figures(
+    scene: Scene, kinds: Iterable[str] | None = None, style: Style = "page"
+) -> Iterator[Figure | Skipped]:
     """Yield every figure, one at a time and unsaved."""
     for kind in FIGURES if kinds is None else kinds:
         if kind not in FIGURES:
             raise UnknownNameError("figure", kind, FIGURES, HOW_TO_IMPORT)
         found = FIGURES[kind](scene)
         while True:
-            with matplotlib.rc_context(rc()):  # not active while the caller uses what is yielded
+            with matplotlib.rc_context(STYLES[style]):  # not while the caller uses what is yielded
                 one = next(found, None)
             if one is None:
                 break
@@ -134,8 +127,8 @@ __all__ = [
     "Gallery",
     "Scene",
     "Skipped",
+    "Style",
     "all_figures",
-    "check_look",
     "draw_all",
     "family_figures",
     "register_figure",

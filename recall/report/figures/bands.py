@@ -1,23 +1,134 @@
-"""Compute means of curves over runs, with pointwise 90 % bootstrap intervals.
+"""Group runs into panels, and compute means of their curves with pointwise bootstrap intervals.
 
 Whole runs are resampled, the same draws at all points of all curves. Where a panel cannot show
 every evaluation, neighbouring ones of a stage are averaged first.
 """
 
-import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pandas as pd
 
 from recall.analysis.bootstrap import CONFIDENCE, generator
-from recall.analysis.run_result import RunResult
-from recall.report.figures.groups import Group
+from recall.analysis.collection import Collection
+from recall.analysis.families import family_of, left_out
+from recall.analysis.labels import main_labels
+from recall.analysis.run_result import RunResult, is_multi_task
 
 Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
 DRAWS = 300  # bootstrap draws per point; more would not change a band visibly
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one sequence by label, all with the same tasks and steps."""
+
+    sequence: str
+    tasks: tuple[str, ...]
+    steps_per_task: int
+    runs: dict[str, list[RunResult]]
+
+    @property
+    def ends(self) -> list[int]:
+        """Return the last step of every stage."""
+        return [self.steps_per_task * (task + 1) for task in range(len(self.tasks))]
+
+    @property
+    def middles(self) -> list[float]:
+        """Return the step in the middle of every stage."""
+        return [end - self.steps_per_task / 2 for end in self.ends]
+
+    @property
+    def every_run(self) -> list[RunResult]:
+        """Return the runs of all labels."""
+        return [run for runs in self.runs.values() for run in runs]
+
+    @property
+    def in_words(self) -> str:
+        """Return the tasks as text; a repeated sequence is written as such."""
+        half = len(self.tasks) // 2
+        if half > 1 and self.tasks[:half] == self.tasks[half:]:
+            return "2 \N{MULTIPLICATION SIGN} (" + ", ".join(self.tasks[:half]) + ")"
+        return " \N{RIGHTWARDS ARROW} ".join(self.tasks)
+
+
+def shown_labels(collection: Collection, staged: bool = False) -> list[str]:
+    """Return the labels to draw: the main ones, or all if there is only one method.
+
+    The variants of an only method are what its figures compare. Tables have one for variants.
+    `staged` leaves out methods that train all tasks at once.
+    """
+    runs = collection.sequential.runs
+    if len({run.method for run in runs}) == 1:
+        shown = list(dict.fromkeys(run.label for run in runs))
+    else:
+        shown = main_labels(runs)
+    together = {run.label for run in runs if staged and is_multi_task(run.method)}
+    return [label for label in shown if label not in together]
+
+
+def families(collection: Collection, staged: bool = False) -> dict[str, list[Group]]:
+    """Return the sequences with several tasks by family, with the runs of `shown_labels`."""
+    order, found = shown_labels(collection, staged), dict[str, list[Group]]()
+    for sequence, part in collection.sequential.by_sequence().items():
+        group = group_of(sequence, part, order)
+        if group.runs:
+            found.setdefault(family_of(sequence), []).append(group)
+    return found
+
+
+def group_of(sequence: str, part: Collection, order: Iterable[str]) -> Group:
+    """Return the runs with the most common tasks and steps; the collection reports the others.
+
+    If two are as common, the longer runs are kept, in whatever order they are given.
+    """
+    shapes = Counter((run.tasks, run.steps_per_task) for run in part.runs)
+    tasks, steps = max(shapes, key=lambda shape: (shapes[shape], shape[1]))
+    agree = part.where(lambda run: (run.tasks, run.steps_per_task) == (tasks, steps)).by_label()
+    return Group(sequence, tasks, steps, {label: agree[label] for label in order if label in agree})
+
+
+def described(groups: Sequence[Group], points: int | None = None) -> str:
+    """Return sentences for captions: how many runs means are over, what is resampled, and so on.
+
+    `points` is how many evaluations of a stage a panel shows, if it may show fewer than there are.
+    """
+    counts: dict[str, set[int]] = {}
+    for group in groups:
+        for label, runs in group.runs.items():
+            counts.setdefault(label, set()).add(len(runs))
+    numbers = {number for found in counts.values() for number in found}
+    interval = "90 % bootstrap intervals, for which whole runs are resampled"
+    if numbers == {1}:
+        text = "One run each."
+    elif len(numbers) == 1:
+        text = f"Means of {numbers.pop()} runs with {interval}."
+    else:
+        each = (
+            f"{label} {min(found)}" + (f" to {max(found)}" if len(found) > 1 else "")
+            for label, found in counts.items()
+        )
+        text = f"Means with {interval}; runs: {', '.join(each)}."
+    runs = [run for group in groups for run in group.every_run]
+    return text if points is None else f"{text} {neighbours(runs, points)}".rstrip()
+
+
+def neighbours(runs: Iterable[RunResult], points: int) -> str:
+    """Return a sentence if stages have more evaluations than the points that are drawn."""
+    if _longest((run, run.steps) for run in runs) <= points:
+        return ""
+    return "Points are means of neighbouring evaluations, as many as can be told apart."
+
+
+def silence(groups: Iterable[Group]) -> str:
+    """Return a sentence on the tasks that do not report success, if there are any."""
+    return left_out(
+        task for group in groups for run in group.every_run for task in run.without_success
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,40 +144,24 @@ class Band:
     high: Array
     runs: int
 
-    def within(self, start: float, end: float) -> "Band":
-        """Return the part after `start` and up to `end`."""
-        part = (self.steps > start) & (self.steps <= end)
-        return Band(self.steps[part], self.mean[part], self.low[part], self.high[part], self.runs)
 
-
-def band(curves: Sequence[tuple[Array, Array]], breaks: Sequence[int] = ()) -> Band:
+def band(curves: Sequence[tuple[Array, Array]], ends: Sequence[int] = ()) -> Band:
     """Return the mean of curves (steps, values); a point averages the runs that have a number.
 
     A curve that has no point where others have one is interpolated there, up to its last point:
-    otherwise the mean would jump between the runs that have the even and the odd points. `breaks`
-    are the last steps of stages if a curve shows another task in each. Nothing is interpolated
+    otherwise the mean would jump between the runs that have the even and the odd points. `ends`
+    are the last steps of stages if a curve shows another task in each: nothing is interpolated
     between the last point of one task and the first point of the next.
     """
-    steps = np.unique(np.concatenate([[], *(steps for steps, _ in curves)]))
-    table = np.full((len(steps), len(curves)), np.nan)
-    for column, (own, values) in enumerate(curves):
-        if len(own):
-            table[:, column] = _interpolated(steps, own, values, breaks)
-    there = np.isfinite(table)
-    some = there.any(axis=1)
-    steps, table, there = steps[some], np.where(there, table, 0.0)[some], there[some]
-    mean = table.sum(axis=1) / there.sum(axis=1)
-    low, high = _interval(table, there, mean)
-    return Band(steps, mean, low, high, len(curves))
-
-
-def _interpolated(steps: Array, own: Array, values: Array, breaks: Sequence[int]) -> Array:
-    """Return the values of a curve at other steps; NaN outside of it and across `breaks`."""
-    before = np.searchsorted(own, steps, side="right") - 1
-    behind = np.minimum(np.searchsorted(own, steps), len(own) - 1)
-    unbroken = np.searchsorted(breaks, own[before]) == np.searchsorted(breaks, own[behind])
-    found = np.interp(steps, own, values, left=np.nan, right=np.nan)
-    return np.where(unbroken, found, np.nan)
+    columns = [pd.Series(values, steps, float) for steps, values in curves]
+    table = pd.concat(columns, axis=1).sort_index()
+    stages = [part for _, part in table.groupby(np.searchsorted(ends, table.index))]
+    if stages:
+        filled = [stage.interpolate("index", limit_area="inside") for stage in stages]
+        table = pd.concat(filled).dropna(how="all")
+    mean = table.mean(axis=1).to_numpy()
+    low, high = _interval(table.to_numpy(), mean)
+    return Band(table.index.to_numpy(), mean, low, high, len(curves))
 
 
 @cache
@@ -76,17 +171,15 @@ def _draws(runs: int) -> Array:
     return generator(f"band of {runs}").multinomial(runs, even, size=DRAWS).T.astype(float)
 
 
-def _interval(table: Array, there: Array, mean: Array) -> tuple[Array, Array]:
-    runs = table.shape[1]
-    if runs < 2 or not table.size:
+def _interval(table: Array, mean: Array) -> tuple[Array, Array]:
+    if table.shape[1] < 2 or not table.size:
         return mean, mean
-    means = table @ _draws(runs)
-    if there.all():
-        means /= runs
-    else:
-        drawn = there.astype(float) @ _draws(runs)
-        # A draw without any run that reached a point says nothing about it: use the mean instead.
-        means = np.where(drawn > 0, means / np.maximum(drawn, 1.0), mean[:, None])
+    draws, there = _draws(table.shape[1]), np.isfinite(table)
+    drawn = there @ draws
+    # A draw without any run that reached a point says nothing about it: use the mean instead.
+    means = np.where(
+        drawn > 0, np.where(there, table, 0.0) @ draws / np.maximum(drawn, 1.0), mean[:, None]
+    )
     side = (1.0 - CONFIDENCE) / 2.0
     low, high = np.quantile(means, (side, 1.0 - side), axis=1)
     return low, high
@@ -104,71 +197,47 @@ def current(run: RunResult, steps: Array, values: Array) -> Array:
 
 
 def bands_of(
-    group: Group, curve_of: CurveOf, most: int, breaks: Sequence[int] = ()
+    group: Group, curve_of: CurveOf, points: int, ends: Sequence[int] = ()
 ) -> dict[str, Band]:
-    """Return the mean curve of every label that has one, with about `most` points per stage.
+    """Return the mean curve of every label that has one, with about `points` points per stage.
 
-    `breaks` are the last steps of stages if a curve shows another task in each.
+    `ends` are the last steps of stages if a curve shows another task in each.
     """
     found = {}
     for label, runs in group.runs.items():
         curves = [
             (steps, values)
-            for steps, values in thinned_alike([(run, *curve_of(run)) for run in runs], most)
+            for steps, values in thinned([(run, *curve_of(run)) for run in runs], points)
             if np.isfinite(values).any()
         ]
         if curves:
-            found[label] = band(curves, breaks)
+            found[label] = band(curves, ends)
     return found
 
 
-def crowded(runs: Iterable[RunResult], most: int) -> bool:
-    """Return whether a run has more evaluations in a stage than `most`."""
-    return any(np.bincount(stage_of(run.steps, run)).max() > most for run in runs if len(run.steps))
+def _longest(curves: Iterable[tuple[RunResult, Array]]) -> int:
+    return max(
+        (int(np.bincount(stage_of(steps, run)).max(initial=0)) for run, steps in curves), default=0
+    )
 
 
-def thinned_alike(
-    curves: Sequence[tuple[RunResult, Array, Array]], most: int
+def thinned(
+    curves: Sequence[tuple[RunResult, Array, Array]], points: int
 ) -> list[tuple[Array, Array]]:
-    """Return (steps, values) of each run with about `most` points per stage."""
-    stages = [stage_of(steps, run) for run, steps, _ in curves]
-    size = bin_size(stages, most)
-    return [
-        thinned(steps, values, own, size)
-        for (_, steps, values), own in zip(curves, stages, strict=True)
-    ]
+    """Return (steps, values) of each run with about `points` points per stage.
 
-
-def bin_size(stages: Iterable[Array], most: int) -> int:
-    """Return how many neighbours to average so that no stage has many more than `most` points.
-
-    `stages` are those of the points of every run. All runs have the same bins, also those that
-    ended early: the mean of curves with different bins would have steps of its own.
+    Neighbouring values of a stage are averaged, at the step of the last one. All runs have the
+    same bins, also those that ended early: otherwise their mean would have steps of its own.
     """
-    longest = max((int(np.bincount(each).max(initial=0)) for each in stages), default=0)
-    return max(1, -(-longest // most))
-
-
-def thinned(steps: Array, values: Array, stages: Array, size: int) -> tuple[Array, Array]:
-    """Average `size` neighbouring values of a stage into one, at the last one's step."""
-    if size <= 1 or not len(steps):
-        return steps, values
-    first = np.flatnonzero(np.diff(stages, prepend=-1))
-    spans = itertools.pairwise([*first.tolist(), len(steps)])
-    starts = np.concatenate([_starts(begin, end, size) for begin, end in spans])
-    there = np.isfinite(values)
-    counts = np.add.reduceat(there.astype(int), starts)
-    sums = np.add.reduceat(np.where(there, values, 0.0), starts)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return steps[np.append(starts[1:], len(steps)) - 1], means
-
-
-def _starts(first: int, end: int, size: int) -> Array:
-    """Return where the bins of a stage start; a small remainder joins the last bin.
-
-    Bins are counted from the start of the stage, so that unfinished runs have the same steps as
-    others.
-    """
-    starts = np.arange(first, end, size)
-    alone = len(starts) > 1 and end - starts[-1] < size / 2
-    return starts[:-1] if alone else starts
+    longest = _longest((run, steps) for run, steps, _ in curves)
+    bins = longest // -(-longest // points) if longest > points else 0
+    found = []
+    for run, steps, values in curves:
+        if bins and len(steps):
+            table = pd.DataFrame({"step": steps, "value": values})
+            table = table.groupby(-(-steps * bins // run.steps_per_task)).agg(
+                {"step": "last", "value": "mean"}
+            )
+            steps, values = table["step"].to_numpy(), table["value"].to_numpy()
+        found.append((steps, values))
+    return found

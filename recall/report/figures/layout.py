@@ -1,10 +1,8 @@
-"""Lay out grids of panels with a legend, draw their axes, and save them."""
+"""Lay out grids of panels with a legend, and draw their axes."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -12,27 +10,23 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from recall.files.atomic import replacement, temporary_of
-from recall.report.figures.style import GREY, LIGHT, LOOK, TEXT, TINY, LineStyle, Look, rc
+from recall.report.figures.style import GREY, LIGHT, TEXT, TINY, LineStyle
+from recall.report.tables.table import with_minus
 
 Array = np.ndarray
-FORMATS = ("png", "svg", "pdf")
-BOUNDARY, TITLE = "boundary", "title"  # label the lines between stages, and the titles of panels
-_DPI = 220
-Where = Literal["outside upper left", "outside lower left"]
-_UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+BOUNDARY = "boundary"  # labels the lines between stages
+_LETTER = 0.55  # about how wide a letter is, relative to the size of its font
 
 
 def grid(
-    count: int, columns: int, width: float = TEXT, **subplots: Any
+    count: int, columns: int, height: float, width: float = TEXT, **subplots: Any
 ) -> tuple[Canvas, list[Axes]]:
-    """Make a figure with `count` panels, whose size `finish` sets."""
+    """Make a figure with `count` panels, each about `height` inches high."""
     columns = min(columns, count)
     rows = -(-count // columns)
-    figure = Canvas(figsize=(width * LOOK.get().scale, 2.0 * rows), layout="constrained")
+    figure = Canvas(figsize=(width, rows * (height + 0.25) + 0.45), layout="constrained")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False, **subplots).flat)
     for empty in axes[count:]:
@@ -45,63 +39,42 @@ def grid(
 
 def panel_width(columns: int, width: float = TEXT) -> float:
     """Return about how wide a panel of a grid is, in inches."""
-    return (width * LOOK.get().scale - 0.63 - (columns - 1) * 0.16) / columns
+    return (width - 0.63 - (columns - 1) * 0.16) / columns
 
 
-def finish(
-    figure: Canvas,
-    axes: Sequence[Axes],
-    height: float | None,
-    legend: Sequence[Artist] = (),
-    where: Where = "outside upper left",
-) -> Canvas:
-    """Add a legend, and make all panels `height` inches high, or square if it is None."""
-    if legend:
-        _add_legend(figure, legend, where)
-    engine, gridspec = figure.get_layout_engine(), axes[0].get_gridspec()
-    assert engine is not None
-    assert gridspec is not None
-    engine.execute(figure)
-    box = axes[0].get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-    wanted = box.width if height is None else height
-    figure.set_figheight(figure.get_figheight() + gridspec.nrows * (wanted - box.height))
-    engine.execute(figure)
-    figure.set_layout_engine("none")  # later drawing keeps these places
-    for ax in axes:
-        _fit_title(ax)
+def finish(figure: Canvas, legend: Sequence[Artist] = (), below: bool = False) -> Canvas:
+    """Add a legend with as many entries beside each other as fit, and lay the figure out."""
+    where: Literal["outside lower left", "outside upper left"] = (
+        "outside lower left" if below else "outside upper left"
+    )
+    for columns in range(len(legend), 0, -1):
+        by_row = [handle for column in range(columns) for handle in legend[column::columns]]
+        shown = figure.legend(handles=by_row, loc=where, ncols=columns)
+        box = shown.get_window_extent()
+        if columns == 1 or box.width <= figure.bbox.width:
+            figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
+            break
+        shown.remove()
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # every format has the same places
     return figure
 
 
-def _add_legend(figure: Canvas, handles: Sequence[Artist], where: Where) -> None:
-    """Add a legend with as many entries beside each other as fit, in rows."""
-    for columns in range(len(handles), 0, -1):
-        by_row = [handle for column in range(columns) for handle in handles[column::columns]]
-        legend = figure.legend(handles=by_row, loc=where, ncols=columns)
-        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            return
-        legend.remove()
+def _width(text: str, points: float) -> float:
+    """Return about how wide a text is, in inches."""
+    return len(text) * _LETTER * points / 72
 
 
-def _fit_title(axes: Axes) -> None:
-    """Make a title smaller that is wider than its panel, and hide a detail without room."""
-    texts = [child for child in axes.get_children() if isinstance(child, Text)]
-    found = [text for text in texts if text.get_label() == TITLE]
-    if not found:
-        return
-    title, *details = found
-    room, used = axes.get_window_extent().width, title.get_window_extent()
-    title.set_fontsize(float(title.get_fontsize()) * min(1.0, room / max(used.width, 1.0)))
-    for detail in details:
-        detail.set_visible(detail.get_window_extent().x0 > used.x1 + 4)
-
-
-def set_title(axes: Axes, text: str, detail: str = "") -> None:
-    """Write a bold title at the left, and a grey detail at the right if there is room for both."""
-    axes.set_title(text).set_label(TITLE)
+def set_title(axes: Axes, text: str, detail: str = "", width: float = TEXT) -> None:
+    """Write a bold title, and a grey detail below it, in letters that fit into the panel."""
+    title = axes.set_title(text, pad=11.0 if detail else None)
+    size = float(title.get_fontsize())
+    title.set_fontsize(size * min(1.0, width / max(0.1, _width(text, 1.1 * size))))
     if detail:
-        axes.set_title(
-            detail, loc="right", fontsize=TINY, fontweight="normal", color=GREY
-        ).set_label(TITLE)
+        size = TINY * min(1.0, width / _width(detail, TINY))
+        axes.annotate(
+            detail, (0.0, 1.0), (0.0, 3.0), "axes fraction", "offset points", size=size, color=GREY
+        )
 
 
 def handle(label: str, style: LineStyle) -> Line2D:
@@ -115,8 +88,8 @@ def handle(label: str, style: LineStyle) -> Line2D:
 def steps_axis(axes: Axes, total: int, per_task: int, width: float, labelled: bool = True) -> None:
     """Show steps from 0 to `total`, with ticks and dashed lines at the task boundaries."""
     stages = max(1, round(total / per_task))
-    most = max(2, int(width / 0.42))
     far = width / stages > 0.12
+    most = max(2, int(width / 0.42))
     stride = next(n for n in (1, 2, 5, 10, 20, 50, 100, 1000) if stages / n <= most)
     ticks = [stage * per_task for stage in range(0, stages + 1, stride)]
     axes.set_xlim(0, total)
@@ -136,8 +109,8 @@ def short_number(number: float, largest: float) -> str:
     """Format a number in the unit of the largest: 500k, 3M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if largest >= size and number:
-            return f"{number / size:g}{unit}"
-    return f"{number:g}"
+            return with_minus(f"{number / size:g}{unit}")
+    return with_minus(f"{number:g}")
 
 
 Scale = Literal["rate", "plain", "from zero", "fitted"]
@@ -183,17 +156,3 @@ def _fit_scale(axes: Axes, values: Array) -> None:
     far = np.arange(0.0, max(below, above), np.ceil((below + above) / 6.0))[1:]  # decades from zero
     ticks = threshold * 10.0 ** (far - 1.0)
     axes.set_yticks([tick for tick in (*-ticks, 0.0, *ticks) if low <= tick <= high])
-
-
-def save(figure: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
-    """Save the figure in every format; the same figure gives the same bytes."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = {}
-    dpi = _DPI * LOOK.get().font_size / Look.font_size
-    with matplotlib.rc_context(rc()):
-        for kind in formats:
-            path = stem.with_name(f"{stem.name}.{kind}")
-            with replacement(path, temporary_of(path)) as temporary:
-                figure.savefig(temporary, format=kind, dpi=dpi, metadata=_UNDATED.get(kind))
-            paths[kind] = path
-    return paths

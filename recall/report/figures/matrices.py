@@ -3,7 +3,7 @@
 Darker red is worse everywhere: success has a colour map, and forgetting its reverse.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,10 @@ from recall.analysis.frames import list_of, select
 from recall.analysis.run_result import is_multi_task
 from recall.files.names import slug
 from recall.report.figures import layout
+from recall.report.figures.bands import families, shown_labels
 from recall.report.figures.curves import NAMED_STAGES
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.groups import shown_families, shown_labels
-from recall.report.figures.style import INK, TINY
+from recall.report.figures.style import INK, TEXT, TINY
 from recall.report.tables.table import number_text, with_minus
 from recall.worlds.continual_world import TASKS
 
@@ -57,23 +57,22 @@ def matrices(scene: Scene, label: str) -> Array:
     return found
 
 
-def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
+def _pairs(label: str, tasks: list[int], values: Array) -> Figure:
     titles = ("First task, success", "Second task, success", "First task, forgetting")
     means = [number_text(float(np.nanmean(each))) for each in values]
-    figure, axes = layout.grid(3, 3)
-    numbers = [str(number) for number in tasks]
+    wide = layout.panel_width(3)
+    figure, axes = layout.grid(3, 3, wide)
     for ax, matrix, title, mean in zip(axes, values, titles, means, strict=True):
-        heat_map(ax, matrix, title.endswith("forgetting"), short=True)
-        ax.set_xticks(range(len(tasks)), numbers)
-        ax.set_yticks(range(len(tasks)), numbers)
+        heat_map(ax, matrix, title.endswith("forgetting"), wide)
+        ax.set_xticks(range(len(tasks)), map(str, tasks))
+        ax.set_yticks(range(len(tasks)), map(str, tasks))
         ax.set_xlabel("second task")
-        layout.set_title(ax, title, with_minus(f"mean {mean}"))
+        layout.set_title(ax, title, with_minus(f"mean {mean}"), wide)
     axes[0].set_ylabel("first task")
     key = [
-        Patch(facecolor="none", edgecolor="none", label=f"$\\bf{{{number}}}$ {TASKS[number]}")
+        Patch(facecolor="none", edgecolor="none", label=f"{number} {TASKS[number]}")
         for number in tasks
     ]
-    layout.finish(figure, axes, None, key, "outside lower left")
     return Figure(
         "pair_matrices",
         f"pair_matrices-{slug(label)}",
@@ -81,7 +80,7 @@ def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
         f"{label} on {np.isfinite(values[0]).sum()} of {len(TASKS) ** 2} sequences of two tasks: "
         "success on the first and on the second task at the end, and forgetting of the first; "
         f"means over runs. Their means: {', '.join(means)}. Darker red is worse.",
-        figure,
+        layout.finish(figure, key, below=True),
         shades=True,
     )
 
@@ -89,8 +88,8 @@ def _pairs(label: str, tasks: Sequence[int], values: Array) -> Figure:
 def task_map(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot what each method keeps and forgets of every task of a long sequence."""
     drawn = False
-    for family in shown_families(scene.collection.with_success):
-        for group in family.groups[: scene.detailed]:
+    for groups in families(scene.collection.with_success).values():
+        for group in groups[: scene.detailed]:
             rows = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
             if len(group.tasks) >= NAMED_STAGES and len(rows):
                 drawn = True
@@ -103,13 +102,13 @@ def task_map(scene: Scene) -> Iterator[Figure | Skipped]:
 def _map(scene: Scene, sequence: str, rows: pd.DataFrame) -> Figure:
     labels = list_of(rows, "label")
     tasks = rows.drop_duplicates("position").sort_values("position").task.tolist()
-    figure, axes = layout.grid(2, 1, sharex=True)
+    figure, axes = layout.grid(2, 1, 0.2 * len(labels), sharex=True)
     titles = {"final": "success at the end", "forgotten": "forgetting"}
     for ax, (column, title) in zip(axes, titles.items(), strict=True):
         table = rows.pivot_table(
             column, "label", "position", sort=False, dropna=False, observed=False
         ).reindex(labels)
-        heat_map(ax, table.to_numpy(), column == "forgotten")
+        heat_map(ax, table.to_numpy(), column == "forgotten", TEXT - 1.0)
         ax.set_yticks(range(len(labels)), [scene.names[label] for label in labels])
         layout.set_title(ax, title)
     axes[1].set_xticks(range(len(tasks)), tasks, rotation=90, fontsize=TINY)
@@ -120,13 +119,13 @@ def _map(scene: Scene, sequence: str, rows: pd.DataFrame) -> Figure:
         f"Every task of {sequence}, by method",
         "Success on each task at the end of the sequence, and how much of it was lost since the "
         "task was learned; means over runs. Darker red is worse.",
-        layout.finish(figure, axes, 0.2 * len(labels)),
+        layout.finish(figure),
         shades=True,
     )
 
 
-def heat_map(axes: Axes, values: Array, lost: bool, short: bool = False) -> None:
-    """Draw cells with their numbers; `lost` if higher numbers are worse."""
+def heat_map(axes: Axes, values: Array, lost: bool, width: float) -> None:
+    """Draw cells with their numbers where they fit; `lost` if higher numbers are worse."""
     most = max(0.3, float(np.nanmax(np.abs(values), initial=0.0)))
     low, high = (-most, most) if lost else (0.0, 1.0)
     colours = colormaps[f"{_COLOURS}_r" if lost else _COLOURS]
@@ -134,17 +133,19 @@ def heat_map(axes: Axes, values: Array, lost: bool, short: bool = False) -> None
     axes.set_facecolor(_NOTHING)
     axes.tick_params(length=0, pad=2)
     axes.spines[:].set_visible(False)
-    for row, column in np.argwhere(np.isfinite(values)):
+    rows, columns = values.shape
+    size = min(TINY, 72 * width / columns / 2.4)  # four letters and a margin
+    for row, column in np.argwhere(np.isfinite(values)) if size > 2.5 else ():
         value = float(values[row, column])
         luminance = np.dot((0.2126, 0.7152, 0.0722), colours((value - low) / (high - low))[:3])
-        text = with_minus(number_text(value))
-        if short:  # .87, 1 and so on
-            text = {"0.00": "0", "1.00": "1"}.get(text, text.replace("0.", ".", 1))
+        # .87, 1 and so on
+        text = {"0.00": "0", "1.00": "1"}.get(
+            text := number_text(value), text.replace("0.", ".", 1)
+        )
         axes.text(
-            column, row, text, ha="center", va="center_baseline", fontsize=TINY,
+            column, row, with_minus(text), ha="center", va="center_baseline", fontsize=size,
             color="white" if luminance < 0.5 else INK, clip_on=True,
         )  # fmt: skip
-    rows, columns = values.shape
     axes.set_xticks(np.arange(0.5, columns - 1), minor=True)
     axes.set_yticks(np.arange(0.5, rows - 1), minor=True)
     axes.grid(which="minor", color="white", linewidth=0.6)

@@ -1,15 +1,13 @@
 """Define how figures look: fonts and sizes, and the colour, marker and dash of each label."""
 
 from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
-from recall.settings.checked import Checked
 
-COLUMN, TEXT = 3.4, 7.0  # widths of a paper's column and of its text, in inches
+COLUMN, TEXT = 3.25, 6.75  # widths of a paper's column and of its text, in inches
 SMALL, TINY = 6.5, 5.5
 INK, GREY, LIGHT, GRID, SHADE = "#222222", "#777777", "#c8c8c8", "#eeeeee", "#f0f0f0"
 RC: Any = {
@@ -67,29 +65,24 @@ _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.2, 1,
 PALETTE = ("#0072b2", "#b26a00", "#00795a", "#b3498a", "#3a87b8", "#000000", "#8a6508", "#882255")
 
 
-@dataclass(frozen=True)
-class Look(Checked):
-    """The font of figures, and its size when a figure is shown at its width."""
-
-    font: str = "DejaVu Sans"
-    font_size: float = 7.0
-    """In points."""
-    width: float = TEXT
-    """Width of a page's text, in inches, which wide figures fill."""
-
-    @property
-    def scale(self) -> float:
-        """Return the width of figures as laid out, with text of 7 points, relative to TEXT."""
-        return self.width / TEXT * Look.font_size / self.font_size
-
-
-LOOK: ContextVar[Look] = ContextVar("look", default=Look())  # noqa: B039  (frozen)
-"""How figures look that are drawn now."""
-
-
-def rc() -> Any:
-    """Return matplotlib's settings for the figures that are drawn now."""
-    return RC | {"font.family": LOOK.get().font}
+Style = Literal["page", "paper"]
+STYLES: dict[Style, Any] = {
+    "page": RC,
+    "paper": RC
+    | {
+        "font.family": "serif",
+        "font.serif": ["Times New Roman", "Nimbus Roman", "STIXGeneral"],  # the last is always here
+        "mathtext.fontset": "stix",
+        "font.size": 8.0,
+        "axes.titlesize": 8.0,
+        "axes.labelsize": 8.0,
+        "figure.labelsize": 8.0,
+        "legend.fontsize": 7.5,
+        "xtick.labelsize": 7.5,
+        "ytick.labelsize": 7.5,
+    },
+}
+"""Matplotlib's settings for a page on a screen, and for a paper set in a serif font."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Plot training records: losses, Q values, and whether networks can still learn."""
 
-import dataclasses
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,15 +11,9 @@ from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.files.names import slug
-from recall.report.figures.bands import Band, bands_of, current
-from recall.report.figures.curves import (
-    NO_SEQUENCES,
-    CurvePanel,
-    curve_figure,
-    runs_in_words,
-)
+from recall.report.figures.bands import Band, Group, bands_of, current, described
+from recall.report.figures.curves import Panel, curve_figure, each_family, join
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.groups import Group, shown_families
 from recall.report.figures.layout import Scale
 from recall.report.figures.style import LineStyle
 
@@ -49,9 +43,9 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
 
     def draw(group: Group) -> Canvas | None:
         runs = {k: v for k, v in group.runs.items() if not is_multi_task(v[0].method)}
-        staged = dataclasses.replace(group, runs=runs)
+        staged = replace(group, runs=runs)
         panels = [
-            CurvePanel(title, group, bands, scale, breaks=group.stage_ends if by_task else ())
+            Panel(title, group, bands, scale, ends=group.ends if by_task else ())
             for name, title, scale in METRICS
             if (bands := record_bands(staged if (by_task := name in _OF_TASK) else group, name))
         ]
@@ -59,7 +53,7 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
             return None
         return curve_figure(panels, scene.line_styles, scene.names, columns=4, height=1.05)
 
-    yield from _first_sequences(
+    return _first_sequences(
         scene,
         "training",
         "Training",
@@ -78,19 +72,11 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
         names = [f"{task + 1} {name}" for task, name in enumerate(group.tasks)]
         shades = colormaps["viridis"](np.linspace(0.0, 0.92, len(names)))
         styles = {name: LineStyle(to_hex(shade)) for name, shade in zip(names, shades, strict=True)}
-        by_task = [record_bands(group, "q_value", task) for task in range(len(names))]
-        by_label = {
-            label: {
-                name: bands[label]
-                for name, bands in zip(names, by_task, strict=True)
-                if label in bands
-            }
-            for label in group.runs
-        }
+        by_task = {name: record_bands(group, "q_value", n) for n, name in enumerate(names)}
         panels = [
-            CurvePanel(scene.names[label], group, bands, "fitted")
-            for label, bands in by_label.items()
-            if bands
+            Panel(scene.names[label], group, bands, "fitted")
+            for label in group.runs
+            if (bands := {name: by[label] for name, by in by_task.items() if label in by})
         ]
         if not panels:
             return None
@@ -98,7 +84,7 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
         own = {name: name for name in names}
         return curve_figure(panels, styles, own, columns=columns, height=1.3, name="mean Q")
 
-    yield from _first_sequences(
+    return _first_sequences(
         scene,
         "q_scale",
         "Scale of Q",
@@ -115,8 +101,8 @@ def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, 
     A metric that has a value for each task is that of `task`, or of the current one.
     """
     points = max(10, POINTS // len(group.tasks))
-    breaks = group.stage_ends if task is None else []
-    return bands_of(group, partial(_column, name=name, task=task), points, breaks)
+    ends = group.ends if task is None else ()
+    return bands_of(group, partial(_column, name=name, task=task), points, ends)
 
 
 def _column(run: RunResult, name: str, task: int | None) -> tuple[Array, Array]:
@@ -134,17 +120,17 @@ def _first_sequences(
     scene: Scene, kind: str, title: str, caption: str, draw: Callable[[Group], Canvas | None]
 ) -> Iterator[Figure | Skipped]:
     """Yield one figure for the first sequence of each family."""
-    found = shown_families(scene.collection)
-    if not found:
-        yield Skipped(kind, NO_SEQUENCES)
-    for family in found:
-        group = family.groups[0]
-        runs = {label: runs[:MOST_RUNS] for label, runs in group.runs.items()}
-        group = dataclasses.replace(group, runs=runs)
+    for found in each_family(scene, kind, scene.collection):
+        if isinstance(found, Skipped):
+            yield found
+            continue
+        first = found[1][0]
+        runs = {label: runs[:MOST_RUNS] for label, runs in first.runs.items()}
+        group = replace(first, runs=runs)
         figure = draw(group)
         if figure is None:
             yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
             continue
-        text = " ".join(filter(None, [caption, runs_in_words([group])]))
         name = f"{kind}-{slug(group.sequence)}"
+        text = join([caption, described([group])])
         yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)

@@ -1,6 +1,6 @@
 """Plot forward transfer as areas: each task's curve against that of learning it alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,9 @@ from recall.analysis.measures import TRANSFER
 from recall.analysis.run_result import RunResult
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, band, crowded, current, thinned_alike
-from recall.report.figures.curves import NEIGHBOURS, each_sequence, points_of_stage
+from recall.report.figures.bands import Band, Group, band, current, neighbours, thinned
+from recall.report.figures.curves import each_sequence, join, points_of_stage
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.groups import Group
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.tables.table import estimate_text, number_text, with_minus
 
@@ -30,80 +29,78 @@ _LOSS: dict[str, Any] = {"facecolor": "#f3f3f3", "edgecolor": "#8c8c8c", "hatch"
 def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per sequence whose tasks have all been learned alone too."""
     for group in each_sequence(scene, "transfer_areas", staged=True):
-        yield group if isinstance(group, Skipped) else _of_sequence(scene, group)
-
-
-def _of_sequence(scene: Scene, group: Group) -> Figure | Skipped:
-    scores = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
-    reason = ""
-    if scores.empty:
-        reason = "has no run that was trained to its end"
-    elif set(scores.position) != set(range(len(group.tasks))):
-        reason = "has tasks that do not report success"
-    elif scores.reference.isna().groupby(scores.label).any().all():
-        missing = list_of(scores[scores.reference.isna()], "task")
-        reason = (
-            "needs runs of fine_tuning on each of these tasks alone, with the same settings: "
-            + ", ".join(missing)
-        )
-    if reason:
-        return Skipped("transfer_areas", f"{group.sequence} {reason}")
-    lacking = set(scores.label[scores.reference.isna()])
-    return _figure(scene, group, scores[~scores.label.isin(lacking)])
+        if isinstance(group, Skipped):
+            yield group
+            continue
+        scores = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
+        lacking = scores[scores.reference.isna()]
+        known = scores[~scores.label.isin(set(lacking.label))]
+        reason = ""
+        if scores.empty:
+            reason = "has no run that was trained to its end"
+        elif set(scores.position) != set(range(len(group.tasks))):
+            reason = "has tasks that do not report success"
+        elif known.empty:
+            reason = (
+                "needs runs of fine_tuning on each of these tasks alone, with the same settings: "
+                + ", ".join(list_of(lacking, "task"))
+            )
+        if reason:
+            yield Skipped("transfer_areas", f"{group.sequence} {reason}")
+        else:
+            yield _figure(scene, group, known)
 
 
 def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
     points = points_of_stage(len(group.tasks), 1)
     labels = list_of(scores, "label")
-    figure, axes = layout.grid(len(labels), 1, sharey=True)
+    figure, axes = layout.grid(len(labels), 1, 0.78, sharey=True)
     for ax, label in zip(axes, labels, strict=True):
         rows = scores[scores.label == label]
         runs = runs_of(rows)
-        own = band(_curves(scene, runs, points), group.stage_ends)
-        alone = [_alone(scene, runs[0], task, points) for task in group.tasks]
-        stages = zip(group.stages(), alone, strict=True)
-        _draw_areas(ax, [_stage(own, *each) for each in stages], scene.line_styles[label])
+        own = band(_curves(scene, runs, points), group.ends)
+        parts = []
+        for end, task in zip(group.ends, group.tasks, strict=True):
+            references = scene.collection.references(runs[0], task).runs
+            # Of longer runs only the part that counts.
+            alone = band(_curves(scene, references, points, group.steps_per_task))
+            parts.append(_stage(own, end - group.steps_per_task, end, alone))
+        _draw_areas(ax, np.concatenate(parts, axis=1), scene.line_styles[label])
         layout.steps_axis(
-            ax, group.total_steps, group.steps_per_task, layout.panel_width(1), labelled=False
+            ax, group.ends[-1], group.steps_per_task, layout.panel_width(1), labelled=False
         )
         layout.value_axis(ax, "rate")
         ax.set_ylim(-0.03, 1.25)
         _write_transfer(ax, group, rows.groupby("position").transfer.mean())
         mean = estimate(rows, TRANSFER)
         words = f"forward transfer {estimate_text(mean.estimate if mean else None)}"
-        layout.set_title(ax, scene.names[label], with_minus(words))
-    _name_tasks(axes[-1], group)
+        layout.set_title(ax, f"{scene.names[label]}: {with_minus(words)}")
+    many = len(group.tasks) > 6
+    axes[-1].set_xticks(group.middles, group.tasks, fontsize=TINY if many else None)
+    for name in axes[-1].get_xticklabels() if many else ():
+        name.set(rotation=38, rotation_mode="anchor", ha="right")
+    axes[-1].tick_params(axis="x", length=0)
     figure.supylabel("success")
-    few = crowded(runs_of(scores), points)
-    caption = (
-        "Success on the task in training (colour) and of a network that learns it alone (thin "
-        f"line), {layout.short_number(group.steps_per_task, group.steps_per_task)} steps each; "
-        "means over runs. Coloured areas are gains, hatched ones losses. The number above a task "
-        "is its forward transfer, the area over what learning alone leaves to gain; that of the "
-        "method has a 90 % bootstrap interval, for which seeds and the runs alone are resampled."
-    )
-    return Figure(
-        "transfer_areas",
-        f"transfer_areas-{slug(group.sequence)}",
-        f"Forward transfer on {group.sequence}",
-        f"{caption} {NEIGHBOURS if few else ''}".rstrip(),
-        layout.finish(figure, axes, 0.78, _legend()),
-    )
-
-
-def _legend() -> list[Line2D | Patch]:
-    return [
+    legend = [
         Line2D([], [], color=INK, linewidth=0.6, label=ALONE),
         Line2D([], [], color=GREY, linewidth=1.4, label=OWN),
         Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=GAIN),
         Patch(linewidth=0, label=LOSS, **_LOSS),
     ]
-
-
-def _alone(scene: Scene, run: RunResult, task: str, points: int) -> Band:
-    """Return success on a task learned alone; of longer runs only the part that counts."""
-    runs = scene.collection.references(run, task).runs
-    return band(_curves(scene, runs, points, run.steps_per_task))
+    caption = (
+        "Success on the task in training (colour) and of a network that learns it alone (thin "
+        f"line), {layout.short_number(group.steps_per_task, group.steps_per_task)} steps each. "
+        "Coloured areas are gains, hatched ones losses. The number above a task is its forward "
+        "transfer, the area over what learning alone leaves to gain; that of the method has a "
+        "90 % bootstrap interval, for which seeds and the runs alone are resampled."
+    )
+    return Figure(
+        "transfer_areas",
+        f"transfer_areas-{slug(group.sequence)}",
+        f"Forward transfer on {group.sequence}",
+        join([caption, neighbours(runs_of(scores), points)]),
+        layout.finish(figure, legend),
+    )
 
 
 def _curves(
@@ -115,25 +112,25 @@ def _curves(
         part = run.steps <= until
         values = current(run, run.steps, scene.successes(run))
         curves.append((run, run.steps[part], values[part]))
-    return thinned_alike(curves, points)
+    return thinned(curves, points)
 
 
-def _stage(own: Band, stage: tuple[int, int, int], reference: Band) -> Array:
+def _stage(own: Band, start: int, end: int, alone: Band) -> Array:
     """Return [3, step] steps, own and reference success of one stage, with a gap at the end."""
-    _, start, end = stage
-    own = own.within(start, end)
-    if not len(own.steps) or not len(reference.steps):
+    inside = (own.steps > start) & (own.steps <= end)
+    if not inside.any() or not len(alone.steps):
         return np.zeros((3, 0))
-    steps = np.unique(np.concatenate([own.steps, reference.steps + start]))
-    steps = steps[steps <= own.steps[-1]]
-    mine = np.interp(steps, own.steps, own.mean)
-    other = np.interp(steps, reference.steps + start, reference.mean)
+    x, y = own.steps[inside], own.mean[inside]
+    steps = np.unique(np.concatenate([x, alone.steps + start]))
+    steps = steps[steps <= x[-1]]
+    mine = np.interp(steps, x, y)
+    other = np.interp(steps, alone.steps + start, alone.mean)
     return np.concatenate([[steps, mine, other], np.full((3, 1), np.nan)], axis=1)
 
 
-def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
+def _draw_areas(axes: Axes, curves: Array, style: LineStyle) -> None:
     """Draw both curves and the area between them."""
-    x, mine, other = np.concatenate(stages, axis=1)
+    x, mine, other = curves
     area: dict[str, Any] = {"interpolate": True, "linewidth": 0}
     axes.fill_between(
         x, mine, other, where=mine >= other, color=style.colour, alpha=0.3, label=GAIN, **area
@@ -143,25 +140,14 @@ def _draw_areas(axes: Axes, stages: list[Array], style: LineStyle) -> None:
     axes.plot(x, mine, color=style.colour, linewidth=1.1, label=OWN)
 
 
-def _write_transfer(axes: Axes, group: Group, transfers: Mapping[int, float]) -> None:
-    """Write the forward transfer of every task above its curves."""
-    for task, start, end in group.stages():
+def _write_transfer(axes: Axes, group: Group, transfers: pd.Series) -> None:
+    """Write the forward transfer of every task above its curves, in letters that fit its stage."""
+    size = min(TINY, 72 * layout.panel_width(1) / len(group.tasks) / 3.3)
+    for task, middle in enumerate(group.middles):
         if transfers[task] == transfers[task]:
             number = number_text(transfers[task])
             sign = "+" if float(number) > 0 else ""
             axes.text(
-                (start + end) / 2, 1.06, with_minus(sign + number),
-                ha="center", va="bottom", color=GREY, clip_on=True,
-                fontsize=TINY if len(group.tasks) < 15 else 4.8,
+                middle, 1.06, with_minus(sign + number), ha="center", va="bottom", color=GREY,
+                clip_on=True, fontsize=size,
             )  # fmt: skip
-
-
-def _name_tasks(axes: Axes, group: Group) -> None:
-    """Write the name of every task below its stage, instead of steps."""
-    middles = [(start + end) / 2 for _, start, end in group.stages()]
-    many = len(group.tasks) > 6
-    axes.set_xticks(middles, group.tasks, fontsize=TINY if many else None)
-    if many:
-        for name in axes.get_xticklabels():
-            name.set(rotation=38, rotation_mode="anchor", ha="right")
-    axes.tick_params(axis="x", length=0)

@@ -33,7 +33,7 @@ FILE = "index.html"
 FILM_KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
 MOST_FILM_BYTES = 24_000_000  # of all films, so that the page still opens quickly
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
-_WIDTH = 504.0  # points; the width of a figure that spans the text of a page
+_WIDTH = 486.0  # points; the width of a figure that spans the text of a page
 _MOST = 6  # names in the heading of a fleet
 
 

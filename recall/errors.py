@@ -18,9 +18,9 @@ _LISTED_BY = {
 }
 
 
-def how_to_install(extra: str) -> str:
-    """Return what installs an extra of the package, for the message that something is missing."""
-    return f"install it with `pip install '.[{extra}]'` in a checkout of recall"
+def how_to_install(package: str) -> str:
+    """Return what installs a missing package, however this one was installed."""
+    return f"install it with `pip install {package}`"
 
 
 class RecallError(Exception):

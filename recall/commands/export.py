@@ -14,7 +14,7 @@ def export(
         Positional[Path],
         arg(metavar="FOLDER", help="Folder of a fleet, or one of its policy files."),
     ],
-    onnx: Annotated[Path | None, arg(help="ONNX file to write; needs the extra `onnx`.")] = None,
+    onnx: Annotated[Path | None, arg(help="ONNX file to write; needs the package onnx.")] = None,
     torch: Annotated[
         Path | None, arg(help="PyTorch file to write (.pt2, read by torch.export.load).")
     ] = None,

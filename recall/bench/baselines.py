@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from recall.errors import RecallError, how_to_install
 from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS
 
@@ -16,7 +17,12 @@ Driver = Callable[[int], int]
 
 def _metaworld_environment(task: str) -> Any:
     """Make Meta-World's own environment, with the classic reward and a new draw every episode."""
-    from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
+    try:
+        from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
+    except ImportError as error:
+        raise RecallError(
+            f"recall bench worlds compares with metaworld: {how_to_install('bench')}"
+        ) from error
 
     name = f"{task}-v3-goal-observable"
     make: Any = ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name]

@@ -26,7 +26,6 @@ _PACKAGES = {
     "jaxlib": "jaxlib",
     "numpy": "numpy",
     "mujoco": "mujoco",
-    "metaworld": "metaworld",
     "gymnasium": "gymnasium",
     "orbax": "orbax-checkpoint",
 }
@@ -123,9 +122,9 @@ def other_versions(description: Description) -> str | None:
     """Return a warning that names what has another version than at the start, or None."""
     now, code = versions(), git_state(_CHECKOUT)
     changes = [
-        f"{name} {before} (now {now.get(name, 'missing')})"
+        f"{name} {before} (now {now[name]})"
         for name, before in description.get("versions", {}).items()
-        if before != now.get(name)
+        if name in now and before != now[name]
     ]
     recorded = description.get("git")
     before = recorded.get("commit") if isinstance(recorded, dict) else None

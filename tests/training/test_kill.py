@@ -230,7 +230,7 @@ def test_the_small_fleet_on_the_command_line_is_the_small_fleet(tmp_path, finish
     described = described_by(tmp_path / "run", *arguments)
     for key in ("method", "runs", "settings"):
         assert described[key] == held[key]
-    assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco", "metaworld"}
+    assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco"}
     assert described["machine"]["cores"] == os.cpu_count()
     assert described["command"][1] == "train"
 

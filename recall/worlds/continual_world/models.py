@@ -1,16 +1,15 @@
-"""MuJoCo models of the `metaworld` package, reduced to what physics needs."""
+"""The MuJoCo models of the tasks (see `assets/README.md`) and their physics alone."""
 
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from recall.errors import RecallError
 from recall.worlds.continual_world.tasks.task import Task
 
+_MODELS = Path(__file__).parent / "assets" / "sawyer_xyz"
 SUBSTEPS = 5  # in a step of an episode
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
 # A weld without offset; quaternion and torque scale as Meta-World sets them.
@@ -18,25 +17,22 @@ _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
 
 
 def model_path(task: Task) -> str:
-    """Return the path of the task's model, without importing `metaworld`."""
-    package = find_spec("metaworld")
-    if package is None or not package.submodule_search_locations:
-        raise RecallError("the models of Continual World are in metaworld: pip install metaworld")
-    path = Path(package.submodule_search_locations[0], "assets", "sawyer_xyz", task.model)
-    if not path.is_file():
-        raise RecallError(f"{task.name} needs {path}, which this version of metaworld lacks")
-    return str(path)
+    """Return the path of the task's model."""
+    return str(_MODELS / task.model)
 
 
-def _weld_hand(model: mujoco.MjModel) -> mujoco.MjModel:
+def _as_meta_world(model: mujoco.MjModel) -> mujoco.MjModel:
     # Newer MuJoCo has one more number for other constraints at the end of each row.
     model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, : len(_WELD)] = _WELD
+    # From 3.7 on, MuJoCo finds several contacts of two meshes unless told not to.
+    several_contacts = getattr(mujoco.mjtDisableBit, "mjDSBL_MULTICCD", 0)
+    model.opt.disableflags |= int(several_contacts)
     return model
 
 
 def load_visual(task: Task) -> mujoco.MjModel:
     """Return the whole model, for images."""
-    return _weld_hand(mujoco.MjModel.from_xml_path(model_path(task)))
+    return _as_meta_world(mujoco.MjModel.from_xml_path(model_path(task)))
 
 
 @cache
@@ -67,7 +63,7 @@ def load_physics(name: str) -> mujoco.MjModel:
     pictures = (spec.cameras, spec.lights, spec.materials, spec.textures)
     for element in (*unused_meshes, *(element for kind in pictures for element in list(kind))):
         _delete(spec, element)
-    return _weld_hand(spec.compile())
+    return _as_meta_world(spec.compile())
 
 
 def _delete(spec: mujoco.MjSpec, element: Any) -> None:

@@ -16,7 +16,7 @@ from recall.collect.cores import cores as available_cores
 from recall.errors import BadValueError
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
-from recall.worlds.workers import Answers, WorkerGroup
+from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess
 
 STEPS_PER_TASK = 4000
 _SLOTS = 10  # of a task, in one process
@@ -63,10 +63,15 @@ class _Slots:
         assert self._drive is not None
         return self._drive(order)
 
-    def rest(self) -> None:
-        """Do nothing."""
+    def close(self) -> None:
+        """Do nothing: simulators hold nothing outside of this process."""
 
-    close = rest
+
+class _Workers(WorkerGroup):
+    service = _Slots
+
+    def describe(self, process: WorkerProcess) -> str:
+        return "stepping slots"
 
 
 def _ask(workers: WorkerGroup, order: str | int) -> int:
@@ -125,7 +130,7 @@ def bench_worlds(
         raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
     cores = cores or available_cores()
     episodes = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1)
-    workers = WorkerGroup(_Slots, slots, [None] * cores, {}, lambda process: "stepping slots")
+    workers = _Workers(slots, [None] * cores, {})
     rows = {}
     for task in tasks:
         progress(task)

@@ -76,23 +76,26 @@ def train(
     callback: Callback | None = None,
     **changes: Any,
 ) -> Results:
-    """Train one method on every given sequence with every seed, all at once; return the records.
+    """Train one method on every given sequence with every seed, all at once; return the results.
 
-    `sequence` is a name, tasks joined by commas, a list of either (all of the same length), or a
-    list with functions that make Gymnasium environments, one for each task (or a single such
-    function). Records, policies and checkpoints are written to the folder `out`, or to a new folder
-    in `runs/` if it is None.
+    Settings start from `settings`. They are changed by the `preset`, by the file `config`, then by
+    `changes`. What is not given as an argument is taken from the file, or else it is RECALL, cw3-1,
+    seed 0 and the defaults. A signal that stops the fleet, such as Ctrl-C, raises
+    `recall.api.Stopped` once it is saved.
 
-    Settings start from `settings`, or from the defaults if it is None. They are changed by the
-    `preset`, by the file `config` (.json or .toml), then by `changes`: any setting of
-    recall.settings or of the method by its name, such as `steps_per_task=100_000`, or within its
-    group, such as `network={"hidden": (64, 64)}`. Of a method that is given as an object, the
-    preset changes only settings that still have their defaults. If method, sequence, seeds or
-    preset is not given, it is taken from the file, or else it is RECALL, cw3-1, seed 0 and the
-    defaults. `callback` is notified of progress; None shows progress on the terminal and writes
-    TensorBoard events.
-
-    A signal that stops the fleet, such as Ctrl-C, raises `recall.api.Stopped` once it is saved.
+    Args:
+        method: Name of a method, or an object such as `recall.methods.Recall(batch_size=256)`, of
+            which the preset changes only settings that still have their defaults.
+        sequence: A name, tasks joined by commas, a list of tasks, by name or as functions that make
+            Gymnasium environments, or a list of several sequences, all of the same length.
+        seeds: Each gives one run of every sequence.
+        out: Folder for records, policies and checkpoints. None: a new one in `runs/`.
+        preset: Name of a preset, such as "quick".
+        settings: All settings outside the method. None: the defaults.
+        config: A .json or .toml file with settings.
+        callback: Is notified of progress. None shows progress and writes TensorBoard events.
+        changes: Any setting of `recall.settings` or of the method by its name, such as
+            `steps_per_task=100_000`, or within its group, such as `network={"hidden": (64, 64)}`.
     """
     return start_fleet(
         resolve(method, sequence, seeds, preset, settings, config, changes), out, callback
@@ -144,7 +147,10 @@ def resume(
 ) -> Results:
     """Continue the fleet in `folder` to its end, exactly as if it had never stopped.
 
-    If the fleet was started with functions as tasks, `functions` maps their names to them.
+    Args:
+        folder: Folder of an unfinished fleet.
+        functions: If the fleet was started with functions as tasks: from their names to them.
+        callback: As for `recall.train`.
     """
     _check_callback(callback)
     folder = given_path(folder, "folder")
@@ -281,13 +287,17 @@ def evaluate(
     """Evaluate the trained policies of a fleet; return a record for each run, task and mode.
 
     For an unfinished fleet, the tasks that are finished are evaluated, and for an archive the runs
-    whose policies it keeps. The episodes are those of the fleet's own last evaluation, or so many
-    `episodes` of each mode, of which the first are the same. `tasks` selects tasks by name, such as
-    "push" or, of a task that a sequence repeats, "3 push", or by position from 0 on. If the fleet
-    was started with functions as tasks, `functions` maps their names to them. `workers` is the
-    number of worker processes, which does not change the results; None starts one per core. With a
-    `seed`, 0 or more, other episodes are played, which no evaluation in training had; they start
-    alike in all runs.
+    whose policies it keeps.
+
+    Args:
+        folder: Folder of a fleet, or of an archived fleet.
+        episodes: Number of episodes of each mode. None: those of the fleet's own last evaluation,
+            which are also the first ones of more.
+        tasks: Names, such as "push" or, of a task that a sequence repeats, "3 push", or positions
+            from 0 on. None: all.
+        functions: If the fleet was started with functions as tasks: from their names to them.
+        workers: Number of worker processes, which does not change results. None: one per core.
+        seed: Of other episodes, which no evaluation in training had; they start alike in all runs.
     """
     episodes = from_plain(Count | None, episodes, "episodes")
     workers = from_plain(Count | None, workers, "workers")

@@ -16,9 +16,14 @@ def test_no_function_is_longer_than_a_screen():
         for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+        and _lines(node) > LONGEST_FUNCTION
     ]
     assert long == []
+
+
+def _lines(function):
+    """Lines of code: a docstring may be long."""
+    return sum(part.end_lineno - part.lineno + 1 for part in function.body[1:])
 
 
 def test_few_modules_lie_loose_and_few_share_a_name():

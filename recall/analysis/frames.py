@@ -362,9 +362,12 @@ def frame(
 ) -> pd.DataFrame:
     """Return every evaluation, stage or run below some folders as a pandas DataFrame.
 
-    `evaluations` has a row for each run, step, task and mode; `stages` has a row for each run,
-    stage and task, with the success at the end of the stage; `runs` has a row for each run, with
-    its metrics and settings. Folders that cannot be read are left out.
+    Args:
+        folders: Folders of fleets, or folders that contain them. Those that cannot be read are left
+            out.
+        table: "evaluations" has a row for each run, step, task and mode; "stages" one for each run,
+            stage and task, with the success at the end of the stage; "runs" one for each run, with
+            its metrics and settings.
     """
     if table not in FRAMES:
         raise UnknownNameError("table", table, tuple(FRAMES))

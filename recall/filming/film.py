@@ -96,14 +96,24 @@ def film(
     Each task is played twice, with equal starts, goals and noise: by the policy that had just
     learned it (before later tasks could make it forget) and by the policy at the end. The episodes
     are those of a finished fleet's last evaluation. For an unfinished fleet, the tasks that it has
-    finished are shown. Tasks that cannot be drawn are left out; `left_out` of the film says why. A
-    task is named as in `recall.evaluate`.
+    finished are shown. Tasks that cannot be drawn are left out; `left_out` of the film says why.
 
-    `out` ends in .mp4, .gif or .png. An .mp4 becomes a .gif if ffmpeg is not installed; a .png is a
-    contact sheet of how the episodes end; None writes into the fleet's folder, a film or, with
-    `sheet`, a contact sheet. The name there says what is shown. `run` or `seed` selects a run, by
-    default the first one. A frame is taken every `every` steps; None takes about a hundred per
-    episode. `functions` provides the functions that the fleet was started with, if any.
+    Args:
+        folder: Folder of a fleet, or of an archived fleet.
+        tasks: As for `recall.evaluate`.
+        out: File that ends in .mp4, which becomes a .gif if ffmpeg is not installed, .gif, or .png,
+            a contact sheet of how the episodes end. None: one in the fleet's folder, whose name
+            says what is shown.
+        run: Name of the run. None: the first.
+        seed: Selects a run by its seed.
+        at: "learned" and "final" show one of the two times.
+        episodes: Number of episodes per task, one after the other.
+        deterministic: Whether to take the mean action, without noise.
+        size: Width and height of each picture in pixels.
+        fps: Frames per second.
+        every: Steps between two frames. None: as many as give a hundred frames per episode.
+        functions: If the fleet was started with functions as tasks: from their names to them.
+        sheet: Whether to write a contact sheet if `out` is None.
     """
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every, size = from_plain(Count | None, every, "every"), _checked_size(size)

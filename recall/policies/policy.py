@@ -102,12 +102,14 @@ def load_policy(
 ) -> Policy:
     """Read one trained policy of a fleet; neither JAX nor the environments are imported.
 
-    `folder` is a fleet's folder, or one of its policy files. `task` is a task's name, such as
-    "push" or, of a task that the sequence repeats, "3 push", or its position in the sequence, from
-    0 on; it may be left out if there is only one. `run` is the name of a run (None: the first that
-    has the task). `at` is "final", the end of the sequence (also None), or "learned", the end of
-    the task's own training. A file holds the policies of one run at one time, so neither is needed
-    for it; others than its own are refused.
+    Args:
+        folder: A fleet's folder, or one of its policy files, which holds the policies of one run at
+            one time; others than its own are refused.
+        task: A task's name, such as "push" or, of a task that the sequence repeats, "3 push", or
+            its position in the sequence, from 0 on. It may be left out if there is only one.
+        run: Name of a run. None: the first that has the task.
+        at: "final", the end of the sequence (also None), or "learned", the end of the task's own
+            training.
     """
     folder = given_path(folder, "folder")
     if at is not None and at not in get_args(At):

@@ -56,16 +56,24 @@ def make_report(
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
-    Forward transfer compares with single-task runs below `folders` or `reference`, or else with
-    those shipped with the package if their settings fit. `measure` says what counts as success. If
-    a `console` is given, the main tables and the problems are printed on it. `detailed` is the
-    number of sequences per family that get figures of their own; None means all. Runs that cannot
-    be read are left out and reported in `problems`; it is an error if there is nothing to show at
-    all. Files that an earlier report wrote into `out` are replaced once the new report is complete,
-    and no others. A `live` page is served, and loads itself again when there is a newer one.
+    Runs that cannot be read are left out and reported in `problems`; it is an error if there is
+    nothing to show at all. Files that an earlier report wrote into `out` are replaced once the new
+    report is complete, and no others.
 
-    `methods` chooses and orders what is shown, by name or label; `names` maps labels to others,
-    that of a method for all its variants; `style` of the figures is for a `page` or a `paper`.
+    Args:
+        folders: Folders of runs, or folders that contain them.
+        out: Folder of the report.
+        reference: Folders of single-task runs, with which forward transfer compares, besides those
+            below `folders`. Where there are none, those shipped with the package are used if their
+            settings fit.
+        measure: What counts as success.
+        figures: Whether to draw figures.
+        console: Where the main tables and the problems are printed, if anywhere.
+        detailed: Number of sequences per family that get figures of their own; None means all.
+        live: Whether the page, which is then served, loads itself again when there is a newer one.
+        methods: Names or labels of what is shown, in this order. None given: all.
+        names: From labels to others; that of a method is renamed for all its variants.
+        style: "page" or "paper", for which figures are made.
     """
     measure = Measure() if measure is None else measure
     check_success(measure)

@@ -80,12 +80,15 @@ def archive(
     """Copy what is worth keeping of a fleet, or of all fleets below a folder, into `out`.
 
     Records are compressed, studies and benchmarks copied; checkpoints, replay, compiled programs,
-    TensorBoard events, logs and films are left out. `policies` names the runs whose policies are
-    kept, in float16, by name or shell pattern (`"*"`: all), and `policies_at` which of them:
-    `final`, `learned` or `both`.
+    TensorBoard events, logs and films are left out. Damaged fleets are refused: nothing is written
+    then.
 
-    Fleets that are damaged are refused, and so are unfinished ones unless `unfinished` is True, and
-    folders that hold something already: nothing is written then.
+    Args:
+        source: Folder of a fleet, or of several.
+        out: Folder of the archive, which must not hold anything.
+        policies: The runs whose policies are kept, in float16, by name or shell pattern (`"*"`).
+        policies_at: Which of their policies: "final", "learned" or "both".
+        unfinished: Whether unfinished fleets are archived too.
     """
     source, out = given_path(source, "source"), given_path(out, "out")
     patterns = given_texts(policies, "policies")

@@ -23,10 +23,6 @@ RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms per step
 class TaskEnv(gymnasium.Env[Array, Array]):
     """Gymnasium environment of one task; `recall.make` is another name for this class.
 
-    `task` is a name from `recall list tasks`, `"gym:<id>"` or a function that makes a Gymnasium
-    environment. `reward` and `observation` select Continual World's variants; `horizon` is the
-    number of steps per episode (None: the world's default, 200 in Continual World).
-
     The `info` of a reset and of every step has the same keys, all of them bool: "success" (this
     step), "episode_success" (any step of the episode so far) and the same as "is_success", the name
     that other packages read, and "diverged": True if the physics diverged, which truncates the
@@ -37,6 +33,14 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     episode of that stream. These are the episodes of slot 0 of `make_vec(..., seed=s)`. `options`
     are passed to the task; Continual World accepts {"rand_vec": ...}, Meta-World's vector of start
     and goal.
+
+    Args:
+        task: A name from `recall list tasks`, `"gym:<id>"`, or a function that makes a Gymnasium
+            environment.
+        reward: Of Continual World's two variants.
+        observation: Of Continual World's two variants.
+        horizon: Number of steps per episode. None: the world's default, 200 in Continual World.
+        render_mode: "rgb_array" lets `render` return an image.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # Gymnasium's is no ClassVar

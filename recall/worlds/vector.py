@@ -251,12 +251,20 @@ def make_vec(
     autoreset: Autoreset = "same_step",
     max_episode_steps: int | None = None,
 ) -> TaskVectorEnv:
-    """Return a `gymnasium.vector.VectorEnv` of `num_envs` slots.
+    """Return a `gymnasium.vector.VectorEnv` of several slots.
 
-    It takes the arguments of `make` and those described here. With a list of tasks, slot i plays
-    `task[i % len(task)]`. The slots are divided among `workers` processes (at most one per slot);
-    with one worker, they run in the current process. `autoreset` is what happens at the end of an
-    episode (see TaskVectorEnv). `max_episode_steps` is Gymnasium's name for the horizon.
+    Args:
+        task: As for `recall.make`, or a list, of which slot i plays `task[i % len(task)]`.
+        num_envs: Number of slots.
+        reward: As for `recall.make`.
+        observation: As for `recall.make`.
+        horizon: As for `recall.make`.
+        seed: Of the first episodes.
+        workers: Number of processes, at most one per slot, among which the slots are divided. With
+            one, they run in the current process.
+        render_mode: As for `recall.make`.
+        autoreset: What happens at the end of an episode (see `TaskVectorEnv`).
+        max_episode_steps: Gymnasium's name for the horizon.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:

@@ -105,11 +105,18 @@ def write_report(
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
     check_place(out)
-    with replacing_earlier(out) as new:
+    status = (console or Console(quiet=True)).status("Writing tables")
+    with replacing_earlier(out) as new, status:
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
         gallery = draw_all(
-            collection, new / "figures", analysis.measure, kinds, detailed=detailed, style=style
+            collection,
+            new / "figures",
+            analysis.measure,
+            kinds,
+            detailed=detailed,
+            style=style,
+            tell=lambda name: status.update(f"Drawing {escape(name)}"),
         )
         write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))
         write_page(new, analysis, tables, gallery, problems, title, live)

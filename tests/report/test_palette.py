@@ -65,6 +65,14 @@ def test_every_method_stands_out_and_stays_apart(colours, paper):
         assert least_distance([colours[name] for name in PAPERS], vision) > 18
 
 
+def test_a_method_has_one_hue_in_the_light_and_in_the_dark():
+    for name, light in LIGHT.items():
+        one, other = (lab(colour, SEEN["all cones"])[1:] for colour in (light, DARK[name]))
+        if np.hypot(*one) > 5:  # grey has no hue
+            apart = np.arctan2(*one) - np.arctan2(*other)
+            assert abs(np.angle(np.exp(1j * apart), deg=True)) < 25, name
+
+
 def test_other_lines_and_texts_stand_out_too():
     for colour in (*PALETTE, INK, GREY):
         assert contrast(colour, WHITE) >= LEAST_CONTRAST, colour

@@ -70,7 +70,7 @@ def draw_all(
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
     style: Style = "page",
-    tell: Callable[[str], object] = str,
+    tell: Callable[[str], object] | None = None,
 ) -> Gallery:
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
@@ -85,7 +85,8 @@ def draw_all(
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
-        tell(found.name)
+        if tell is not None:
+            tell(found.name)
         paths = _save(found.figure, folder / found.name, formats, style)
         drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, found.shades))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))

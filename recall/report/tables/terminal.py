@@ -1,82 +1,68 @@
 """Print tables on the terminal, with as much of their numbers as its width has room for."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table as RichTable
 
-from recall.analysis.bootstrap import Estimate
 from recall.report.tables.table import Cell, Table, estimate_text, notes_below
 
 LEFT_OUT = "The terminal is too narrow for intervals; report.md has them."
 _WIDEST_HEADING = 28
-_FRAME = 3  # a line and two spaces for every column
-# What stands between a number and its interval, in the order of preference. None: no interval.
-_BESIDE, _BELOW = " ", "\n"
-_LAYOUTS = (_BESIDE, _BELOW, None)
 
 
 def print_table(table: Table, console: Console, told: Collection[str] = ()) -> None:
-    """Print a table; notes that were `told` already are not repeated below it."""
-    fitting = (layout for layout in _LAYOUTS if _width(table, layout) <= console.width)
-    layout = next(fitting, None)
+    """Print a table; notes that were `told` already are not repeated below it.
+
+    Intervals stand beside their numbers, or below them, or are left out, whichever fits.
+    """
     notes = [note for note in notes_below(table) if note not in told]
-    if layout is None and _has_intervals(table):
-        notes.append(LEFT_OUT)
-    shown = RichTable(title=escape(table.title), caption=escape("\n".join(notes)))
-    shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
-    for column in table.columns:
-        shown.add_column(escape(column), justify="right")
-    for row in table.rows:
-        cells = (_styled(cell, table, layout) for cell in row.cells)
-        shown.add_row(escape(row.heading), *cells)
-    console.print(shown)
-
-
-def _styled(cell: Cell, table: Table, layout: str | None) -> str:
-    """Return the text of a cell with the marks of its style."""
-    text = escape(_content(cell, table, layout))
-    if cell.is_papers:
-        return f"[dim]{text}[/dim]"
-    return f"[bold]{text}[/bold]" if cell.bold else text
-
-
-def _content(cell: Cell, table: Table, layout: str | None) -> str:
-    if cell.text is not None:
-        return cell.text
-    return _number(cell.paper if cell.is_papers else cell.ours, table, layout)
-
-
-def _number(estimate: Estimate | None, table: Table, layout: str | None) -> str:
-    text = estimate_text(estimate, table.decimals)
-    return text.split(" ")[0] if layout is None else text.replace(" ", layout, 1)
-
-
-def _width(table: Table, layout: str | None) -> int:
-    """Return how wide a table must be, so that nothing but words is broken into lines."""
-    headings = [table.corner, *(row.heading for row in table.rows)]
-    widths = [min(_WIDEST_HEADING, max(map(cell_len, headings)))]
-    for number, column in enumerate(table.columns):
-        cells = [row.cells[number] for row in table.rows]
-        numbers = [
-            line
-            for cell in cells
-            if cell.text is None
-            for line in _content(cell, table, layout).split("\n")
-        ]
-        words = [*column.split(), *(word for cell in cells for word in (cell.text or "").split())]
-        widths.append(_longest([*numbers, *words]))
-    return sum(widths) + _FRAME * len(widths) + 1
-
-
-def _longest(texts: Iterable[str]) -> int:
-    return max(map(cell_len, texts), default=0)
-
-
-def _has_intervals(table: Table) -> bool:
+    for between in (" ", "\n", None):
+        shown = _laid_out(table, between)
+        least = Measurement.get(console, console.options.update(width=10_000), shown).minimum
+        if least <= console.width:
+            break
     estimates = (
         each for row in table.rows for cell in row.cells for each in (cell.ours, cell.paper)
     )
-    return any(each is not None and each.interval is not None for each in estimates)
+    if between is None and any(each and each.interval for each in estimates):
+        notes.append(LEFT_OUT)
+    shown.caption = escape("\n".join(notes))
+    console.print(shown)
+
+
+def _laid_out(table: Table, between: str | None) -> RichTable:
+    """Return the table with `between` before every interval, or without intervals."""
+    shown = RichTable(title=escape(table.title))
+    shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
+    texts = [[_text(cell, table.decimals, between) for cell in row.cells] for row in table.rows]
+    for place, column in enumerate(table.columns):
+        numbers = [
+            line
+            for row, line_of in zip(table.rows, texts, strict=True)
+            if row.cells[place].text is None
+            for line in line_of[place].split("\n")
+        ]
+        # Words may be broken into lines, but numbers and intervals not.
+        widest = max(map(len, numbers), default=0)
+        shown.add_column(escape(column), justify="right", min_width=widest)
+    for row, line in zip(table.rows, texts, strict=True):
+        detail = f"\n[dim]{escape(row.detail)}[/dim]" if row.detail else ""
+        cells = (_styled(cell, text) for cell, text in zip(row.cells, line, strict=True))
+        shown.add_row(escape(row.heading) + detail, *cells)
+    return shown
+
+
+def _text(cell: Cell, decimals: int, between: str | None) -> str:
+    if cell.text is not None:
+        return cell.text
+    text = estimate_text(cell.paper if cell.is_papers else cell.ours, decimals)
+    return text.split(" ")[0] if between is None else text.replace(" ", between, 1)
+
+
+def _styled(cell: Cell, text: str) -> str:
+    if cell.is_papers:
+        return f"[dim]{escape(text)}[/dim]"
+    return f"[bold]{escape(text)}[/bold]" if cell.bold else escape(text)

@@ -23,6 +23,8 @@ from recall.report.tables.table import (
 
 _LATIN = 0x180  # end of the Latin letters
 _MOST_COLUMNS = 7  # of a LaTeX table on the text of a page
+_MANY = 5  # columns that need smaller letters
+_LONG = 28  # letters of a heading that is broken into lines
 _WIDEST_WORDS = 14  # letters in a line of a LaTeX heading
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -52,10 +54,15 @@ def markdown_grid(table: Table) -> str:
     lines = [
         _line([table.corner, *table.columns]),
         _line(["---", *["---:"] * len(table.columns)]),
-        *(_line([row.heading, *(_in_markdown(each, table) for each in row.cells)])
+        *(_line([named(row), *(_in_markdown(each, table) for each in row.cells)])
           for row in table.rows),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def named(row: Row) -> str:
+    """Return the heading of a row with its detail."""
+    return f"{row.heading}: {row.detail}" if row.detail else row.heading
 
 
 def _line(texts: list[str]) -> str:
@@ -108,8 +115,8 @@ def latex(table: Table) -> str:
         r"\centering",
         rf"\caption{{{_escaped(table.title)}.}}",
         rf"\label{{tab:{slug(table.name)}}}",
-        r"\small",
-        r"\setlength{\tabcolsep}{4pt}",
+        r"\small" if len(table.columns) < _MANY else r"\footnotesize",
+        r"\setlength{\tabcolsep}{3pt}",
         rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}",
         r"\toprule",
         _latex_row([_escaped(table.corner), *map(_latex_heading, table.columns)]),
@@ -138,7 +145,7 @@ def _latex_heading(text: str) -> str:
 
 def _latex_rows(row: Row, decimals: int) -> list[str]:
     """Return a line with the values, and one with the intervals if there are any."""
-    values, intervals = [_escaped(row.heading)], [""]
+    values, intervals = [_latex_name(row.heading)], [_latex_detail(row.detail)]
     for cell in row.cells:
         shown = cell.paper if cell.is_papers else cell.ours
         value, _, interval = estimate_text(shown, decimals).partition(" ")
@@ -148,8 +155,19 @@ def _latex_rows(row: Row, decimals: int) -> list[str]:
             values.append(rf"$\mathbf{{{value}}}$" if cell.bold else f"${value}$")
         inside = interval.replace("inf", r"\infty")
         intervals.append(rf"\scriptsize ${inside}$" if interval else "")
-    lines = [_latex_row(values)]
-    return [*lines, _latex_row(intervals), r"\addlinespace[2pt]"] if any(intervals) else lines
+    # The paper's numbers belong to the row above them.
+    space = [] if row.heading.endswith("(paper)") else [r"\addlinespace[2pt]"]
+    return [*space, _latex_row(values), *([_latex_row(intervals)] if any(intervals) else [])]
+
+
+def _latex_name(text: str) -> str:
+    """Return the heading of a row; a long one is broken into lines."""
+    name = _escaped(text)
+    return name if len(text) <= _LONG else rf"\parbox[t]{{11em}}{{\raggedright {name}}}"
+
+
+def _latex_detail(text: str) -> str:
+    return rf"\scriptsize {_escaped(text)}" if text else ""
 
 
 def _latex_row(texts: list[str]) -> str:

@@ -18,10 +18,11 @@ Driver = Callable[[int], int]
 def _metaworld_environment(task: str) -> Any:
     """Make Meta-World's own environment, with the classic reward and a new draw every episode."""
     try:
-        from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
+        with safe_path():  # as in recall.worlds.continual_world
+            from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
     except ImportError as error:
         raise RecallError(
-            f"recall bench worlds compares with metaworld: {how_to_install('bench')}"
+            f"recall bench worlds compares with metaworld: {how_to_install('metaworld')}"
         ) from error
 
     name = f"{task}-v3-goal-observable"

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from recall.collect.policy import NumpyPolicy, PolicyShape
 from recall.collect.rolling import Actor, roll
 from recall.collect.transition import Columns
 from recall.settings import WorldSettings
-from recall.worlds.continual_world.sawyer import SawyerSimulator
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import horizon_steps, make_simulator
 from recall.worlds.simulator import Array
@@ -71,8 +71,7 @@ def _episodes(task: str, world: WorldSettings) -> Episodes:
 def _physics(task: str, world: WorldSettings, rows: Array, columns: Columns) -> float:
     """Return the microseconds of a step's physics with the rows' actions."""
     episodes = _episodes(task, world)
-    simulator = episodes.simulator
-    assert isinstance(simulator, SawyerSimulator)
+    simulator: Any = episodes.simulator  # of Continual World
     actions = columns.split(rows)[1].swapaxes(1, 2)  # [chunk, step, slot, act]
     grip = np.zeros(1)
 

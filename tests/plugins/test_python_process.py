@@ -15,7 +15,7 @@ from recall.worlds.continual_world.camera import _why_not
 from tests.plugins.restored import EXAMPLES, plugins_forgotten, small
 
 ROOT = Path(__file__).parents[2]
-SHADOWS = ("recall", "pickle", "json", "mujoco", "numpy")
+SHADOWS = ("recall", "pickle", "json", "mujoco", "numpy", "struct")
 
 
 @pytest.fixture
@@ -39,6 +39,10 @@ def test_files_in_the_current_folder_are_not_run(shadowed, monkeypatch, own):
     monkeypatch.setattr(sys, "path", [*own, *sys.path])
     shown = printed("import recall, pickle, json, numpy", "print(recall.__file__, sys.path[0])")
     assert shown == f"{ROOT / 'recall' / '__init__.py'} {sys.path[0]}".strip()
+
+
+def test_physics_run_no_files_in_the_current_folder(shadowed):
+    assert printed("import recall", "print(recall.make('push').reset(seed=0)[0].shape)") == "(12,)"
 
 
 def test_a_checkout_that_is_not_installed_is_found(shadowed, monkeypatch):

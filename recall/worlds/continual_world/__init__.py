@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from recall.errors import BadValueError, UnknownNameError
+from recall.plugins.python_process import safe_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +46,10 @@ def make_simulator(
     if slots < 1:
         raise BadValueError(f"{slots} slots of {task}: at least one is needed")
 
-    from recall.worlds.continual_world.sawyer import SawyerSimulator
-    from recall.worlds.continual_world.tasks import load_task
+    # GLFW, which MuJoCo imports, asks a new Python process for its version, in the current folder.
+    with safe_path():
+        from recall.worlds.continual_world.sawyer import SawyerSimulator
+        from recall.worlds.continual_world.tasks import load_task
 
     return SawyerSimulator(load_task(task), slots, reward, observation)
 

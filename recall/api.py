@@ -16,6 +16,7 @@ from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.names import file_name
 from recall.files.paths import given_path
+from recall.files.stamps import DamagedFileError
 from recall.learn import fleet
 from recall.methods import Method
 from recall.results import Results, load_results
@@ -246,15 +247,31 @@ def _run(
     except TaskFailedError as error:
         repaired = f"Repair the environment, then continue with `{resume_command(folder)}`"
         raise TaskFailedError(f"{str(error).rstrip('.')}. {repaired}") from error
-    except NotWrittenError as error:
-        raise NotWrittenError(f"{error}. {after_full_disk(folder)}") from error
-    except OSError as error:
-        if error.errno not in _NO_SPACE:
+    except (NotWrittenError, DamagedFileError, OSError) as error:
+        reason = (
+            f"{error.filename or folder}: {error.strerror}"
+            if isinstance(error, OSError)
+            else str(error)
+        )
+        if _was_removed(folder, error):
+            raise RecallError(
+                f"{reason}. Files in {folder} were removed or changed while the fleet trained, so "
+                f"it is not finished. Restore them from a copy and continue with "
+                f"`{resume_command(folder)}`, or train again in another folder"
+            ) from error
+        if isinstance(error, OSError) and error.errno not in _NO_SPACE:
             raise
-        raise RecallError(f"{folder}: {error.strerror}. {after_full_disk(folder)}") from error
+        raise NotWrittenError(f"{reason}. {after_full_disk(folder)}") from error
     finally:
         callback.close()
     return load_results(folder, spec.functions)
+
+
+def _was_removed(folder: Path, error: Exception) -> bool:
+    """Return True if the error comes from files that are no longer in the fleet's folder."""
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return Path(error.filename).is_relative_to(folder)
+    return isinstance(error, DamagedFileError) or not (folder / DESCRIPTION).exists()
 
 
 def _restore(trainer: Trainer, callback: Callback) -> None:

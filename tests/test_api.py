@@ -144,6 +144,20 @@ def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(tmp_path):
         train(tmp_path / "my run")
 
 
+@pytest.mark.parametrize("lost", ["", "policies", "training.jsonl", "run.json"])
+def test_a_fleet_whose_files_were_removed_in_training_is_not_called_finished(tmp_path, lost):
+    class Remove(Callback):
+        def on_steps(self, total_steps):
+            if total_steps == 450:
+                path = folder / lost
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    folder = tmp_path / "run"
+    with pytest.raises(RecallError, match=re.escape(str(folder))):
+        train(folder, Remove())
+    assert not (folder / "outcome.json").exists()
+
+
 def test_what_cannot_be_trained_leaves_no_folder(tmp_path):
     with pytest.raises(BadValueError, match="head_layers is 9, but the network has 2 hidden"):
         train(tmp_path / "run", head_layers=9)

@@ -29,7 +29,7 @@ from recall.files.fleet_layout import (
     read_outcome,
     records_file,
 )
-from recall.files.stamps import Stamp, Stamps
+from recall.files.stamps import Stamp, Stamps, check_all
 from recall.runs.description import SCHEMA, digest_of, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.json_lines import checked_lines, find_records
@@ -73,16 +73,17 @@ class Store:
     def finish(
         self, failed: Mapping[str, int], policies: Stamps | None = None, finished: bool = True
     ) -> None:
-        """Flush and close the files, then write outcome.json.
+        """Flush and close the files, check that they are whole, then write outcome.json.
 
         `failed` are the runs that failed, with their steps; if all did, the fleet is not
         `finished`. `policies` are the stamps of its policies by path.
         """
         stamps: dict[str, Stamp] = {records_file(name): each for name, each in self.sync().items()}
+        stamps.update(policies or {})
         self.close()
-        outcome = Outcome(
-            finished=finished, failed=dict(failed), stamps={**stamps, **(policies or {})}
-        )
+        read_description(self.folder)  # files may have been removed during training
+        check_all(self.folder, stamps)
+        outcome = Outcome(finished=finished, failed=dict(failed), stamps={**stamps})
         write_json(self.folder / OUTCOME, msgspec.to_builtins(outcome))
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ def load_policy(folder):
 
 def report(folder):
     collection = gather([folder.parent])
-    all_tables(analyse(collection, Measure()), [])
+    all_tables(analyse(collection, Measure()))
     assert all("\n" not in problem for problem in collection.problems)
 
 

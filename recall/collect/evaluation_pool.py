@@ -58,7 +58,7 @@ class Player(Worker):
             for slot, episode in enumerate(chosen):
                 numbers = None if episode.deterministic else drawn[slot][step]
                 actions[slot] = acting[slot].act(observation[slot], numbers)
-            played = episodes.advance(finite(actions))
+            played = episodes.step(finite(actions))
             observation = played.observation
             # A slot whose episode has ended plays the next one, which does not count.
             ended = {outcome.slot: outcome for outcome in played.outcomes} | ended

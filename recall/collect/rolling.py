@@ -81,7 +81,7 @@ def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[
     rows.observation[:, step] = episodes.observation
     actions = rows.action[:, step]
     actor.act(step, rows.observation[:, step], actions)
-    played = episodes.advance(actions)
+    played = episodes.step(actions)
     rows.reward[:, step] = played.reward
     rows.terminated[:, step] = played.terminated
     rows.truncated[:, step] = played.truncated

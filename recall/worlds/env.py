@@ -1,7 +1,7 @@
 """Gymnasium environment of one task."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
 import gymnasium
@@ -11,9 +11,14 @@ from gymnasium.error import ResetNeeded
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.episodes import check_actions
 from recall.worlds.gym_registration import environment_id
-from recall.worlds.registry import Task, default_horizon_steps, horizon_steps, make_simulator
+from recall.worlds.registry import (
+    Task,
+    default_horizon_steps,
+    horizon_steps,
+    make_simulator,
+    task_label,
+)
 from recall.worlds.simulator import Array
 
 RenderMode = Literal["rgb_array"]
@@ -101,9 +106,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         """Take one action. Horizon and divergence truncate; only the task terminates."""
         if not self._playing:
             raise ResetNeeded(f"no episode of {self.simulator.task} is under way: call reset()")
-        actions = as_floats(action)[np.newaxis]
-        check_actions(actions, self.simulator)
-        result = self.simulator.step(actions)
+        shape = (1, *self.simulator.action_space.shape)
+        result = self.simulator.step(checked_actions(action, shape, [self.simulator.task]))
         success, diverged = bool(result.success[0]), bool(result.diverged[0])
         terminated = bool(result.terminated[0])
         self._steps += 1
@@ -128,10 +132,25 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         return np.array(observation, self.observation_space.dtype)  # always a copy
 
 
-def as_floats(actions: Any) -> Array:
-    """Return actions as floats. Single precision is kept, because it matters in Meta-World."""
+def checked_actions(actions: Any, shape: tuple[int, ...], tasks: Sequence[Task]) -> Array:
+    """Return the actions of all slots as finite floats [slots, act]; refuse any others.
+
+    Single precision is kept, because it matters in Meta-World. One slot has one task's actions.
+    """
     values = np.asarray(actions)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    if len(tasks) == 1 and values.ndim < len(shape):
+        values = values[np.newaxis]
+    if values.shape != shape:
+        raise BadValueError(f"actions of shape {values.shape}; expected {shape}")
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        slot, dimension = np.argwhere(~np.isfinite(values))[0]
+        raise BadValueError(
+            f"action {values[slot, dimension]} in slot {slot} ({task_label(tasks[slot])}), "
+            f"dimension {dimension}: actions must be finite; no slot was stepped"
+        )
+    return values
 
 
 def step_info(

@@ -115,11 +115,6 @@ class Episodes:
 
     def step(self, actions: Array) -> EpisodeStep:
         """Step every slot. An episode that ends is recorded, and the next one starts."""
-        check_actions(actions, self.simulator)
-        return self.advance(actions)
-
-    def advance(self, actions: Array) -> EpisodeStep:
-        """Step every slot as `step` does, but without checking the actions."""
         return self.count(self.simulator.step(actions))
 
     def count(self, result: Step) -> EpisodeStep:
@@ -213,18 +208,3 @@ class Episodes:
             met[slot] = bool(flag)
         self.observation[slot] = rest[:size]
         self.simulator.set_state(slot, rest[size:])
-
-
-def check_actions(actions: Array, simulator: Simulator) -> None:
-    """Raise BadValueError for actions of a wrong shape or that are not finite."""
-    expected = (simulator.slots, *simulator.action_space.shape)
-    if np.shape(actions) != expected:
-        raise BadValueError(
-            f"actions of shape {np.shape(actions)} for {simulator.task}; expected {expected}"
-        )
-    if not np.isfinite(actions).all():
-        slot, dimension = np.argwhere(~np.isfinite(actions))[0]
-        raise BadValueError(
-            f"action {actions[slot, dimension]} in slot {slot}, dimension {dimension}, "
-            f"of {simulator.task}: actions must be finite; no slot was stepped"
-        )

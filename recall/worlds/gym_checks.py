@@ -4,6 +4,7 @@ Gymnasium's own checkers warn about most of this and let it pass. It would then 
 cause, in the arithmetic of a worker process, or not at all.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from recall.worlds.simulator import Array, DrawingError, TaskFailedError
 Env = gymnasium.Env[Any, Any]
 RENDER_MODE = "rgb_array"
 _REAL = "biuf"  # NumPy's kinds of truth values, whole numbers and floats
-_FLOATS, _FLAGS = (float, np.floating), (bool, np.bool_)
+_USUAL = (float, bool, np.floating, np.bool_)
 _CHANNELS = (3, 4)  # red, green, blue and perhaps opacity
 
 
@@ -75,9 +76,9 @@ def step(
     observation, reward, terminated, truncated, info = _values(answer, what, 5)
     return (
         _observation(observation, what, shape),
-        float(reward) if isinstance(reward, _FLOATS) else _reward(reward, what),
-        bool(terminated) if isinstance(terminated, _FLAGS) else _flag(terminated, what),
-        bool(truncated) if isinstance(truncated, _FLAGS) else _flag(truncated, what),
+        _number(reward, what, "its reward", "one number"),
+        _flag(terminated, what),
+        _flag(truncated, what),
         info,
     )
 
@@ -100,12 +101,10 @@ def success(info: Mapping[str, Any], task: str) -> bool:
     true, such as the text "no" or a NaN.
     """
     value = info.get("success", info.get("is_success", False))
-    if isinstance(value, bool):  # nearly always, and this is called at every step
-        return value
-    number = _real(value)
-    if number is None or number.size != 1 or not np.isfinite(number).all():
+    found = _number(value, f"step of {task}", "success", "True or False")
+    if not math.isfinite(found):
         raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
-    return bool(number.item())
+    return bool(found)
 
 
 def image(env: Env, task: str) -> Array:
@@ -161,25 +160,19 @@ def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     return np.asarray(numbers, np.float64)
 
 
-def _reward(value: Any, what: str) -> float:
-    number = _real(value)
-    if number is None or number.shape != ():
-        raise BadValueError(f"{what} returned {value!r} as its reward: it must be one number")
-    return float(number)
-
-
 def _flag(value: Any, what: str) -> bool:
-    flag = _real(value)
-    if flag is None or flag.shape != () or flag not in (0, 1):
-        raise BadValueError(
-            f"{what} returned {value!r} as terminated or truncated: it must be True or False"
-        )
+    name, wanted = "terminated or truncated", "True or False"
+    flag = _number(value, what, name, wanted)
+    if flag not in (0.0, 1.0):
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
     return bool(flag)
 
 
-def _real(value: Any) -> Array | None:
-    """Return a real number, or an array of them, as an array; None for anything else."""
-    if not (isinstance(value, int | float) or hasattr(value, "__array__")):
-        return None
-    numbers = np.asarray(value)
-    return numbers if numbers.dtype.kind in _REAL else None
+def _number(value: Any, what: str, name: str, wanted: str) -> float:
+    """Return a number, or the one number of an array; refuse anything else that was returned."""
+    if isinstance(value, _USUAL):  # nearly always, and this is called at every step
+        return float(value)
+    numbers = np.asarray(value) if isinstance(value, int) or hasattr(value, "__array__") else None
+    if numbers is None or numbers.size != 1 or numbers.dtype.kind not in _REAL:
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
+    return float(numbers.item())

@@ -1,6 +1,6 @@
 """Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -12,7 +12,7 @@ from recall.worlds import gym_checks
 from recall.worlds.gym_checks import RENDER_MODE
 from recall.worlds.gym_registration import known_spec
 from recall.worlds.registry import Task, task_label
-from recall.worlds.simulator import Array, DrawingError, Simulator, Step, unit_box
+from recall.worlds.simulator import Array, DrawingError, Simulator, Step, restored, unit_box
 
 _HEADER = 2  # a state is the episode's seed, its number of steps, then its actions
 _SEEDS = 2**31  # Gymnasium environments take seeds below this; float64 holds them exactly
@@ -106,8 +106,8 @@ class GymnasiumSimulator(Simulator):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the slots' states, since an environment's own copy may not be exact."""
-        states = [self.get_state(slot) for slot in range(self.slots)]
-        return _restored, (self._source, self._horizon_steps, states)
+        arguments = {"task": self._source, "horizon_steps": self._horizon_steps}
+        return restored, (type(self), arguments, self.states())
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return the environment's own image, in its own size.
@@ -175,14 +175,6 @@ class GymnasiumSimulator(Simulator):
         if self._is_whole:
             scaled = np.minimum(np.floor(scaled), self._highest)
         return scaled.astype(self._action_dtype)
-
-
-def _restored(task: Task, horizon_steps: int, states: Sequence[Array]) -> GymnasiumSimulator:
-    """Return a simulator with these states in its slots."""
-    simulator = GymnasiumSimulator(task, len(states), horizon_steps)
-    for slot, state in enumerate(states):
-        simulator.set_state(slot, state)
-    return simulator
 
 
 def time_limit(task: Task) -> int:

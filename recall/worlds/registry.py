@@ -1,7 +1,6 @@
 """Registry of worlds and their tasks. A new world is one line in `BUILTIN`, or a plug-in."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,39 +22,34 @@ GYMNASIUM = "gymnasium"
 GYMNASIUM_PREFIX = "gym:"
 
 
-@dataclass(frozen=True)
-class _World:
-    """World: a module with TASKS, HORIZON_STEPS and make_simulator(task, slots, **settings)."""
-
-    module: str
-    settings: tuple[str, ...] = ()  # fields of WorldSettings that make_simulator takes
-
-    def load(self) -> ModuleType:
-        return import_module(self.module)
-
-
+# Worlds and their modules, each with TASKS, HORIZON_STEPS and make_simulator(task, slots). Where
+# make_simulator takes settings, SETTINGS of the module names these fields of WorldSettings.
 BUILTIN = {
-    "continual_world": _World("recall.worlds.continual_world", ("reward", "observation")),
-    "pointworld": _World("recall.worlds.pointworld"),
+    "continual_world": "recall.worlds.continual_world",
+    "pointworld": "recall.worlds.pointworld",
 }
 _NEEDED = ("TASKS", "HORIZON_STEPS", "make_simulator")
 
 
-def _checked(name: str, module: Any) -> _World:
-    """Return the world in the module of a plug-in, if it has what a world needs."""
+def _checked(name: str, module: Any) -> str:
+    """Return the module's name, if it has what a world needs and no other world's tasks."""
     missing = [needed for needed in _NEEDED if not hasattr(module, needed)]
     if not isinstance(module, ModuleType) or missing:
         raise BadValueError(
             f"world {name!r} is {module!r}, which is no module with {', '.join(_NEEDED)}"
         )
-    for other, world in _WORLDS.known().items():
-        shared = set(module.TASKS) & set(world.load().TASKS) if other != name else ()
+    for other in _WORLDS.known():
+        shared = set(module.TASKS) & set(_module(other).TASKS) if other != name else ()
         if shared:
             raise BadValueError(f"world {name!r} has a task {min(shared)!r}, as {other} has")
-    return _World(module.__name__, tuple(getattr(module, "SETTINGS", ())))
+    return module.__name__
 
 
-_WORLDS: Registry[_World] = Registry("recall.worlds", BUILTIN, _checked)
+_WORLDS: Registry[str] = Registry("recall.worlds", BUILTIN, _checked)
+
+
+def _module(world: str) -> ModuleType:
+    return import_module(_WORLDS[world])
 
 
 def register_world(name: str, module: str | ModuleType) -> None:
@@ -73,8 +67,7 @@ def register_world(name: str, module: str | ModuleType) -> None:
 
 def registered_worlds() -> dict[str, str]:
     """Return the worlds of plug-ins and their modules, to be registered in another process."""
-    worlds = _WORLDS.known().items()
-    return {name: world.module for name, world in worlds if name not in BUILTIN}
+    return {name: module for name, module in _WORLDS.known().items() if name not in BUILTIN}
 
 
 def register_worlds(worlds: Mapping[str, str]) -> None:
@@ -87,12 +80,12 @@ def tasks_of(world: str) -> tuple[str, ...]:
     """Return the tasks of one world, in its own order."""
     if world not in _WORLDS:
         raise UnknownNameError("world", world, _WORLDS)
-    return tuple(_WORLDS[world].load().TASKS)
+    return tuple(_module(world).TASKS)
 
 
 def world_horizon_steps(world: str) -> int:
     """Return the default episode length of one world."""
-    return int(_WORLDS[world].load().HORIZON_STEPS)
+    return int(_module(world).HORIZON_STEPS)
 
 
 def task_names() -> tuple[str, ...]:
@@ -198,9 +191,9 @@ def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulato
         from recall.worlds.gym_world import GymnasiumSimulator
 
         return GymnasiumSimulator(task, slots, settings.horizon_steps)
-    entry = _WORLDS[world]
-    chosen = {name: getattr(settings, name) for name in entry.settings}
-    simulator: Simulator = entry.load().make_simulator(task, slots, **chosen)
+    module = _module(world)
+    chosen = {name: getattr(settings, name) for name in getattr(module, "SETTINGS", ())}
+    simulator: Simulator = module.make_simulator(task, slots, **chosen)
     return simulator
 
 

@@ -1,7 +1,7 @@
 """Interface of all worlds: a simulator of one task, with many slots stepped together."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,8 +123,22 @@ class Simulator(ABC):
         """Return an RGB image of the slot, [height, width, 3] uint8."""
         raise NotImplementedError(f"{self.task} cannot be rendered: its world draws no images")
 
+    def states(self) -> list[Array]:
+        """Return the states of all slots."""
+        return [self.get_state(slot) for slot in range(self.slots)]
+
     def close(self) -> None:  # noqa: B027  (most worlds hold no resources)
         """Release resources outside of Python's memory."""
+
+
+def restored(
+    make: Callable[..., Simulator], arguments: Mapping[str, Any], states: Any
+) -> Simulator:
+    """Return a simulator with these states in its slots: the copy of another simulator."""
+    simulator = make(slots=len(states), **arguments)
+    for slot, state in enumerate(states):
+        simulator.set_state(slot, state)
+    return simulator
 
 
 def unit_box(size: int) -> Box:

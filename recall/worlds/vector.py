@@ -1,6 +1,6 @@
 """Gymnasium vector environment with many slots of one or several tasks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,18 +11,14 @@ from gymnasium.vector.utils import batch_space
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.env import RENDER_FPS, RenderMode, as_floats, check_render_mode, step_info
+from recall.worlds.env import RENDER_FPS, RenderMode, check_render_mode, checked_actions, step_info
 from recall.worlds.processes import ProcessSlots
-from recall.worlds.registry import Task, task_label, tasks_in
+from recall.worlds.registry import Task, tasks_in
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
-_MODES = {
-    "same_step": AutoresetMode.SAME_STEP,
-    "next_step": AutoresetMode.NEXT_STEP,
-    "disabled": AutoresetMode.DISABLED,
-}
+_MODES = {mode.name.lower(): mode for mode in AutoresetMode}
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
@@ -93,7 +89,11 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._started = True
         slots = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._ended &= ~slots
-        return self._observation(), _reset_infos(self._board, slots)
+        board = self._board
+        flags = (board.success, board.episode_success, board.diverged, *board.criteria.values())
+        for flag in flags:
+            flag[slots] = False
+        return self._observation(), _infos(self._board, slots)
 
     def step(self, actions: Array) -> StepResult:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
@@ -102,12 +102,12 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             raise ResetNeeded("no episode is under way: call reset() before step()")
         held = self._held()
         board = self._board
-        values = self._checked(actions)
+        values = checked_actions(actions, board.action.shape, self.tasks)
         board.action[:] = values
         self._slots.step(values.dtype.name, held)
         self.diverged_episodes += int(np.count_nonzero(board.diverged))
         ended = board.terminated | board.truncated
-        infos = _step_infos(board)
+        infos = _infos(board, np.ones(self.num_envs, bool))
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._ended = ended
         elif ended.any():
@@ -181,32 +181,17 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             shown = np.where(self._ended[:, None], self._board.final_observation, shown)
         return np.array(shown, self.single_observation_space.dtype)
 
-    def _checked(self, actions: Array) -> Array:
-        values = as_floats(actions)
-        expected = self._board.action.shape
-        if values.shape != expected:
-            raise BadValueError(f"actions of shape {values.shape}; expected {expected}")
-        if not np.isfinite(values).all():
-            slot, dimension = np.argwhere(~np.isfinite(values))[0]
-            raise BadValueError(
-                f"action {values[slot, dimension]} in slot {slot} ({task_label(self.tasks[slot])})"
-                f", dimension {dimension}: actions must be finite; no slot was stepped"
-            )
-        return values
+
+# Infos in Gymnasium's form: an array and a mask for each key, the same keys in every step.
 
 
-# Infos in Gymnasium's form: an array and a mask for each key.
-
-
-def _reset_infos(board: Board, slots: Array) -> dict[str, Any]:
-    """Return the infos of a reset of the `slots` [slots] that are True."""
-    none = np.zeros(len(slots), bool)
-    return _marked(step_info(none, none, none, dict.fromkeys(board.criteria, none)), slots)
-
-
-def _step_infos(board: Board) -> dict[str, Any]:
-    """Return the infos of a step, the same keys in every step."""
-    return _marked(_flags(board), np.ones(len(board.success), bool))
+def _infos(board: Board, slots: Array) -> dict[str, Any]:
+    """Return what the board says of the `slots` [slots] that are True."""
+    flags = step_info(board.success, board.episode_success, board.diverged, board.criteria)
+    told: dict[str, Any] = {}
+    for key, flag in flags.items():
+        told |= {key: flag & slots, f"_{key}": slots.copy()}
+    return told
 
 
 def _final_infos(board: Board, ended: Array, dtype: Any) -> dict[str, Any]:
@@ -217,20 +202,9 @@ def _final_infos(board: Board, ended: Array, dtype: Any) -> dict[str, Any]:
     return {
         "final_obs": observations,
         "_final_obs": ended,
-        "final_info": _marked(_flags(board), ended),
+        "final_info": _infos(board, ended),
         "_final_info": ended.copy(),
     }
-
-
-def _flags(board: Board) -> dict[str, Array]:
-    return step_info(board.success, board.episode_success, board.diverged, board.criteria)
-
-
-def _marked(flags: Mapping[str, Array], mask: Array) -> dict[str, Any]:
-    told: dict[str, Any] = {}
-    for key, flag in flags.items():
-        told |= {key: flag & mask, f"_{key}": mask.copy()}
-    return told
 
 
 def _checked_seed(seed: Any) -> int:

@@ -59,7 +59,6 @@ def play(env):
         (answering(terminated="False"), "'False' as terminated"),
         (answering(terminated=None), "None as terminated"),
         (answering(terminated=2), "2 as terminated"),
-        (answering(terminated=np.array([False])), "array([False]) as terminated"),
         (answering(truncated=float("nan")), "nan as terminated or truncated"),
         (answering(reward=None), "None as its reward"),
         (answering(reward="1"), "'1' as its reward"),
@@ -75,17 +74,17 @@ def test_answers_of_another_form_are_refused(task, reason):
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(2, 2.0), (np.float32(0.5), 0.5), (np.int64(-1), -1.0), (np.array(3.0), 3.0), (True, 1.0)],
+    [(2, 2.0), (np.float32(0.5), 0.5), (np.int64(-1), -1.0), (np.array([3.0]), 3.0), (True, 1.0)],
 )
 def test_a_reward_may_be_any_real_number(value, told):
     assert play(recall.make(answering(reward=value), horizon=10))[1] == told
 
 
-@pytest.mark.parametrize("value", [True, 1, np.True_, np.array(True)])
-@pytest.mark.parametrize("name", ["terminated", "truncated"])
-def test_an_end_may_be_told_by_any_truth_value(name, value):
-    _, _, *ends, _ = play(recall.make(answering(**{name: value}), horizon=10))
-    assert ends == [name == "terminated", name == "truncated"]
+@pytest.mark.parametrize("value", [True, 1, np.True_, np.array([True])])
+def test_an_end_may_be_told_by_any_truth_value(value):
+    for name in ("terminated", "truncated"):
+        _, _, *ends, _ = play(recall.make(answering(**{name: value}), horizon=10))
+        assert ends == [name == "terminated", name == "truncated"]
 
 
 class LostAtReset(Point):

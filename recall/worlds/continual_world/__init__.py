@@ -6,10 +6,7 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.plugins.python_process import safe_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from recall.worlds.continual_world.sawyer import SawyerSimulator
-    from recall.worlds.simulator import Array
 
 # In the paper's order; a position is the paper's task number.
 TASKS: tuple[str, ...] = (
@@ -27,6 +24,7 @@ TASKS: tuple[str, ...] = (
 REWARDS: tuple[str, ...] = ("v1", "v2")
 OBSERVATIONS: tuple[str, ...] = ("classic", "full")
 HORIZON_STEPS = 200
+SETTINGS = ("reward", "observation")
 
 
 def make_simulator(
@@ -52,13 +50,3 @@ def make_simulator(
         from recall.worlds.continual_world.tasks import load_task
 
     return SawyerSimulator(load_task(task), slots, reward, observation)
-
-
-def restored_simulator(
-    task: str, reward: str, observation: str, states: "Sequence[Array]"
-) -> "SawyerSimulator":
-    """Return a simulator with these states in its slots: the copy of another simulator."""
-    simulator = make_simulator(task, len(states), reward, observation)
-    for slot, state in enumerate(states):
-        simulator.set_state(slot, state)
-    return simulator

@@ -30,7 +30,7 @@ from recall.worlds.continual_world.starts import (
     start_views,
 )
 from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task
-from recall.worlds.simulator import Array, Roll, Simulator, Step, unit_box
+from recall.worlds.simulator import Array, Roll, Simulator, Step, restored, unit_box
 
 if TYPE_CHECKING:
     from recall.worlds.continual_world.camera import Camera
@@ -55,7 +55,7 @@ class SawyerSimulator(Simulator):
         self.action_space = unit_box(4)
         self.reset_vectors = ResetVectors(task)
         self._task = task
-        self._variant = (reward, observation)
+        self._arguments = {"task": task.name, "reward": reward, "observation": observation}
         # A copy, so that simulators of the same task can run in several threads.
         self._model = copy.copy(load_physics(task.name))
         self._data = [mujoco.MjData(self._model) for _ in range(slots)]
@@ -316,10 +316,9 @@ class SawyerSimulator(Simulator):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the slots' states; a copy of MuJoCo's data would lose our views."""
-        from recall.worlds.continual_world import restored_simulator
+        from recall.worlds.continual_world import make_simulator
 
-        states = [self.get_state(slot) for slot in range(self.slots)]
-        return restored_simulator, (self.task, *self._variant, states)
+        return restored, (make_simulator, self._arguments, self.states())
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return an RGB image of the slot with its goal, drawn offscreen."""

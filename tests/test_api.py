@@ -105,7 +105,10 @@ def test_a_folder_of_other_fleets_is_no_place_for_a_fleet(tmp_path):
     ("files", "message"),
     [
         ({"lock": "precious"}, "holds no fleet"),
-        ({"run.json": '{"name": "another tool"}', "a.jsonl": "{}"}, "has schema None.* Choose"),
+        (
+            {"run.json": '{"name": "another tool"}', "a.jsonl": "{}"},
+            "was damaged or edited .* Choose",
+        ),
         ({"run.json": "no JSON", "training.jsonl": "{}"}, "is not valid JSON.* Choose another"),
     ],
 )

@@ -7,16 +7,18 @@ all tasks were learned at once. Imported runs come from other simulators, so the
 with single-task runs of ours.
 """
 
-import contextlib
-import json
+import io
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from recall.analysis.run_result import RunResult
+from recall.errors import RecallError
+from recall.files.reading import read_bytes, read_json
 from recall.runs.evaluations import FIELDS, MODES
 from recall.worlds.sequences import parse_sequence, sequence_names
 
@@ -24,16 +26,6 @@ Array = np.ndarray
 PROGRESS, CONFIG = "progress.tsv", "config.json"
 SOURCE = "continual_world"
 _STEP = "total_env_steps"
-# What a damaged log or one in another format makes the functions below raise.
-_UNREADABLE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-    OSError,
-)
 # RECALL's own code, which grew out of Continual World's, writes a mean without "/avg".
 _COLUMN = re.compile(r"test/(stochastic|deterministic)/(\d+)/(.+)/(success|return)(?:/avg)?")
 _VERSION = re.compile(r"-v(\d)$")
@@ -55,46 +47,42 @@ _TOGETHER = "multi_task"
 def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
     """Return the run in a folder and its problems."""
     try:
-        config = json.loads((folder / CONFIG).read_bytes())
-        header, table = _table(folder / PROGRESS)
-        return _run(folder, config, header, table)
-    except FileNotFoundError as error:
-        return [], [f"{folder} has {PROGRESS} but no {Path(error.filename).name}: left out."]
-    except _UNREADABLE as error:
-        return [], [f"{folder}: the log cannot be read ({_reason(error)}): left out."]
-
-
-def _reason(error: Exception) -> str:
-    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
-
-
-def _table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the complete rows, without a last row that is being written."""
-    lines = path.read_text().splitlines()
-    header = lines[0].split("\t") if lines else []
-    rows = [line.split("\t") for line in lines[1:]]
-    return header, [row for row in rows if len(row) == len(header)]
+        config = read_json(folder / CONFIG)
+        content = io.BytesIO(read_bytes(folder / PROGRESS))
+        table = pd.read_csv(content, sep="\t", float_precision="round_trip")
+        return _run(folder, config, table.apply(pd.to_numeric, errors="coerce"))
+    # What a damaged log or one in another format raises.
+    except (RecallError, ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+        return [], [f"{folder}: the log cannot be read ({str(error).strip()}): left out."]
 
 
 def _run(
-    folder: Path, config: dict[str, Any], header: list[str], rows: list[list[str]]
+    folder: Path, config: dict[str, Any], table: pd.DataFrame
 ) -> tuple[list[RunResult], list[str]]:
-    if _STEP not in header or not rows:
+    table = table.dropna(subset=[_STEP])  # a last row that is being written
+    if table.empty:
         return [], [f"{folder} has no evaluations yet: left out."]
-    columns, tasks = _columns(header)
-    steps = np.array([float(row[header.index(_STEP)]) for row in rows]).astype(int)
+    columns, tasks = _columns(list(table))
+    steps = table[_STEP].to_numpy().astype(int)
     names = tuple(_VERSION.sub("", task) for task in tasks)
     per_task = int(config["steps"] if "task" in config else config["steps_per_task"])
+    curves: dict[tuple[str, str], Array] = {
+        (mode, field): np.full((len(table), len(tasks)), np.nan)
+        for mode in MODES
+        for field in FIELDS
+    }
+    for (mode, field, task), name in columns.items():
+        curves[mode, field][:, task] = table[name]
     run = RunResult(
         name=folder.name,
         folder=folder,
         method=_method(config),
-        sequence=_sequence(names),
+        sequence=_known_sequences().get(names, ",".join(names)),
         tasks=names,
         seed=int(config.get("seed") or 0),
         steps_per_task=per_task,
         steps=steps,
-        curves=_curves(rows, columns, len(tasks)),
+        curves=curves,
         settings=_settings(config, tasks, per_task),
         description=config,
         finished=bool(steps[-1] >= len(tasks) * per_task),
@@ -108,35 +96,18 @@ def _run(
     ]
 
 
-def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], int], list[str]]:
+def _columns(header: list[str]) -> tuple[dict[tuple[str, str, int], str], list[str]]:
     """Return the column of each mode, field and task, and the tasks in order."""
-    columns: dict[tuple[str, str, int], int] = {}
+    columns: dict[tuple[str, str, int], str] = {}
     tasks: dict[int, str] = {}
-    for place, name in enumerate(header):
+    for name in header:
         if found := _COLUMN.fullmatch(name):
             mode, number, task, field = found.groups()
-            columns[mode, field, int(number)] = place
+            columns[mode, field, int(number)] = name
             tasks[int(number)] = task
     if sorted(tasks) != list(range(len(tasks))) or not tasks:
         raise ValueError(f"the columns have tasks {sorted(tasks)}; expected 0, 1, 2, ...")
     return columns, [tasks[number] for number in sorted(tasks)]
-
-
-def _curves(
-    rows: list[list[str]], columns: dict[tuple[str, str, int], int], tasks: int
-) -> dict[tuple[str, str], Array]:
-    curves: dict[tuple[str, str], Array] = {
-        (mode, field): np.full((len(rows), tasks), np.nan) for mode in MODES for field in FIELDS
-    }
-    for (mode, field, task), place in columns.items():
-        curves[mode, field][:, task] = [_number(row[place]) for row in rows]
-    return curves
-
-
-def _number(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        return float(text)
-    return float("nan")
 
 
 def _method(config: dict[str, Any]) -> str:
@@ -157,7 +128,3 @@ def _settings(config: dict[str, Any], tasks: list[str], per_task: int) -> dict[s
 @cache
 def _known_sequences() -> dict[tuple[str, ...], str]:
     return {parse_sequence(name).tasks: name for name in reversed(sequence_names())}
-
-
-def _sequence(tasks: tuple[str, ...]) -> str:
-    return _known_sequences().get(tasks, ",".join(tasks))

@@ -23,23 +23,9 @@ NO_MATTER = frozenset(
     for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
-SCHEDULE, PRECISION = "schedule.", "learner.sac.precision"
-N_STEP = "learner.sac.n_step"
-STEPS = f"{SCHEDULE}steps_per_task"
-RETRAINING = f"{METHOD}retraining_updates"
+STEPS, PRECISION = "schedule.steps_per_task", "learner.sac.precision"
 OLD_TASKS = f"{METHOD}max_old_tasks"
 AVERAGE = f"{METHOD}average_actor"
-COPIES = f"{METHOD}copies"
-COLLECTING = frozenset(
-    f"{SCHEDULE}{name}" for name in ("noise_colour", "random_tails", "policy_lag", "environments")
-)
-"""How a run collects: settings of the schedule that are no lengths."""
-_EXPERIMENT = (SCHEDULE, PRECISION, N_STEP, RETRAINING, OLD_TASKS, AVERAGE, COPIES)
-"""Lengths, intervals, how updates are computed and what is evaluated: not the method's own.
-
-The length of the retraining is a setting of the method, but a study scales it with the steps. How
-many old tasks share an update is one too, but whatever it is, every old task has its equal part.
-The averaged actor, n-step targets and what a start copies belong to the learner of all methods."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,35 +64,23 @@ def settings_that_matter(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: comparable(value) for name, value in settings.items() if name not in NO_MATTER}
 
 
-def departures(
-    method: str, settings: Mapping[str, Any], preset: str = DEFAULT, experiment: bool = True
-) -> dict[str, Any]:
+def departures(method: str, settings: Mapping[str, Any], preset: str = DEFAULT) -> dict[str, Any]:
     """Return the settings that affect what is learned and differ from those of a preset.
 
-    `experiment` includes what `of_experiment` names. The settings of a method that is not
-    registered have no preset to depart from.
+    The settings of a method that is not registered are not in a preset, so all depart from it.
     """
     known = settings_of_preset(method, preset)
     return {
         name: value
         for name, value in settings.items()
-        if name not in NO_MATTER
-        and (experiment or not of_experiment(name))
-        and (method in METHODS or not name.startswith(METHOD))
-        and (name not in known or comparable(value) != known[name])
+        if name not in NO_MATTER and (name not in known or comparable(value) != known[name])
     }
-
-
-def of_experiment(name: str) -> bool:
-    """Return True for a setting that belongs to the experiment rather than to the method."""
-    return name.startswith(_EXPERIMENT)
 
 
 def nearest_preset(method: str, settings: Mapping[str, Any]) -> str:
     """Return the preset that the settings depart from least, apart from the schedule."""
-    if not any(name.startswith((METHOD, "learner.")) for name in settings):
-        return DEFAULT
-    return min(PRESETS, key=lambda name: len(departures(method, settings, name, experiment=False)))
+    own = {name: value for name, value in settings.items() if not name.startswith("schedule.")}
+    return min(PRESETS, key=lambda name: len(departures(method, own, name)))
 
 
 def comparable(value: Any) -> Any:

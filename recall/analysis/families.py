@@ -43,11 +43,6 @@ def table_of(sequence: str, tasks: int) -> str:
     return "long" if sequence in LONG else family_of(sequence)
 
 
-def has_own_table(sequence: str) -> bool:
-    """Return True if a sequence is in none of the tables of families."""
-    return family_of(sequence) not in TRIPLETS and sequence not in LONG
-
-
 def by_family(sequences: Iterable[str]) -> dict[str, list[str]]:
     """Return the sequences of each family, in order."""
     found: dict[str, list[str]] = {}

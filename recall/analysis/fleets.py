@@ -1,7 +1,6 @@
 """Reading of the runs in one fleet's folder, with the problems found there."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from recall.errors import RecallError
 from recall.files.fleet_layout import (
     DESCRIPTION,
     OUTCOME,
-    Outcome,
     Status,
     check_written,
     failures_in,
@@ -24,9 +22,7 @@ from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
 from recall.runs.fleet_folder import resume_command
 from recall.runs.json_lines import find_records
 from recall.runs.training_records import read_warnings
-from recall.runs.wording import counted, few
-
-_MOST_SHOWN = 4
+from recall.runs.wording import counted
 
 
 def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
@@ -34,21 +30,18 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
     try:
         description = read_description(folder)
         runs, problems = _runs(folder, description)
-        return runs, _edited(folder, description) + problems
     except RecallError as error:
         return [], [f"{error}. {folder} is left out."]
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
-        return [], [f"{folder} cannot be read ({_reason(error)}): left out."]
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{DESCRIPTION} is not valid JSON: {error}"
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}"
-    if isinstance(error, KeyError):
-        return f"{DESCRIPTION} lacks {error}"
-    return f"{DESCRIPTION} does not have the expected content: {error}"
+        # Settings are of the method and of the version of the package that wrote them.
+        return [], [f"{folder} cannot be read ({error}): left out."]
+    if is_edited(description):
+        problems.insert(
+            0,
+            f"{folder / DESCRIPTION} was edited after the fleet was started: its runs are shown "
+            "with settings, steps and tasks that need not be theirs. Undo the edit.",
+        )
+    return runs, problems
 
 
 def _check_kinds(settings: Mapping[str, Any], method: str) -> None:
@@ -67,16 +60,19 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     settings = settings_of(description)
     _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
-        return [], [_never_evaluated(folder, path), *_warned(folder, listed)]
-    outcome, problems = _outcome(folder)
+        return [], [_never_evaluated(folder, path)]
+    outcome, problems = read_outcome(folder), list[str]()
     finished = outcome is not None
-    curves, unread = read_curves(path, len(listed), tasks, finished)
+    try:
+        check_written(folder)
+    except RecallError as error:
+        problems.append(f"{error}. Until then, what is shown of it need not be what it recorded.")
+    curves, unread = read_curves(path, [run["tasks"] for run in listed], finished)
     modes = recorded_modes(curves)
-    warnings, unreadable = read_warnings(folder, finished)
+    warnings, unreadable = read_warnings(folder)
     problems += [unreadable] if unreadable else []
     if unread:
-        were = "line cannot be used and was" if unread == 1 else "lines cannot be used and were"
-        problems.append(f"{path}: {unread} {were} left out.")
+        problems.append(f"{path}: {counted(unread, 'line')} cannot be used: left out.")
     runs = []
     for index, (run, found) in enumerate(zip(listed, curves, strict=True)):
         failed_at = outcome.failed.get(run["name"]) if outcome is not None else None
@@ -109,31 +105,14 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
 
 
 def _never_evaluated(folder: Path, path: Path) -> str:
-    try:
-        found, failed = status(folder), failures_in(folder)
-    except RecallError as error:
-        return f"{error}. {folder} has no evaluations: left out."
-    if failed:
+    if failed := failures_in(folder):
         return f"{folder} has no evaluations, since {failed}: left out."
-    if found is Status.FINISHED:
+    if status(folder) is Status.FINISHED:
         return (
             f"{folder} is finished, but its evaluations are missing: restore {path.name} from a "
             "copy. It is left out."
         )
     return f"{folder} has no evaluations yet: left out."
-
-
-def _outcome(folder: Path) -> tuple[Outcome | None, list[str]]:
-    """Return the content of outcome.json (None before the end) and the problems."""
-    try:
-        outcome = read_outcome(folder)
-    except RecallError as error:
-        return None, [f"{error}. Until then its fleet is treated as unfinished."]
-    try:
-        check_written(folder)
-    except RecallError as error:
-        return outcome, [f"{error}. Until then, what is shown of it need not be what it recorded."]
-    return outcome, []
 
 
 def _wrong_with(run: RunResult, found: RunCurves, lost: str | None) -> list[str]:
@@ -154,40 +133,10 @@ def _wrong_with(run: RunResult, found: RunCurves, lost: str | None) -> list[str]
         )
     if found.blanks:
         problems.append(
-            f"{where}: {counted(found.blanks, 'recorded value is', 'recorded values are')} not "
-            f"{'a number' if found.blanks == 1 else 'numbers'}; {_left_out(found.blanks)}"
-        )
-    if count := len(found.impossible):
-        shown = few(dict.fromkeys(f"{value:g}" for value in found.impossible), _MOST_SHOWN)
-        problems.append(
-            f"{where}: {counted(count, 'recorded success rate is', 'recorded success rates are')} "
-            f"outside [0, 1] ({shown}); {_left_out(count)}"
+            f"{where}: {counted(found.blanks, 'recorded value')} without a number, left out of its "
+            "means."
         )
     return problems
-
-
-def _left_out(count: int) -> str:
-    return f"{'it is' if count == 1 else 'they are'} left out of its means."
-
-
-def _warned(folder: Path, listed: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the health warnings of a fleet that has not been evaluated yet."""
-    warnings, _ = read_warnings(folder)
-    return [
-        f"{listed[index]['name']} in {folder} at step {each['step']:,}: {each['message']}."
-        for index, found in warnings.items()
-        if 0 <= index < len(listed)
-        for each in found
-    ]
-
-
-def _edited(folder: Path, description: Mapping[str, Any]) -> list[str]:
-    if not is_edited(dict(description)):
-        return []
-    return [
-        f"{folder / DESCRIPTION} was edited after the fleet was started: its runs are shown with "
-        "settings, steps and tasks that need not be theirs. Undo the edit."
-    ]
 
 
 def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:

@@ -1,8 +1,7 @@
-"""Labels for tables and legends: a method, its preset, and every setting that departs from it.
+"""Labels for tables and legends: a method, its preset, and what sets its runs apart.
 
-A label says the same whatever other runs are shown: a run without distillation is never plain
-RECALL. Settings of the experiment (`of_experiment`: the schedule, the precision of products, ...)
-are named only where runs of a method that are shown together differ in them.
+A setting that departs from the preset is named in the label if runs of the method that are shown
+together differ in it. Notes below tables name those in which all of them depart from it.
 """
 
 import dataclasses
@@ -17,7 +16,6 @@ from recall.analysis.departures import (
     STEPS,
     departures,
     nearest_preset,
-    of_experiment,
     settings_that_matter,
 )
 from recall.analysis.families import table_of
@@ -52,27 +50,27 @@ _HEADS = {
 def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     """Return the runs with labels, in the order of tables: method, variant, sequence, seed.
 
-    Settings of the experiment are compared among runs that are shown together: those of one family.
+    Runs of a method are compared with those that tables show beside them.
     """
     usual = {table: _usual_steps(group) for table, group in grouped(runs, _table_of).items()}
     named = []
-    groups = grouped(runs, lambda run: (run.method, run.source, _table_of(run)))
-    for (_, source, table), group in groups.items():
-        imported = source == continual_world_logs.SOURCE
-        for run, (preset, changes) in zip(group, _variants(group, imported), strict=True):
-            changes = {name: value for name, value in changes.items() if name not in _STEPS}
-            if run.steps_per_task != usual[table]:
+    for group in grouped(runs, lambda run: (run.method, run.source, _table_of(run))).values():
+        varying = _varying([run.settings for run in group]).difference(_STEPS)
+        for run in group:
+            preset = nearest_preset(run.method, run.settings)
+            unlike = departures(run.method, run.settings, preset)
+            changes = {name: value for name, value in unlike.items() if name in varying}
+            if run.steps_per_task != usual[_table_of(run)]:
                 changes[STEPS] = run.steps_per_task
-            variant = ", ".join(filter(None, [IMPORTED * imported, settings_in_words(changes)]))
+            imported = IMPORTED if run.source == continual_world_logs.SOURCE else ""
+            variant = ", ".join(filter(None, [imported, settings_in_words(changes)]))
             label = label_of(run.method, variant, preset)
             named.append(
                 dataclasses.replace(
                     run, label=label, variant=variant, changes=changes, preset=preset
                 )
             )
-    sequences = list(
-        dict.fromkeys(sorted((run.sequence for run in runs), key=lambda name: order_of("", name)))
-    )
+    sequences = sorted({run.sequence for run in runs}, key=lambda name: order_of("", name))
     return sorted(
         named,
         key=lambda run: (order_of(run.method, run.label), sequences.index(run.sequence), run.seed),
@@ -89,35 +87,11 @@ def _usual_steps(runs: Sequence[RunResult]) -> int | None:
     return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
-def _variants(runs: Sequence[RunResult], imported: bool) -> list[tuple[str, dict[str, Any]]]:
-    """Return the preset of each run of a method and its changes: those that labels name.
-
-    Where no preset is known, these are the settings in which the runs differ.
-    """
-    method, settings = runs[0].method, [run.settings for run in runs]
-    if imported or method not in METHODS:
-        varying = _varying(settings)
-        return [
-            (DEFAULT, {name: each[name] for name in varying if name in each}) for each in settings
-        ]
-    presets = [nearest_preset(method, each) for each in settings]
-    departed = [
-        departures(method, each, preset) for each, preset in zip(settings, presets, strict=True)
-    ]
-    apart = {name for name in _varying(settings) if any(name in found for found in departed)}
-    found = []
-    for preset, changes in zip(presets, departed, strict=True):
-        own = {name: value for name, value in changes.items() if not of_experiment(name)}
-        varied = {name: value for name, value in changes.items() if name in apart}
-        found.append((preset, own | varied))
-    return found
-
-
-def _varying(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _varying(runs: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the settings that matter in which runs, given by their settings, differ."""
     compared = [settings_that_matter(settings) for settings in runs]
-    names = dict.fromkeys(name for settings in compared for name in settings)
-    return [name for name in names if len({str(each.get(name)) for each in compared}) > 1]
+    names = {name for settings in compared for name in settings}
+    return {name for name in names if len({str(each.get(name)) for each in compared}) > 1}
 
 
 def main_labels(runs: Iterable[RunResult]) -> list[str]:

@@ -112,16 +112,6 @@ def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
     )
 
 
-def average_performance(final: Array) -> Array:
-    """Return P at the end of the sequence [...], from p_i(N D) [..., task]."""
-    return np.mean(final, axis=-1)
-
-
-def forgetting(trained: Array, final: Array) -> Array:
-    """Return F [...], from p_i(i D) and p_i(N D), each [..., task]."""
-    return np.mean(trained - final, axis=-1)
-
-
 def area(curve: Curves, task: int) -> float:
     """Return AUC_task: the mean of the task's evaluations within its own stage."""
     start, end = task * curve.steps_per_task, (task + 1) * curve.steps_per_task
@@ -167,14 +157,6 @@ def transfer(own: Array, reference: Array) -> Array:
     """Return FT_i of areas of the same shape; NaN where the reference leaves nothing to gain."""
     room = 1.0 - reference
     return np.where(room > 0, (own - reference) / np.where(room > 0, room, 1.0), np.nan)
-
-
-def forward_transfer(areas: Array, reference: Array) -> Array:
-    """Return FT [...], from the areas of the tasks and of their references, each [..., task].
-
-    Tasks whose reference leaves nothing to gain are left out; NaN if that is so of all.
-    """
-    return mean_of_finite(transfer(areas, reference))
 
 
 def mean_of_finite(values: Array) -> Array:

@@ -10,8 +10,8 @@ precision of matrix products, by how many bursts the collecting policies are beh
 environments a run collects, and the average of the actor. A reference may also be longer than
 needed, if it was evaluated often enough: plain SAC does not know how long it will train, so the
 beginning of its curve is that of a shorter run. Runs that were found come before those that are
-shipped with the package, unless the found ones are longer.
-Reports say which were used, and what differs.
+shipped with the package, unless the found ones are longer. Reports name what differs in those that
+were used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +27,7 @@ from recall.analysis.departures import (
     PRECISION,
     STEPS,
     comparable,
+    departures,
     settings_of_preset,
 )
 from recall.analysis.labels import settings_in_words
@@ -35,14 +36,15 @@ from recall.analysis.run_result import RunResult
 REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
 EVALUATE_EVERY = "schedule.evaluate_every"
-POLICY_LAG = "schedule.policy_lag"
-ENVIRONMENTS = "schedule.environments"
-TOLERATED = (EVALUATE_EVERY, PRECISION, POLICY_LAG, ENVIRONMENTS, AVERAGE)
-# Number of evaluations that must lie in the part of a longer run that counts, because the value of
-# the first one is taken for all steps before it.
-_FEWEST_EVALUATIONS = 4
+TOLERATED = {
+    EVALUATE_EVERY, PRECISION, "schedule.policy_lag", "schedule.environments", AVERAGE
+}  # fmt: skip
+_FEWEST_EVALUATIONS = 4  # of a longer reference, unless the run itself has fewer
 # Settings that plain SAC on a single task does not use; the last two are of older records.
-_UNUSED = ("learner.popart.", "schedule.scoring_episodes", "schedule.random_steps_after_copy")
+_UNUSED = (
+    "learner.popart.", f"{METHOD}copies", f"{METHOD}max_old_tasks",
+    "schedule.scoring_episodes", "schedule.random_steps_after_copy",
+)  # fmt: skip
 # Settings of Continual World's code that concern SAC itself.
 _OF_LOGS = tuple(
     f"log.{name}"
@@ -89,43 +91,38 @@ def _comparable(
 ) -> tuple[list[RunResult], list[str]]:
     """Return the runs that are most alike, and sentences on those that are too different.
 
-    Runs that were evaluated often enough come first, among these those with the fewest steps, and
-    among these those with the same settings. All that are returned have the same number of steps.
+    Runs with the fewest steps come first, and among these those with the same settings. All that
+    are returned have the same number of steps.
     """
-    found: dict[tuple[bool, int, bool], list[RunResult]] = {}
+    found: dict[tuple[int, bool], list[RunResult]] = {}
     refused: dict[str, None] = {}
     for other in candidates:
         if other.tasks != (task,) or other.source != run.source:
             continue
         unlike = mismatch(run, other)
-        longer = other.steps_per_task > run.steps_per_task
-        others = {name: values for name, values in unlike.items() if name != STEPS or not longer}
-        rarely = _evaluations(run, other) < _enough(run)
-        if any(name not in TOLERATED for name in others):
-            refused[_refusal(other, others)] = None
-        elif longer and rarely:
-            refused[_refusal(other, unlike) + _too_few(run, other)] = None
+        if other.steps_per_task > run.steps_per_task and _evaluated_enough(run, other):
+            del unlike[STEPS]
+        if unlike.keys() <= TOLERATED:
+            found.setdefault((other.steps_per_task, bool(unlike)), []).append(other)
         else:
-            found.setdefault((rarely, other.steps_per_task, bool(others)), []).append(other)
+            there, wanted = (
+                settings_in_words({name: values[side] for name, values in unlike.items()})
+                for side in (1, 0)
+            )
+            refused[f"{task} in {other.folder} has {there} and not {wanted}"] = None
     return found[min(found)] if found else [], list(refused)
 
 
-def _evaluations(run: RunResult, reference: RunResult) -> int:
-    """Return how many evaluations of a reference lie within the steps of one stage of the run."""
-    steps = reference.steps
-    return int(np.count_nonzero((steps > 0) & (steps <= run.steps_per_task)))
+def _evaluated_enough(run: RunResult, reference: RunResult) -> bool:
+    """Return True if enough evaluations of a longer reference lie in the part that counts.
 
-
-def _enough(run: RunResult) -> int:
-    """Return how many evaluations of a reference are enough: no more than the run itself has."""
-    return min(_FEWEST_EVALUATIONS, _evaluations(run, run))
-
-
-def _too_few(run: RunResult, reference: RunResult) -> str:
-    return (
-        f"; only {_evaluations(run, reference)} of its evaluations lie in the first "
-        f"{run.steps_per_task:,} steps, and {_enough(run)} are needed"
+    The value of the first one is taken for all steps before it.
+    """
+    own, there = (
+        np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task))
+        for each in (run, reference)
     )
+    return bool(there >= min(_FEWEST_EVALUATIONS, own))
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
@@ -136,12 +133,18 @@ def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]
     wanted, there = needed(run), needed(reference)
     wanted[STEPS], there[STEPS] = run.steps_per_task, reference.steps_per_task
     if run.source != continual_world_logs.SOURCE:
-        there |= _own_changes(reference)
+        own = departures(reference.method, reference.settings, reference.preset)
+        there |= {
+            name: value
+            for name, value in own.items()
+            if name.startswith(METHOD) and not name.startswith(_UNUSED)
+        }
+    wanted = {**_preset(reference.preset), **wanted}
     return {
-        name: (wanted.get(name, _default(name, reference)), there[name])
-        for name in there
+        name: (wanted.get(name), value)
+        for name, value in there.items()
         if (name in wanted or name.startswith(METHOD))
-        and comparable(wanted.get(name, _default(name, reference))) != comparable(there[name])
+        and comparable(wanted.get(name)) != comparable(value)
     }
 
 
@@ -171,20 +174,5 @@ def _batch_size(run: RunResult) -> Any:
     return own if changed else _preset(run.preset)[BATCH]
 
 
-def _own_changes(reference: RunResult) -> dict[str, Any]:
-    """Return the method's settings in which a reference is not plain SAC."""
-    return {name: value for name, value in reference.changes.items() if name.startswith(METHOD)}
-
-
-def _default(name: str, reference: RunResult) -> Any:
-    return _preset(reference.preset).get(name)
-
-
 def _preset(name: str) -> Mapping[str, Any]:
     return settings_of_preset(REFERENCE_METHOD, name)
-
-
-def _refusal(reference: RunResult, unlike: Mapping[str, tuple[Any, Any]]) -> str:
-    there = settings_in_words({name: values[1] for name, values in unlike.items()})
-    wanted = settings_in_words({name: values[0] for name, values in unlike.items()})
-    return f"{reference.tasks[0]} in {reference.folder} has {there} and not {wanted}"

@@ -7,7 +7,8 @@ from pathlib import Path
 from recall.analysis import continual_world_logs
 from recall.analysis.fleets import read_fleet
 from recall.analysis.run_result import RunResult
-from recall.files.fleet_layout import STUDY, STUDY_SCHEMA
+from recall.errors import RecallError
+from recall.files.fleet_layout import STUDY, StudyFile
 from recall.files.reading import read_json
 from recall.runs.find import FLEET, LOG, TRACES, folders_below
 
@@ -47,19 +48,11 @@ def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
 def _seconds_of_fleets(study: Path, problems: list[str]) -> dict[str, float]:
     """Return the training times of fleets by name, which only the study.json beside them holds."""
     try:
-        if not study.exists():
-            return {}
-        content = read_json(study)
-        if content["schema"] != STUDY_SCHEMA:
-            raise ValueError(f"schema {content['schema']!r}, not {STUDY_SCHEMA}")
-        seconds = {str(fleet["name"]): float(fleet["seconds"]) for fleet in content["fleets"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        problems.append(
-            f"{study} cannot be used ({reason}): the training times of its fleets are left out."
-        )
+        fleets = read_json(study, kind=StudyFile).fleets if study.exists() else []
+    except (RecallError, OSError) as error:
+        problems.append(f"{error}. The training times of its fleets are left out.")
         return {}
-    return {name: value for name, value in seconds.items() if value > 0}
+    return {fleet.name: fleet.seconds for fleet in fleets if fleet.seconds > 0}
 
 
 def _without_reached(runs: list[RunResult]) -> list[RunResult]:
@@ -81,36 +74,17 @@ def _without_reached(runs: list[RunResult]) -> list[RunResult]:
 
 def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
     """Yield every folder that holds runs, and the name of the file that shows it."""
-    for top in folders:
-        if fault := _fault(top):
-            problems.append(f"{top} {fault}: name a folder with runs in it.")
-            continue
-        before, count = len(problems), 0
-        for folder, kind in _below(top, problems):
-            count += 1
-            yield folder, kind
-        if not count and len(problems) == before:
-            problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")
 
-
-def _fault(top: Path) -> str | None:
-    """Return why a folder cannot be searched, or None if it can."""
-    try:
-        if top.is_dir():
-            return None
-        return "is a file" if top.exists() else "does not exist"
-    except OSError as error:
-        return f"cannot be reached ({error.strerror})"
-
-
-def _below(top: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     def unreadable(error: OSError) -> None:
         problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
 
-    for folder, kind in folders_below(top, unreadable):
-        if kind in (FLEET, LOG):
-            yield folder, kind
-        elif kind == TRACES:
-            problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
-        else:
-            problems.append(f"{folder} is empty.")
+    for top in folders:
+        before, found = len(problems), False
+        for folder, kind in folders_below(top, unreadable):
+            found = True
+            if kind == TRACES:
+                problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
+            else:
+                yield folder, kind
+        if not found and len(problems) == before:
+            problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")

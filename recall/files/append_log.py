@@ -1,14 +1,12 @@
 """Append-only files with a running checksum, which are cut back to a stamp on resuming."""
 
-import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from recall.errors import RecallError
-from recall.files.atomic import plain, sync
+from recall.files.atomic import plain, sync, writing_to
 from recall.files.stamps import Stamp, check, stamp_of
 
 
@@ -26,10 +24,8 @@ class AppendLog:
         if self._file is None:
             self._new = not self.path.exists()
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            try:
+            with writing_to(self.path):
                 descriptor = os.open(self.path, flags, 0o666)
-            except OSError as error:
-                raise _unusable(self.path, error) from error
             # Unbuffered, so that no pending data is written after a failure.
             self._file = os.fdopen(descriptor, "r+b", buffering=0)
         return self._file
@@ -78,12 +74,3 @@ class AppendLog:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-
-def _unusable(path: Path, error: OSError) -> Exception:
-    """Return the error to raise for a file that cannot be opened for appending."""
-    if error.errno == errno.ELOOP:
-        return RecallError(f"{path} is a symbolic link, which is not written to: remove it")
-    if error.errno == errno.EISDIR:
-        return RecallError(f"{path} is a folder where a file is expected: move it away")
-    return error

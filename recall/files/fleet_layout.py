@@ -18,11 +18,12 @@ The folder of a study holds study.json beside the folders of its fleets.
 import enum
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from recall.files.atomic import is_hidden
+from recall.files.names import PlainName
 from recall.files.reading import read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
 
@@ -42,8 +43,6 @@ FINAL = "final"
 POLICY_SUFFIX = ".npz"
 
 STUDY = "study.json"
-STUDY_SCHEMA = 1
-"""Version of study.json, which a study writes and reports read."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -58,6 +57,32 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The step at which each failed run met a number that is not finite."""
     stamps: dict[str, tuple[Count, Count]] = msgspec.field(default_factory=dict)
     """Length and checksum of records and policies, by path; older versions wrote none."""
+
+
+class StoredRun(msgspec.Struct):
+    """A run in run.json."""
+
+    name: PlainName
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    sequence: str
+    tasks: Annotated[list[str], msgspec.Meta(min_length=1)]
+
+
+class StudyFleet(msgspec.Struct):
+    """What study.json says about a fleet: how long it took, and how often it was begun."""
+
+    name: str
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+    attempts: Count = 0
+
+
+class StudyFile(msgspec.Struct):
+    """What others than the study itself need of study.json."""
+
+    schema: Literal[1]
+    study: str
+    choices: dict[str, Any]
+    fleets: list[StudyFleet]
 
 
 class Status(enum.Enum):

@@ -1,15 +1,17 @@
-"""Safe file names: texts are turned into them, and names that come from files are checked."""
+"""Safe file names: texts are turned into them, and those in files are checked."""
 
 import re
 import zlib
-from pathlib import Path
+from typing import Annotated
 
-from recall.errors import BadValueError
+import msgspec
 
 _ODD = r"[^\w.,+=-]"
 _LONGEST_NAME = 80
 _LONGEST_SLUG = 60
-_LONGEST_READ = 200
+
+PlainName = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.)[\w.,+=-]{1,200}\Z")]
+"""A name in a file that, joined to a folder, is something in that folder and nothing else."""
 
 
 def file_name(text: str) -> str:
@@ -32,33 +34,3 @@ def _cut(name: str, text: str, longest: int) -> str:
     if len(name) <= longest:
         return name
     return f"{name[: longest - 9]}-{zlib.crc32(text.encode()):08x}"
-
-
-def checked_name(name: object, where: Path | str) -> str:
-    """Return a name that was read from the file `where`, or raise an error if it is not safe.
-
-    A safe name joined to a folder is a file or folder in that folder and nothing else.
-    """
-    safe = (
-        isinstance(name, str)
-        and 0 < len(name) <= _LONGEST_READ
-        and not re.search(_ODD, name)
-        and not name.startswith(".")
-    )
-    if not safe:
-        raise BadValueError(
-            f"{where} has the name {str(name)[:_LONGEST_NAME]!r}, which is not a plain file name: "
-            "the file was damaged or edited"
-        )
-    return str(name)
-
-
-def checked_path(name: object, where: Path | str) -> str:
-    """Return a relative path that was read from `where`, or raise if it could leave its folder."""
-    parts = name.split("/") if isinstance(name, str) else []
-    if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts):
-        raise BadValueError(
-            f"{where} has the path {str(name)[:_LONGEST_NAME]!r}, which may lead out of its "
-            "folder: the file was damaged or edited"
-        )
-    return str(name)

@@ -1,5 +1,6 @@
 """Paths that others give: arguments of a caller, and folders that somebody else prepared."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable
@@ -27,29 +28,16 @@ class UnsafeFolderError(RecallError):
 
 
 def check_contained(folder: Path) -> None:
-    """Raise an error if `folder` holds links that lead out of it, or other than files and folders.
-
-    The folder itself may be a link.
-    """
-    root = folder.resolve()
-    for where, folders, files in os.walk(root):
-        for name in (*folders, *files):
-            _check(root, Path(where, name))
-
-
-def _check(root: Path, path: Path) -> None:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:  # another process removed it meanwhile
-        return
-    if stat.S_ISLNK(mode):
-        if not is_inside(path, root):
-            raise UnsafeFolderError(
-                f"{path} is a symbolic link that leads out of {root}: remove it, or copy there "
-                "what it points to"
-            )
-    elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise UnsafeFolderError(f"{path} is neither a file nor a folder: remove it")
+    """Raise an error if `folder` holds other than files and folders; it may be a link itself."""
+    for where, folders, files in os.walk(folder.resolve()):
+        for path in (Path(where, name) for name in (*folders, *files)):
+            with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+                mode = path.lstat().st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    raise UnsafeFolderError(
+                        f"{path} is a link or neither a file nor a folder: remove it, or copy "
+                        "there what it points to"
+                    )
 
 
 def check_inside(path: Path, folder: Path) -> None:

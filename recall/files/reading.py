@@ -7,14 +7,13 @@ memory and length, and the arrays of an .npz file are bounded before any of them
 
 import contextlib
 import errno
-import io
 import lzma
 import os
 import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 import msgspec
 
@@ -73,13 +72,22 @@ def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any 
     except OSError as error:
         raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     except msgspec.ValidationError as error:
-        raise unexpected(path, error, way_out) from error
+        raise _unexpected(path, error, way_out) from error
     except ValueError as error:
         raise BadValueError(f"{path} is not valid JSON ({error}): {way_out}") from error
 
 
-def unexpected(path: Path, fault: object, way_out: str = "restore it from a copy") -> BadValueError:
-    """Return the error for a file whose content is not what was written there."""
+def read_checked(path: Path, kind: Any, way_out: str = "restore it from a copy") -> Any:
+    """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks."""
+    content = read_json(path, way_out)
+    try:
+        msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise _unexpected(path, error, way_out) from error
+    return content
+
+
+def _unexpected(path: Path, fault: object, way_out: str) -> BadValueError:
     return BadValueError(f"{path} was damaged or edited ({fault}): {way_out}")
 
 
@@ -110,61 +118,48 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
     Raises OSError if it cannot be read, is damaged, or has a line that no record is as long as.
     """
-    with _expanded(path) if path.suffix == XZ else open_file(path) as file:
-        while line := file.readline(MOST_LINE_BYTES):
-            if len(line) == MOST_LINE_BYTES:
-                reason = f"it has a line of more than {MOST_LINE_BYTES:,} bytes"
-                raise OSError(errno.EFBIG, reason, str(path))
-            yield line
+    rest = b""
+    with open_file(path) as file:
+        for block in _expanded(file, path) if path.suffix == XZ else _blocks(file):
+            *lines, rest = (rest + block).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+            if len(rest) > MOST_LINE_BYTES:
+                raise _damaged(path, f"it has a line of more than {MOST_LINE_BYTES:,} bytes")
+    if rest:
+        yield rest
 
 
-def most_expanded(size: int, ratio: int = MOST_XZ_RATIO) -> int:
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: file.read(_BLOCK_BYTES), b"")
+
+
+def _expanded(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the content of a file compressed by xz."""
+    left = _most_expanded(os.fstat(file.fileno()).st_size, MOST_XZ_RATIO)
+    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
+    while not decoder.eof:
+        block = file.read(_BLOCK_BYTES) if decoder.needs_input else b""
+        if decoder.needs_input and not block:
+            raise _damaged(path, "it was cut short")
+        try:
+            data = decoder.decompress(block, _BLOCK_BYTES)
+        except (lzma.LZMAError, EOFError) as error:
+            raise _damaged(path, f"it is no xz file or is damaged: {error}") from error
+        left -= len(data)
+        if left < 0:
+            raise _damaged(path, "it expands to far more than records do")
+        yield data
+    if decoder.unused_data or file.read(1):
+        raise _damaged(path, "other data follow its end")
+
+
+def _damaged(path: Path, reason: str) -> OSError:
+    return OSError(errno.EIO, reason, str(path))
+
+
+def _most_expanded(size: int, ratio: int) -> int:
     """Return how many bytes a compressed file of `size` bytes may expand to."""
     return max(MOST_EXPANDED_BYTES, ratio * size)
-
-
-def _expanded(path: Path) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Expanded(path), _BLOCK_BYTES))
-
-
-class _Expanded(io.RawIOBase):
-    """The content of a file compressed by xz."""
-
-    def __init__(self, path: Path):
-        self._path, self._file = path, open_file(path)
-        self._left = most_expanded(os.fstat(self._file.fileno()).st_size)
-        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._decoder.eof:
-            if data := self._next(len(buffer)):
-                self._left -= len(data)
-                if self._left < 0:
-                    raise self._damaged("it expands to far more than records do")
-                buffer[: len(data)] = data
-                return len(data)
-        if self._decoder.unused_data or self._file.read(1):
-            raise self._damaged("other data follow its end")
-        return 0
-
-    def _next(self, most: int) -> bytes:
-        block = self._file.read(_BLOCK_BYTES) if self._decoder.needs_input else b""
-        if self._decoder.needs_input and not block:
-            raise self._damaged("it was cut short")
-        try:
-            return self._decoder.decompress(block, most)
-        except (lzma.LZMAError, EOFError) as error:
-            raise self._damaged(f"it is no xz file or is damaged: {error}") from error
-
-    def _damaged(self, reason: str) -> OSError:
-        return OSError(errno.EIO, reason, str(self._path))
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 @contextlib.contextmanager
@@ -178,7 +173,7 @@ def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
     import numpy as np
 
     with open_file(path) as file:
-        most = most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
+        most = _most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if sum(each.file_size for each in members) > most:

@@ -150,7 +150,7 @@ def _chosen(
     description = read_description(folder)
     check_unedited(folder, description)
     spec = spec_from(description, functions)
-    name = chosen_run(folder, run, seed, tasks or ())
+    name = chosen_run(folder, run, seed, tasks or ()).name
     return spec, next(each for each in spec.runs if each.name == name)
 
 

@@ -1,5 +1,6 @@
 """A trained policy outside of training: `recall.load_policy` and acting, with NumPy alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -10,14 +11,12 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.files.fleet_layout import (
     FINAL,
     POLICY_SUFFIX,
-    check_written,
     learned,
     policy_path,
-    policy_paths,
 )
 from recall.files.paths import given_path
 from recall.policies.file_format import PolicyInfo, read_policy_file
-from recall.policies.stored import chosen_run, missing
+from recall.policies.stored import chosen_run, missing, read_stored
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
@@ -104,7 +103,7 @@ def load_policy(
 
     Args:
         folder: A fleet's folder, or one of its policy files, which holds the policies of one run at
-            one time; others than its own are refused.
+            one time.
         task: A task's name, such as "push" or, of a task that the sequence repeats, "3 push", or
             its position in the sequence, from 0 on. It may be left out if there is only one.
         run: Name of a run. None: the first that has the task.
@@ -116,60 +115,38 @@ def load_policy(
         raise UnknownNameError("time", at, get_args(At))
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task, run, at)
-    run = chosen_run(folder, run, tasks=() if task is None else (task,))
-    if at == "learned":
-        return _learned(folder, run, task)
-    path = policy_path(folder, run, FINAL)
-    if not path.exists():  # chosen_run has found others
-        raise BadValueError(
-            f"{missing(folder, f'final policies of {run}')}. at='learned' reads those of tasks "
-            "just learned"
-        )
-    check_written(folder, [path])
-    return _from_file(path, task, run)
+    chosen = chosen_run(folder, run, tasks=() if task is None else (task,))
+    position = _position(chosen.name, chosen.tasks, task)
+    label = learned(position) if at == "learned" else FINAL
+    if not policy_path(folder, chosen.name, label).exists():
+        hint = "" if at == "learned" else ". at='learned' reads those of tasks just learned"
+        raise BadValueError(missing(folder, f"{label} policies of {chosen.name}") + hint)
+    info, vectors = read_stored(folder, chosen.name, label, (position,), chosen.tasks)
+    return Policy(info, position, vectors[position])
 
 
-def _learned(folder: Path, run: str, task: TaskName | None) -> Policy:
-    paths = policy_paths(folder, run, learned("*"))
-    if not paths:
-        raise BadValueError(missing(folder, f"policies of tasks just learned of {run}"))
-    position = _position(read_policy_file(paths[0], ())[0], task)
-    path = policy_path(folder, run, learned(position))
-    if not path.exists():
-        raise BadValueError(missing(folder, f"policies of task {task!r} of {run}, just learned,"))
-    check_written(folder, [path])
-    return _from_file(path, position, run)
-
-
-def _from_file(
-    path: Path, task: TaskName | None, run: str | None = None, at: At | None = None
-) -> Policy:
+def _from_file(path: Path, task: TaskName | None, run: str | None, at: At | None) -> Policy:
+    if run is not None or at is not None:
+        raise BadValueError(f"{path} holds one run at one time: leave out the run and the time")
     if not path.exists():
         raise BadValueError(f"there is no file {path}: give a policy file or a fleet's folder")
     info, vectors = read_policy_file(path)
-    if run not in (None, info.run):
-        raise BadValueError(f"{path} holds policies of run {info.run}, not of {run!r}")
-    # Only the name of a file tells its time.
-    time = {FINAL: "final"} | {learned(each): "learned" for each in vectors}
-    if at not in (None, time.get(path.stem)):
-        raise BadValueError(
-            f"{path} holds policies of one time, which by its name is not {at!r}: leave the time "
-            "out, or give the fleet's folder"
-        )
-    only = len(vectors) == 1 and task is None
-    position = next(iter(vectors)) if only else _position(info, task)
+    if len(vectors) == 1 and task is None:
+        (position,) = vectors
+    else:
+        position = _position(info.run, info.tasks, task)
     if position not in vectors:
         held = ", ".join(numbered(info.tasks)[each] for each in vectors)
         raise BadValueError(f"{path} has no policy of task {task!r}, only of {held}")
     return Policy(info, position, vectors[position])
 
 
-def _position(info: PolicyInfo, task: TaskName | None) -> int:
+def _position(run: str, tasks: Sequence[str], task: TaskName | None) -> int:
     """Return the position of the task that is meant."""
-    shown = numbered(info.tasks)
-    found = range(len(shown)) if task is None else positions_of(task, info.tasks)
+    shown = numbered(tasks)
+    found = range(len(shown)) if task is None else positions_of(task, tasks)
     if not found:
-        raise UnknownNameError(f"task of run {info.run}", task, shown)
+        raise UnknownNameError(f"task of run {run}", task, shown)
     if len(found) > 1:
         names = ", ".join(shown[position] for position in found)
         raise BadValueError(f"task: choose one of {names}, or a position from 0 on")

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import (
     DESCRIPTION,
-    POLICIES,
     Status,
+    StoredRun,
     check_written,
     failures_in,
     fleets_below,
@@ -27,12 +27,10 @@ from recall.worlds.task_names import TaskName, numbered, positions_of
 _MOST_NAMED = 3
 
 
-class StoredRun(NamedTuple):
-    """What the choice of a run needs to know about it."""
+class _Description(msgspec.Struct):
+    """The part of run.json that is read here."""
 
-    name: str
-    seed: int
-    tasks: tuple[str, ...]
+    runs: list[StoredRun]
 
 
 def has_policies(folder: Path, name: str) -> bool:
@@ -45,14 +43,14 @@ def chosen_run(
     run: str | None = None,
     seed: int | None = None,
     tasks: Sequence[TaskName] = (),
-) -> str:
-    """Return the name of the first run with policies that is `run`, has the seed and all tasks."""
+) -> StoredRun:
+    """Return the first run with policies that is `run`, has the seed and all tasks."""
     if not folder.is_dir():
         what = f"{folder} is no policy file" if folder.exists() else f"there is no folder {folder}"
         raise BadValueError(f"{what}: give that of a fleet, or one of its policy files")
-    runs = _runs_in(folder)
-    if not runs:
+    if not (folder / DESCRIPTION).exists():
         raise BadValueError(missing(folder, "policies"))
+    runs = read_json(folder / DESCRIPTION, kind=_Description).runs
     if run is not None and run not in [each.name for each in runs]:
         raise UnknownNameError("run of this fleet", run, [each.name for each in runs])
     matching = [each for each in runs if run in (None, each.name) and seed in (None, each.seed)]
@@ -62,11 +60,10 @@ def chosen_run(
     having = [each for each in matching if all(positions_of(task, each.tasks) for task in tasks)]
     if not having:
         raise _without_tasks(runs, matching, tasks)
-    stored = [each.name for each in having if has_policies(folder, each.name)]
-    if not stored:
-        names = _few([each.name for each in having])
-        raise BadValueError(missing(folder, f"policies of {names}"))
-    return stored[0]
+    for each in having:
+        if has_policies(folder, each.name):
+            return each
+    raise BadValueError(missing(folder, f"policies of {having[0].name}"))
 
 
 def missing(folder: Path, what: str) -> str:
@@ -108,24 +105,6 @@ def read_stored(
             "restore it from a copy"
         )
     return info, vectors
-
-
-def _runs_in(folder: Path) -> list[StoredRun]:
-    """Return the runs of a fleet in the order of run.json, or of its files if that is damaged."""
-    try:
-        return _described_runs(folder)
-    except (RecallError, KeyError, TypeError, ValueError):
-        runs = sorted(path.name for path in (folder / POLICIES).glob("*"))
-        files = [paths[0] for run in runs if (paths := policy_paths(folder, run))]
-        infos = [read_policy_file(path, ())[0] for path in files]
-        return [StoredRun(info.run, info.seed, info.tasks) for info in infos]
-
-
-def _described_runs(folder: Path) -> list[StoredRun]:
-    return [
-        StoredRun(str(run["name"]), int(run["seed"]), tuple(map(str, run["tasks"])))
-        for run in read_json(folder / DESCRIPTION)["runs"]
-    ]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -43,7 +43,8 @@ from recall.files.fleet_layout import (
 from recall.files.paths import given_path
 from recall.files.reading import XZ, read_json, read_lines
 from recall.files.stamps import Stamp
-from recall.policies.file_format import pack_compactly, read_policy_file
+from recall.policies.file_format import pack_compactly
+from recall.policies.stored import read_stored
 from recall.runs.description import SCHEMA, Description, is_edited, read_description
 from recall.runs.find import FLEET, TRACES, folders_below
 from recall.runs.fleet_folder import FolderInUseError, resume_command
@@ -197,9 +198,11 @@ def _write_fleet(
                 stamps[target] = _write_xz(folder / target, lines)
             except OSError as error:
                 raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
+    tasks = {run["name"]: run["tasks"] for run in description["runs"]}
     for path in policies:
         content = io.BytesIO()
-        arrays: dict[str, Any] = pack_compactly(*read_policy_file(path))
+        stored = read_stored(source, path.parent.name, path.stem, tasks=tasks[path.parent.name])
+        arrays: dict[str, Any] = pack_compactly(*stored)
         np.savez_compressed(content, **arrays)
         target = path.relative_to(source).as_posix()
         (folder / target).parent.mkdir(parents=True, exist_ok=True)

@@ -8,10 +8,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from recall.config.resolve import flattened
 from recall.errors import BadValueError, RecallError
 from recall.files.fleet_layout import (
     CHECKPOINTS,
@@ -19,10 +20,10 @@ from recall.files.fleet_layout import (
     OUTCOME,
     POLICIES,
     Count,
+    StoredRun,
     fleets_below,
 )
-from recall.files.names import checked_name
-from recall.files.reading import read_json, unexpected
+from recall.files.reading import read_checked
 from recall.runs.wording import few
 
 SCHEMA = 1
@@ -39,13 +40,6 @@ _Texts = dict[str, str]
 
 class EditedFleetError(RecallError):
     """run.json is not what the fleet was started with."""
-
-
-class _Run(msgspec.Struct):
-    name: str
-    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-    sequence: str
-    tasks: Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 class _Method(msgspec.Struct):
@@ -80,7 +74,8 @@ class _Git(msgspec.Struct):
 class _Schema(msgspec.Struct):
     """Everything in run.json that is not a setting; what methods and settings hold is theirs."""
 
-    runs: Annotated[list[_Run], msgspec.Meta(min_length=1)]
+    schema: Literal[1]
+    runs: Annotated[list[StoredRun], msgspec.Meta(min_length=1)]
     method: _Method
     settings: _Settings
     digest: str | None = None
@@ -107,16 +102,7 @@ def read_description(folder: Path) -> Description:
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
         raise BadValueError(_no_fleet(folder))
-    content = read_json(path)
-    if isinstance(content, dict) and content.get("schema") != SCHEMA:
-        schema = _short(content.get("schema"))
-        raise BadValueError(f"{path} has schema {schema}; this version reads {SCHEMA}")
-    try:
-        msgspec.convert(content, _Schema)
-    except msgspec.ValidationError as error:
-        raise unexpected(path, error) from error
-    for run in content["runs"]:
-        checked_name(run["name"], path)
+    content = read_checked(path, _Schema)
     # Facts that are null are as good as missing.
     return {name: value for name, value in content.items() if value is not None}
 
@@ -172,25 +158,11 @@ def is_edited(description: Description) -> bool:
 
 def differences(held: Description, wanted: Description) -> list[tuple[str, Any, Any]]:
     """Return the dotted name and both values of everything in which two identities differ."""
-    one, other = _leaves(held), _leaves(wanted)
+    one, other = flattened(held), flattened(wanted)
     names = dict.fromkeys([*one, *other])
     return [
-        (name.lstrip("."), one.get(name), other.get(name))
-        for name in names
-        if one.get(name) != other.get(name)
+        (name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
     ]
-
-
-def _leaves(tree: Any, above: str = "") -> dict[str, Any]:
-    if isinstance(tree, list) and any(isinstance(item, dict) for item in tree):
-        tree = dict(enumerate(tree))
-    if not isinstance(tree, dict):
-        return {above: tree}
-    return {
-        name: leaf
-        for key, item in tree.items()
-        for name, leaf in _leaves(item, f"{above}.{key}").items()
-    }
 
 
 def edits_in_words(changes: list[tuple[str, Any, Any]]) -> str:

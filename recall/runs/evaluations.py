@@ -7,14 +7,14 @@ any order, so readers go by the step and never by the order of lines.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_args
 
 import msgspec
 import numpy as np
 
 from recall.files.fleet_layout import Count
 from recall.files.reading import read_lines
-from recall.runs.json_lines import complete_lines, read_blocks
+from recall.runs.json_lines import complete_lines, decoded
 from recall.runs.wording import few
 
 Array = np.ndarray
@@ -66,16 +66,24 @@ def evaluation_record(
     return cast(EvaluationRecord, record)
 
 
+_Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class _Line(msgspec.Struct):
     """What curves need of a record; values that are not finite are null."""
 
     run: Count
     step: Count
     position: Count
+    task: str
     mode: Mode
-    success: float | None = None
-    last_success: float | None = None
+    success: _Rate | None = None
+    last_success: _Rate | None = None
     mean_return: float | None = msgspec.field(default=None, name="return")
+
+    def row(self) -> tuple[Any, ...]:
+        numbers = (self.success, self.last_success, self.mean_return)
+        return (self.run, self.step, self.position, MODES.index(self.mode), *numbers)
 
 
 @dataclass(frozen=True)
@@ -88,8 +96,6 @@ class RunCurves:
     """[mode, evaluation, task]: True where there is a record, whatever its values are."""
     blanks: int
     """Number of recorded values that are not finite numbers."""
-    impossible: tuple[float, ...] = ()
-    """The recorded success rates outside [0, 1]; like blanks, they are NaN in the curves."""
 
     def lacks_at_end(self, modes: Sequence[int], tasks: Sequence[str], steps: int) -> str | None:
         """Return what a finished run lacks at its last step, or None if nothing is lost.
@@ -120,26 +126,27 @@ def recorded_modes(runs: Sequence[RunCurves]) -> list[int]:
 
 
 def read_curves(
-    path: Path, runs: int, tasks: int, finished: bool = False
+    path: Path, tasks: Sequence[Sequence[str]], finished: bool = False
 ) -> tuple[list[RunCurves], int]:
     """Return the curves of every run of a fleet, and the number of lines that were unusable.
 
-    A last line that is cut short counts as unusable if the fleet is `finished`.
+    `tasks` holds the names of every run's tasks; records of others are unusable. So is a last line
+    that is cut short if the fleet is `finished`.
     """
-    blocks, unread = [np.zeros((0, 4 + len(FIELDS)))], 0
-    lines = read_lines(path) if finished else complete_lines(path)
-    for records, broken in read_blocks(lines, _Line):
-        good = [each for each in records if each.run < runs and each.position < tasks]
-        unread += broken + len(records) - len(good)
-        if good:
-            blocks.append(np.array([_row(each) for each in good], float))
-    table = np.concatenate(blocks)
-    return [_of_run(table[table[:, 0] == run], tasks) for run in range(runs)], unread
-
-
-def _row(line: _Line) -> tuple[Any, ...]:
-    place = (line.run, line.step, line.position, MODES.index(line.mode))
-    return (*place, line.success, line.last_success, line.mean_return)
+    lines = list(read_lines(path) if finished else complete_lines(path))
+    known = {
+        (run, position): task
+        for run, names in enumerate(tasks)
+        for position, task in enumerate(names)
+    }
+    rows = [
+        each.row()
+        for each in decoded(lines, _Line)
+        if known.get((each.run, each.position)) == each.task
+    ]
+    table = np.array(rows, float).reshape(-1, 4 + len(FIELDS))
+    curves = [_of_run(table[table[:, 0] == run], len(names)) for run, names in enumerate(tasks)]
+    return curves, len(lines) - len(rows)
 
 
 def _of_run(table: Array, tasks: int) -> RunCurves:
@@ -147,11 +154,8 @@ def _of_run(table: Array, tasks: int) -> RunCurves:
     steps, row = np.unique(table[:, 1].astype(int), return_inverse=True)
     position, mode = table[:, 2].astype(int), table[:, 3].astype(int)
     fields = table[:, 4:]  # [record, field]
-    rates = np.array([field in RATES for field in FIELDS])
-    with np.errstate(invalid="ignore"):
-        impossible = rates & ((fields < 0) | (fields > 1))
     values = np.full((len(MODES), len(steps), tasks, len(FIELDS)), np.nan)
-    values[mode, row, position] = np.where(impossible, np.nan, fields)
+    values[mode, row, position] = fields
     recorded = np.zeros(values.shape[:3], bool)
     recorded[mode, row, position] = True
     curves: dict[tuple[str, str], Array] = {
@@ -159,5 +163,4 @@ def _of_run(table: Array, tasks: int) -> RunCurves:
         for number, name in enumerate(MODES)
         for column, field in enumerate(FIELDS)
     }
-    blanks = int(np.sum(np.isnan(fields)))
-    return RunCurves(steps, curves, recorded, blanks, tuple(fields[impossible].tolist()))
+    return RunCurves(steps, curves, recorded, int(np.sum(np.isnan(fields))))

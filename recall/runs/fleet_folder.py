@@ -27,15 +27,11 @@ from recall.files.fleet_layout import (
     status,
 )
 from recall.files.paths import check_contained
-from recall.files.reading import parse_json, read_bytes
+from recall.files.reading import parse_json
 from recall.runs.description import Description, differences, identity, read_description
 
 # Files that a process killed during start-up may have left.
 _START_UP_FILES = (LOCK, temporary_of(Path(DESCRIPTION)).name)
-
-
-class ArchivedError(RecallError):
-    """An archive is read, never trained in."""
 
 
 class FolderInUseError(RecallError):
@@ -99,7 +95,7 @@ def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / DESCRIPTION).exists():
         others = sorted(path.name for path in folder.glob("*") if path.name not in _START_UP_FILES)
-        if others or _is_other_lock(folder / LOCK):
+        if others:
             raise FolderInUseError(
                 f"{folder} is not empty and holds no fleet: choose a folder of its own, such as "
                 f"{folder / 'NAME'}"
@@ -109,17 +105,6 @@ def check_ours(folder: Path) -> None:
         read_description(folder)
     except RecallError as error:
         raise FolderInUseError(f"{error}. Choose another folder to train in") from error
-
-
-def _is_other_lock(path: Path) -> bool:
-    """Return True if the file `lock` was not written by `hold`."""
-    try:
-        text = read_bytes(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return not path.is_file()  # `hold` says why a file cannot be opened
-    return bool(text) and _holder(text) is None
 
 
 def check_free(folder: Path, description: Description) -> None:
@@ -149,7 +134,7 @@ def check_free(folder: Path, description: Description) -> None:
 def check_trainable(folder: Path) -> None:
     """Raise an error if a fleet was archived, so that it cannot be resumed."""
     if is_archive(folder):
-        raise ArchivedError(
+        raise FolderInUseError(
             f"{folder} is an archive and cannot be resumed: it has no checkpoints. Resume the "
             "fleet that it was made from, or train again in another folder"
         )

@@ -11,10 +11,9 @@ A symptom is what one record shows. It is reported once for each run, task and k
 enough records have shown it. The run keeps training: whether to stop it is for the user to decide.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 VANISHED_POLICY_GRADIENT = "vanished_policy_gradient"
 COLLAPSED_TEMPERATURE = "collapsed_temperature"
@@ -53,75 +52,63 @@ def symptoms(
     names of all tasks of the run. Metrics that the record lacks are not checked.
     """
     found: list[Symptom] = []
-    if "grad_norm_pi" in record:
-        found += _of_gradient(record["grad_norm_pi"], learned, tasks)
-    if "alpha" in record:
-        found += _of_temperature(record["alpha"], learned, tasks)
-    if "q_value" in record and "q_lowest" in record:
-        found += _of_critics(record["q_value"], record["q_lowest"], record["q_highest"], tasks)
+    current = learned[-1]
+
+    def report(kind: str, position: int, message: str) -> None:
+        found.append(Symptom(kind, position, message))
+
+    norm = record.get("grad_norm_pi", math.inf)
+    if norm < LOWEST_GRADIENT_NORM:
+        where = tasks[current] if len(learned) == 1 else "all tasks"
+        report(
+            VANISHED_POLICY_GRADIENT,
+            current,
+            f"the policy gradient on {where} has vanished (norm {norm:.2g}), so the policy no "
+            "longer learns",
+        )
+    for position in learned if "alpha" in record else ():
+        if (alpha := record["alpha"][position]) < LOWEST_ALPHA:
+            report(
+                COLLAPSED_TEMPERATURE,
+                position,
+                f"the temperature of {tasks[position]} has collapsed (alpha {alpha:.2g}), so its "
+                "policy no longer explores",
+            )
+    for position, q, low, high in _outside(record):
+        report(
+            DIVERGING_CRITICS,
+            position,
+            f"the mean Q of {tasks[position]} is {q:.3g}, but its rewards only allow values from "
+            f"{low:.3g} to {high:.3g}: its critics diverge, and so will a policy that learns from "
+            "them",
+        )
     for metric, kind, network in (
         ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
     ):
-        if metric in record:
-            found += _of_units(record[metric], kind, network, learned[-1], tasks)
+        if (share := record.get(metric, 0.0)) >= TOO_MANY_DORMANT:
+            report(
+                kind,
+                current,
+                f"{share:.0%} of the hidden units of the {network} are dormant on "
+                f"{tasks[current]}, so little of the network is left to learn with",
+            )
     return found
 
 
-def _of_gradient(norm: float, learned: Sequence[int], tasks: Sequence[str]) -> Iterator[Symptom]:
-    if norm < LOWEST_GRADIENT_NORM:
-        where = tasks[learned[-1]] if len(learned) == 1 else "all tasks"
-        message = (
-            f"the policy gradient on {where} has vanished (norm {norm:.2g}), so the policy no "
-            "longer learns"
-        )
-        yield Symptom(VANISHED_POLICY_GRADIENT, learned[-1], message)
-
-
-def _of_temperature(
-    alpha: Sequence[float], learned: Sequence[int], tasks: Sequence[str]
-) -> Iterator[Symptom]:
-    for position in learned:
-        if alpha[position] < LOWEST_ALPHA:
-            message = (
-                f"the temperature of {tasks[position]} has collapsed (alpha "
-                f"{alpha[position]:.2g}), so its policy no longer explores"
-            )
-            yield Symptom(COLLAPSED_TEMPERATURE, position, message)
-
-
-def _of_critics(
-    q_value: Sequence[float],
-    q_lowest: Sequence[float],
-    q_highest: Sequence[float],
-    tasks: Sequence[str],
-) -> Iterator[Symptom]:
-    """Yield a symptom for each task, old or new, whose mean Q its rewards do not allow.
+def _outside(record: Mapping[str, Any]) -> Iterator[tuple[int, float, float, float]]:
+    """Yield the mean Q of each task, old or new, whose rewards do not allow it, and its bounds.
 
     NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
     """
-    q, low, high = (np.array(values, float) for values in (q_value, q_lowest, q_highest))
-    # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
-    least, most = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    margin = Q_MARGIN * (most - least)
-    for position in np.flatnonzero((q < least - margin) | (q > most + margin)).tolist():
-        message = (
-            f"the mean Q of {tasks[position]} is {q[position]:.3g}, but its rewards only allow "
-            f"values from {low[position]:.3g} to {high[position]:.3g}: its critics diverge, and "
-            "so will a policy that learns from them"
-        )
-        yield Symptom(DIVERGING_CRITICS, position, message)
-
-
-def _of_units(
-    share: float, kind: str, network: str, position: int, tasks: Sequence[str]
-) -> Iterator[Symptom]:
-    if share >= TOO_MANY_DORMANT:
-        message = (
-            f"{share:.0%} of the hidden units of the {network} are dormant on {tasks[position]}, "
-            "so little of the network is left to learn with"
-        )
-        yield Symptom(kind, position, message)
+    if "q_value" in record and "q_lowest" in record:
+        columns = (record[name] for name in ("q_value", "q_lowest", "q_highest"))
+        for position, (q, low, high) in enumerate(zip(*columns, strict=True)):
+            # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
+            least, most = min(low, 0.0), max(high, 0.0)
+            margin = Q_MARGIN * (most - least)
+            if q < least - margin or q > most + margin:
+                yield position, q, low, high
 
 
 def due(found: Sequence[Symptom], counts: dict[str, int], run: str) -> list[Symptom]:

@@ -32,7 +32,7 @@ from recall.files.fleet_layout import (
 from recall.files.stamps import Stamp, Stamps, check_all
 from recall.runs.description import SCHEMA, digest_of, read_description
 from recall.runs.evaluations import EvaluationRecord
-from recall.runs.json_lines import checked_lines, find_records
+from recall.runs.json_lines import find_records, read_records
 
 
 class Store:
@@ -113,16 +113,12 @@ def read(folder: str | Path) -> Records:
     folder = Path(folder)
     description = read_description(folder)
     check_written(folder)
+    paths = [find_records(folder, name) for name in RECORDS]
+    evaluations, training = (read_records(path) if path.exists() else [] for path in paths)
     return Records(
         folder,
         description,
-        cast(list[EvaluationRecord], _records(folder, "evaluations")),
-        _records(folder, "training"),
+        cast(list[EvaluationRecord], evaluations),
+        training,
         read_outcome(folder),
     )
-
-
-def _records(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Return the records of all complete lines of a file; they are empty if there is no file."""
-    path = find_records(folder, name)
-    return [record for _, record in checked_lines(path)] if path.exists() else []

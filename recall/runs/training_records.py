@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 
 from recall.files.fleet_layout import Count
-from recall.files.reading import read_lines
 from recall.runs.health import Symptom
 from recall.runs.json_lines import Record, complete_lines, decoded, find_records
+from recall.runs.wording import counted
 
 Array = np.ndarray
 Columns = dict[str, Array]
@@ -112,34 +112,23 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
     columns = {
         name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
     }
-    were = "line cannot be used and was" if broken == 1 else "lines cannot be used and were"
-    return Training(columns, choices, f"{path}: {broken} {were} left out." if broken else None)
+    problem = f"{path}: {counted(broken, 'line')} cannot be used: left out." if broken else None
+    return Training(columns, choices, problem)
 
 
-def read_warnings(
-    folder: Path, finished: bool = False
-) -> tuple[dict[int, tuple[dict[str, Any], ...]], str | None]:
-    """Return the health warnings of each run of a fleet, and what is wrong with the file.
-
-    The last line of a `finished` fleet must not be cut short. Before the end it may be: it is being
-    written.
-    """
+def read_warnings(folder: Path) -> tuple[dict[int, tuple[dict[str, Any], ...]], str | None]:
+    """Return the health warnings of each run of a fleet, and what is wrong with the file."""
     path = find_records(folder, TRAINING)
-    lines, line = [], b"\n"
     try:
-        for line in read_lines(path):
-            if b'"health"' in line and line.endswith(b"\n"):
-                lines.append(line)
+        lines = [line for line in complete_lines(path) if b'"health"' in line]
     except FileNotFoundError:
         return {}, None
     except OSError as error:
         return {}, _unreadable(path, error)
     warnings: dict[int, tuple[dict[str, Any], ...]] = {}
     for each in decoded(lines, _Warning):
-        found = msgspec.structs.asdict(each)
-        warnings[each.run] = (*warnings.get(each.run, ()), found)
-    cut = finished and not line.endswith(b"\n")
-    return warnings, f"{path} is cut short: restore it from a copy." if cut else None
+        warnings[each.run] = (*warnings.get(each.run, ()), msgspec.structs.asdict(each))
+    return warnings, None
 
 
 def _unreadable(path: Path, error: OSError) -> str:

@@ -15,12 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from recall.errors import BadValueError
 from recall.files.atomic import temporary_of, write_json
-from recall.files.fleet_layout import DESCRIPTION, STUDY, STUDY_SCHEMA, status
-from recall.files.reading import read_json, unexpected
+from recall.files.fleet_layout import DESCRIPTION, STUDY, StudyFile, status
+from recall.files.reading import read_checked
 from recall.runs.fleet_folder import FolderInUseError
 from recall.runs.wording import few
 from recall.studies.launch.jobs import Outcome
@@ -37,21 +34,6 @@ _WAY_OUT = (
 # The selection of runs may change from launch to launch; the settings of a run may not.
 _NARROWING = ("seeds", "tasks", "sequences", "methods")
 _MOST_NAMED = 3
-
-
-class _Fleet(msgspec.Struct):
-    name: str
-    seconds: float
-    attempts: int = 0
-
-
-class _File(msgspec.Struct):
-    """What a launch reads of study.json."""
-
-    schema: int
-    study: str
-    choices: dict[str, Any]
-    fleets: list[_Fleet]
 
 
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
@@ -110,15 +92,7 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
 
 def read_study(folder: Path) -> dict[str, Any]:
     """Read and check study.json of a folder."""
-    path = folder / STUDY
-    content: dict[str, Any] = read_json(path, _WAY_OUT)
-    try:
-        schema = msgspec.convert(content, _File).schema
-    except msgspec.ValidationError as error:
-        raise unexpected(path, error, _WAY_OUT) from error
-    if schema != STUDY_SCHEMA:
-        raise BadValueError(f"{path} has schema {schema}; this version reads {STUDY_SCHEMA}")
-    return content
+    return read_checked(folder / STUDY, StudyFile, _WAY_OUT)
 
 
 def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:
@@ -149,7 +123,7 @@ def write_study(
     write_json(
         folder / STUDY,
         {
-            "schema": STUDY_SCHEMA,
+            "schema": 1,
             "study": study.name,
             "question": study.question,
             "tables": study.tables,

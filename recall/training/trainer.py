@@ -75,8 +75,8 @@ class Trainer(TrainedFleet):
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
         self.files.add_policies(self.write_policies(FINAL, final))
+        self.history.clear()  # before the fleet counts as finished, so that a kill leaves nothing
         self.store.finish(self.progress.failed, self.files.policies)
-        self.history.clear()
 
     def start_stage(self) -> None:
         """Reset the optimisers and build the environments."""

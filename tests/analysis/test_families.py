@@ -32,9 +32,6 @@ def test_sequences_by_family():
         "cw10": ["cw10"],
         "pairs": ["pair-1-2", "pair-2-1"],
     }
-    assert [families.has_own_table(name) for name in ("cw6-1", "cw20", "pair-1-2", "a,b")] == [
-        False, False, True, True
-    ]  # fmt: skip
     assert [families.family_title(name) for name in ("cw3", "pairs", "mine")] == [
         "CW3", "Pairs of tasks", "mine"
     ]  # fmt: skip

@@ -26,16 +26,16 @@ TWO_TASKS = curve(
 
 
 def performance(made, window=metrics.WINDOW):
-    return metrics.average_performance(metrics.final_successes(made, window))
+    return metrics.final_successes(made, window).mean()
 
 
 def forgetting(made, window=metrics.WINDOW):
     trained = metrics.trained_successes(made, window)
-    return metrics.forgetting(trained, metrics.final_successes(made, window))
+    return (trained - metrics.final_successes(made, window)).mean()
 
 
 def transfer(made, reference):
-    return metrics.forward_transfer(metrics.areas(made), np.array(reference))
+    return metrics.mean_of_finite(metrics.transfer(metrics.areas(made), np.array(reference)))
 
 
 def test_two_tasks_by_hand_with_the_last_evaluation_alone():

@@ -173,27 +173,9 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
     write_alone("as long", 2_000)
     found = gather(tmp_path)
     assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
-    write_alone("same, but evaluated once", 1_000, evaluate_every=1_000)
-    found = gather(tmp_path)
-    assert {other.folder.name for other in found.references(run, "push").runs} == {"as long"}
     write_alone("same", 1_000)
     found = gather(tmp_path)
     assert {other.folder.name for other in found.references(run, "push").runs} == {"same"}
-
-
-def test_a_longer_reference_that_was_hardly_evaluated_is_refused_with_the_reason(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence="push", steps_per_task=2_000, evaluate_every=500)
-    write_fleet(tmp_path / "c", sequence="push", steps_per_task=2_000, hidden=(32, 32, 32))
-    run = gather(tmp_path / "a").runs[0]
-    rarely, other = gather(tmp_path).references(run, "push").refused
-    assert "only 2 of its evaluations" in rarely
-    assert "hidden 32x32x32 and not hidden 256x256x256x256" in other
-    # A run that was evaluated no more often itself needs no more.
-    write_fleet(tmp_path / "d", "recall", "push,hammer", (8,), evaluate_every=500)
-    found = gather(tmp_path)
-    run = next(run for run in found.runs if run.seed == 8)
-    assert {other.folder.name for other in found.references(run, "push").runs} == {"b"}
 
 
 def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):

@@ -3,12 +3,13 @@
 import contextlib
 import zlib
 
+import msgspec
 import pytest
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import RecallError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing, write_bytes, write_json
-from recall.files.names import checked_name, checked_path, file_name
+from recall.files.names import PlainName, file_name
 from recall.files.paths import UnsafeFolderError, check_contained
 from recall.files.reading import read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
@@ -72,40 +73,33 @@ def test_no_write_follows_a_link(tmp_path):
     folder.mkdir()
     for name in ("log", "run.tmp", "run.json"):
         (folder / name).symlink_to(victim)
-    with pytest.raises(RecallError, match="log is a symbolic link, which is not written to"):
+    with pytest.raises(RecallError, match="log cannot be written"):
         AppendLog(folder / "log").append(b"theirs")
     write_json(folder / "run.json", {})
     assert victim.read_text() == "mine"
     assert not (folder / "run.json").is_symlink()
 
 
-def test_links_out_of_a_folder_and_pipes_in_it_are_refused(tmp_path):
+def test_links_in_a_folder_are_refused(tmp_path):
     folder = tmp_path / "folder"
     (folder / "inner").mkdir(parents=True)
-    (folder / "stays").symlink_to(folder / "inner")
     check_contained(folder)
     (tmp_path / "link").symlink_to(folder)
     check_contained(tmp_path / "link")
     (folder / "inner" / "leaves").symlink_to(tmp_path)
-    with pytest.raises(UnsafeFolderError, match="leaves is a symbolic link that leads out of"):
+    with pytest.raises(UnsafeFolderError, match="leaves is a link"):
         check_contained(folder)
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../up", "/etc/passwd", "a/b", ".hidden", "a\0b", "x" * 300, 7, None]
+    "name", ["", ".", "..", "../up", "/etc/passwd", "a/b", ".hidden", "a\0b", "a\n", "x" * 300, 7]
 )
 def test_names_that_are_more_than_a_name_are_refused(name):
-    with pytest.raises(BadValueError, match="damaged or edited"):
-        checked_name(name, "run.json")
-
-
-@pytest.mark.parametrize("name", ["", "..", "a/../../b", "/etc/passwd", "a//b", "a\0", None, 3])
-def test_paths_that_leave_their_folder_are_refused(name):
-    with pytest.raises(BadValueError, match="damaged or edited"):
-        checked_path(name, "manifest.json")
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(name, PlainName)
 
 
 @pytest.mark.parametrize("text", ["recall-cw3-1-seed0", "a/b:c", "../../x", "y" * 200, "ä,b=c"])
 def test_every_name_that_is_made_is_safe_but_for_a_leading_dot(text):
     name = file_name(f"run-{text}")
-    assert checked_name(name, "run.json") == name
+    assert msgspec.convert(name, PlainName) == name

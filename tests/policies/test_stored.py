@@ -78,14 +78,6 @@ def test_a_task_is_a_name_or_a_whole_number(folder, task):
         recall.load_policy(folder, task)
 
 
-def test_the_runs_are_found_without_run_json(folder, tmp_path):
-    bare = shutil.copytree(folder, tmp_path / "bare")
-    (bare / "run.json").unlink()
-    assert recall.load_policy(bare, "point-slide", run=OTHER).run == OTHER
-    with pytest.raises(UnknownNameError, match=f"task of run {FIRST}"):
-        recall.load_policy(bare, "point-slide", run=FIRST)
-
-
 @pytest.mark.parametrize(
     ("marks", "told"),
     [

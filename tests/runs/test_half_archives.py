@@ -54,14 +54,10 @@ def test_sigterm_leaves_nothing(fleets, tmp_path):
 
 
 def test_half_an_archive_is_not_read_and_the_next_removes_it(fleets, tmp_path):
-    (fleets / "bench.json").write_text(
-        json.dumps({"device": "cpu", "rows": [{"method": "ewc", "runs": 1, "ms_per_update": 2}]})
-    )
     everything = tmp_path / "all"
     assert stopped(signal.SIGKILL, fleets, everything / "kept") == -signal.SIGKILL
     (half,) = hidden_in(everything)
     assert is_hidden(half)
-    shutil.copy(fleets / "bench.json", everything / half)
     assert list((everything / half).glob("*/run.json"))
     archive(fleets, everything / "kept")
     assert hidden_in(everything) == [half], "it may be another process's, which is at work"

@@ -1,6 +1,7 @@
 """Choose, order and rename the methods of a report."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from recall.analysis.collection import Collection
@@ -49,24 +50,18 @@ def _check_names(names: object) -> None:
 
 def _new_labels(collection: Collection, names: Mapping[str, str]) -> dict[str, str]:
     """Return the new label of every label. Raises an error if two of them would be the same."""
-    methods = {run.method: method_label(run.method) for run in collection.runs}
-    shown = {method: names.get(own, names.get(method, own)) for method, own in methods.items()}
-    _check_distinct(methods, shown)
-    labels = {run.label: run.method for run in collection.runs}
-    new = {
-        label: names.get(label, shown[method] + label.removeprefix(methods[method]))
-        for label, method in labels.items()
-    }
-    _check_distinct({label: label for label in labels}, new)
-    return new
-
-
-def _check_distinct(old: Mapping[str, str], new: Mapping[str, str]) -> None:
-    """Raise an error if two keys, which have different old names, have the same new name."""
-    of_name = {old[key]: key for key in old if new[key] == old[key]}  # those that keep theirs
-    for key, name in new.items():
-        if of_name.setdefault(name, key) != key:
-            raise BadValueError(f"{old[key]}={name}: another method already has this name")
+    methods, labels = {}, {}
+    for run in collection.runs:
+        own = method_label(run.method)
+        methods[own] = names.get(own, names.get(run.method, own))
+        new = methods[own] + run.label.removeprefix(own)
+        labels[run.label] = names.get(run.label, new)
+    for renamed in (methods, labels):
+        counts = Counter(renamed.values())
+        for old, name in renamed.items():
+            if counts[name] > 1 and name != old:
+                raise BadValueError(f"{old}={name}: another method already has this name")
+    return labels
 
 
 def _names_of(run: RunResult) -> tuple[str, str, str]:

@@ -18,7 +18,6 @@ from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
 from recall.files.paths import given_paths
-from recall.runs.wording import listed
 
 __all__ = ["Collection", "RunResult", "gather"]
 
@@ -175,8 +174,9 @@ def _gaps(runs: Sequence[RunResult]) -> list[str]:
             if missing := tuple(sorted(set().union(*seeds.values()) - mine)):
                 lacking.setdefault((label, missing, len(mine) < most), []).append(sequence)
     return [
-        f"{label} lacks {listed('seed', missing)} on {', '.join(sequences)}, where other methods "
-        f"have {'it' if len(missing) == 1 else 'them'}: its means there are over "
+        f"{label} lacks seed{'s' * (len(missing) > 1)} "
+        f"{', '.join(map(str, missing))} on {', '.join(sequences)}, where other methods have "
+        f"{'it' if len(missing) == 1 else 'them'}: its means there are over "
         f"{'fewer runs' if fewer else 'other seeds'}."
         for (label, missing, fewer), sequences in lacking.items()
     ]

@@ -17,7 +17,7 @@ from recall.files.fleet_layout import (
     read_outcome,
     status,
 )
-from recall.runs.description import is_edited, read_description, tasks_without_success_flag
+from recall.runs.description import WITHOUT_SUCCESS, is_edited, read_description
 from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
 from recall.runs.fleet_folder import resume_command
 from recall.runs.json_lines import find_records
@@ -57,7 +57,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     listed = description["runs"]
     tasks = len(listed[0]["tasks"])
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
-    settings = settings_of(description)
+    settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
     _check_kinds(settings, description["method"]["name"])
     if not path.exists() or not path.stat().st_size:
         return [], [_never_evaluated(folder, path)]
@@ -96,7 +96,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             recorded=lost is None,
             failed_at=failed_at,
             warnings=warnings.get(index, ()),
-            without_success=tasks_without_success_flag(description, run["tasks"]),
+            without_success=tuple(task for task in dict.fromkeys(run["tasks"]) if task in silent),
         )
         problems += _wrong_with(result, found, lost)
         if len(found.steps):

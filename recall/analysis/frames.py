@@ -18,7 +18,6 @@ complete run of a sequence and each of its tasks:
 For methods that train all tasks at once, what concerns a task's own stage is NaN.
 """
 
-import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +30,10 @@ from recall.analysis import metrics
 from recall.analysis.collection import Collection, gather
 from recall.analysis.families import family_of
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
-from recall.analysis.references import EVALUATE_EVERY, References
+from recall.analysis.references import References
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.atomic import replacement, temporary_of, write_text
+from recall.files.atomic import write_text
 from recall.files.paths import given_paths
 from recall.runs.evaluations import FIELDS, MODES, RATES
 
@@ -100,13 +99,12 @@ def _scored_positions(runs: Sequence[RunResult], measure: Measure) -> list[int]:
 
 
 class _Scorer:
-    """Computes rows of the frame of scores; each run's areas are computed once."""
+    """Computes rows of the frame of scores."""
 
     def __init__(self, collection: Collection, measure: Measure) -> None:
         self.collection, self.measure = collection, measure
         self.problems: list[str] = []
         self.compared: dict[tuple[str, str, str], References] = {}
-        self._areas: dict[RunResult, Array] = {}
 
     def rows(
         self, label: str, sequence: str, runs: Sequence[RunResult], positions: Sequence[int]
@@ -150,7 +148,7 @@ class _Scorer:
             return None
         curve, window = self._curve(run), self.measure.window
         final = metrics.final_successes(curve, window)
-        trained, area = metrics.trained_successes(curve, window), self._areas_of(run)
+        trained, area = metrics.trained_successes(curve, window), metrics.areas(curve)
         needed = [final, trained, area]
         if is_multi_task(run.method):
             trained = area = np.full_like(final, np.nan)
@@ -171,34 +169,13 @@ class _Scorer:
                 continue
             references = self.collection.references(run, task)
             self.compared[label, run.sequence, task] = references
-            areas = [self._area_alone(run, position, other) for other in references.runs]
+            steps = metrics.steps_of_stage(self._curve(run), position)
+            areas = (metrics.area_at(self._curve(each), steps) for each in references.runs)
             found[task] = tuple(area for area in areas if np.isfinite(area))
         return found
 
-    def _area_alone(self, run: RunResult, position: int, reference: RunResult) -> float:
-        """Return AUC of a single-task run, at the run's own evaluations if it has others."""
-        steps = metrics.steps_of_stage(self._curve(run), position)
-        if _evaluated_alike(run, reference, steps):
-            return float(self._areas_of(reference)[0])
-        return metrics.area_at(self._curve(reference), steps)
-
-    def _areas_of(self, run: RunResult) -> Array:
-        if run not in self._areas:
-            self._areas[run] = metrics.areas(self._curve(run))
-        return self._areas[run]
-
     def _curve(self, run: RunResult) -> metrics.Curves:
         return run.curve(self.measure.mode, self.measure.field)
-
-
-def _evaluated_alike(run: RunResult, reference: RunResult, steps: Array) -> bool:
-    """Return True if both stages have the same evaluations; `steps` are those of the run's."""
-    if run.steps_per_task != reference.steps_per_task:
-        return False
-    intervals = [each.settings.get(EVALUATE_EVERY) for each in (run, reference)]
-    if None not in intervals:
-        return bool(intervals[0] == intervals[1])
-    return np.array_equal(steps, reference.steps[reference.steps > 0])
 
 
 def select(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
@@ -325,35 +302,12 @@ FRAMES = {
 }
 
 
-def write_data(analysis: Analysis, folder: Path) -> list[Path]:
-    """Write all frames but the scores as CSV and, if pyarrow is installed, as Parquet."""
+def write_data(analysis: Analysis, folder: Path) -> None:
+    """Write all frames but the scores as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
     for name, make in FRAMES.items():
-        frame = make(analysis)
-        written.append(folder / f"{name}.csv")
-        write_text(written[-1], frame.to_csv(index=False, lineterminator="\n"))
-        if importlib.util.find_spec("pyarrow") is not None:
-            written.append(folder / f"{name}.parquet")
-            with replacement(written[-1], temporary_of(written[-1])) as temporary:
-                _of_one_type(frame).to_parquet(temporary, index=False)
-    return written
-
-
-def _of_one_type(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame for Parquet: a setting may be a number in some runs and a text in others."""
-    mixed = [
-        name
-        for name in frame
-        if pd.api.types.infer_dtype(frame[name], skipna=True).startswith("mixed")
-    ]
-    return frame.assign(
-        **{str(name): frame[name].map(_text_or_none).astype(object) for name in mixed}
-    )
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None or value != value else str(value)
+        text = make(analysis).to_csv(index=False, lineterminator="\n")
+        write_text(folder / f"{name}.csv", text)
 
 
 def frame(

@@ -126,9 +126,6 @@ def archive(
 
 
 def _fleets_below(source: Path) -> list[Path]:
-    if not source.is_dir():
-        raise BadValueError(f"{source} is no folder: name a fleet, a study or a folder of fleets")
-
     def unreadable(error: OSError) -> None:
         raise BadValueError(f"{error.filename} cannot be read ({error.strerror})")
 

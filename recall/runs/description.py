@@ -6,7 +6,6 @@ is not resumed, because its records and checkpoints come from other settings.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -117,14 +116,6 @@ def _no_fleet(folder: Path) -> str:
     if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
         return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
     return f"{folder} holds no results: there is no {DESCRIPTION} in it"
-
-
-def tasks_without_success_flag(
-    description: Mapping[str, Any], tasks: Sequence[str]
-) -> tuple[str, ...]:
-    """Return those of the given tasks that do not report success."""
-    listed = description.get(WITHOUT_SUCCESS, ())
-    return tuple(task for task in dict.fromkeys(tasks) if task in listed)
 
 
 def tasks_without_success_flag_in(folder: Path) -> tuple[str, ...]:

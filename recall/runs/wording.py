@@ -1,17 +1,11 @@
 """Small pieces of sentences."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: `1 run`, `2 runs`, `3 methods and variants`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def listed(word: str, items: Sequence[Any]) -> str:
-    """Return a noun with the items it names: `seed 3`, `seeds 1, 2`."""
-    return f"{word}{'s' if len(items) > 1 else ''} {', '.join(map(str, items))}"
 
 
 def spanned(values: Iterable[int]) -> str:

@@ -58,21 +58,10 @@ def test_an_archive_of_the_same_fleet_has_the_same_bytes(finished, tmp_path):
 
 
 def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
-    (fleets / "bench-learner.json").write_text(
-        json.dumps(
-            {
-                "device": "cpu",
-                "rows": [{"method": "recall", "runs": 1, "ms_per_update": 2.0}],
-            }
-        )
-    )
     (fleets / "bench-fleet.json").write_text('{"steps": 1}')
     (fleets / "notes.json").write_text("{}")
     recall.archive(fleets, tmp_path / "kept")
-    assert sorted(path.name for path in (tmp_path / "kept").glob("*.json")) == [
-        "bench-fleet.json",
-        "bench-learner.json",
-    ]
+    assert [path.name for path in (tmp_path / "kept").glob("*.json")] == ["bench-fleet.json"]
     reports = {}
     for name in ("runs", "kept"):
         made = recall.make_report(tmp_path / name, tmp_path / f"report-{name}", figures=False)
@@ -80,7 +69,6 @@ def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
         reports[name] = files_of(made.folder / "tables")
         assert gather(tmp_path / name).references(made.collection.runs[0], "push").runs
     assert reports["runs"] == reports["kept"]
-    assert any(name.startswith("updates-cpu") for name in reports["kept"])
     first, second = (evaluations_frame(gather(tmp_path / name)) for name in ("runs", "kept"))
     assert first.drop(columns="folder").equals(second.drop(columns="folder"))
     assert compare(fleets, tmp_path / "kept", tmp_path / "c", figures=False).problems == ()

@@ -1,6 +1,5 @@
 """What is left of an archive that was stopped or killed is not read, and is removed in time."""
 
-import json
 import os
 import shutil
 import signal

@@ -41,26 +41,20 @@ def test_a_healthy_run_has_no_symptoms():
 
 
 @pytest.mark.parametrize(
-    ("changes", "kind", "words"),
+    ("changes", "kind", "number"),
     [
-        ({"grad_norm_pi": 0.0}, VANISHED_POLICY_GRADIENT,
-         "the policy gradient on hammer has vanished (norm 0), so the policy no longer learns"),
-        ({"alpha": [0.1, 3e-13, 0.1]}, COLLAPSED_TEMPERATURE,
-         "the temperature of hammer has collapsed (alpha 3e-13), so its policy no longer explores"),
-        ({"q_value": [NAN, 2e6, NAN]}, DIVERGING_CRITICS,
-         "the mean Q of hammer is 2e+06, but its rewards only allow values from -100 to 1e+03: "
-         "its critics diverge, and so will a policy that learns from them"),
-        ({"dormant_pi": 0.75}, DORMANT_POLICY_UNITS,
-         "75% of the hidden units of the policy are dormant on hammer, so little of the network "
-         "is left to learn with"),
-        ({"dormant_q": 0.5}, DORMANT_CRITIC_UNITS,
-         "50% of the hidden units of the critics are dormant on hammer, so little of the network "
-         "is left to learn with"),
+        ({"grad_norm_pi": 1e-9}, VANISHED_POLICY_GRADIENT, "1e-09"),
+        ({"alpha": [0.1, 3e-13, 0.1]}, COLLAPSED_TEMPERATURE, "3e-13"),
+        ({"q_value": [NAN, 2e6, NAN]}, DIVERGING_CRITICS, "2e+06"),
+        ({"dormant_pi": 0.75}, DORMANT_POLICY_UNITS, "75%"),
+        ({"dormant_q": 0.5}, DORMANT_CRITIC_UNITS, "50%"),
     ],
-)  # fmt: skip
-def test_each_kind_is_seen_alone_and_put_into_words(changes, kind, words):
+)
+def test_each_kind_is_seen_alone_and_names_its_task_and_number(changes, kind, number):
     (symptom,) = symptoms(HEALTHY | PLASTIC | changes, (1,), TASKS)
-    assert symptom == (kind, 1, words)
+    assert symptom[:2] == (kind, 1)
+    assert "hammer" in symptom.message
+    assert number in symptom.message
 
 
 def test_temperatures_count_for_the_tasks_in_training_alone():
@@ -70,15 +64,6 @@ def test_temperatures_count_for_the_tasks_in_training_alone():
         (COLLAPSED_TEMPERATURE, 0),
         (COLLAPSED_TEMPERATURE, 2),
     ]
-
-
-def test_a_gradient_of_all_tasks_at_once_names_none_of_them():
-    (symptom,) = symptoms(HEALTHY | {"grad_norm_pi": 1e-9}, (0, 1, 2), TASKS)
-    assert "on all tasks has vanished (norm 1e-09)" in symptom.message
-
-
-def test_critics_of_old_tasks_are_checked_too():
-    assert found(q_value=[-5e4, 40.0, NAN]) == [(DIVERGING_CRITICS, 0)]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
     try:
         config = read_json(folder / CONFIG)
         content = io.BytesIO(read_bytes(folder / PROGRESS))
-        table = pd.read_csv(content, sep="\t", float_precision="round_trip")
+        # Texts become the numbers that were written, to the last bit.
+        table = pd.read_csv(content, sep="\t", float_precision="round_trip")  # type: ignore[call-overload]
         return _run(folder, config, table.apply(pd.to_numeric, errors="coerce"))
     # What a damaged log or one in another format raises.
     except (RecallError, ValueError, LookupError, TypeError, AttributeError, OSError) as error:

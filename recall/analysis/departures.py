@@ -24,8 +24,13 @@ NO_MATTER = frozenset(
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 STEPS, PRECISION = "schedule.steps_per_task", "learner.sac.precision"
-OLD_TASKS = f"{METHOD}max_old_tasks"
+OLD_TASKS, COPIES = f"{METHOD}max_old_tasks", f"{METHOD}copies"
 AVERAGE = f"{METHOD}average_actor"
+OF_EXPERIMENT = (
+    "schedule.", PRECISION, "learner.sac.n_step", f"{METHOD}retraining_updates", OLD_TASKS,
+    AVERAGE, COPIES,
+)  # fmt: skip
+"""Beginnings of settings that say how updates are computed and for how long, in any method."""
 
 
 def settings_of(description: Mapping[str, Any]) -> dict[str, Any]:

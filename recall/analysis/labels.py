@@ -1,7 +1,9 @@
-"""Labels for tables and legends: a method, its preset, and what sets its runs apart.
+"""Labels for tables and legends: a method, its preset, and every setting that departs from it.
 
-A setting that departs from the preset is named in the label if runs of the method that are shown
-together differ in it. Notes below tables name those in which all of them depart from it.
+A label says the same whatever other runs are shown: a run without distillation is never plain
+RECALL. Settings of the experiment (OF_EXPERIMENT: the schedule, the precision of products, ...) and
+of methods that are not registered are named only where runs of a method that are shown together
+differ in them.
 """
 
 import dataclasses
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import (
     DEFAULT,
+    OF_EXPERIMENT,
     STEPS,
     departures,
     nearest_preset,
@@ -55,11 +58,16 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
     usual = {table: _usual_steps(group) for table, group in grouped(runs, _table_of).items()}
     named = []
     for group in grouped(runs, lambda run: (run.method, run.source, _table_of(run))).values():
-        varying = _varying([run.settings for run in group]).difference(_STEPS)
+        varying = _varying([run.settings for run in group])
         for run in group:
             preset = nearest_preset(run.method, run.settings)
-            unlike = departures(run.method, run.settings, preset)
-            changes = {name: value for name, value in unlike.items() if name in varying}
+            ours = run.method in METHODS and run.source != continual_world_logs.SOURCE
+            changes = {
+                name: value
+                for name, value in departures(run.method, run.settings, preset).items()
+                if name not in _STEPS
+                and (name in varying or (ours and not name.startswith(OF_EXPERIMENT)))
+            }
             if run.steps_per_task != usual[_table_of(run)]:
                 changes[STEPS] = run.steps_per_task
             imported = IMPORTED if run.source == continual_world_logs.SOURCE else ""

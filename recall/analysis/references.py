@@ -22,8 +22,10 @@ import numpy as np
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import (
     AVERAGE,
+    COPIES,
     METHOD,
     NO_MATTER,
+    OLD_TASKS,
     PRECISION,
     STEPS,
     comparable,
@@ -42,7 +44,7 @@ TOLERATED = {
 _FEWEST_EVALUATIONS = 4  # of a longer reference, unless the run itself has fewer
 # Settings that plain SAC on a single task does not use; the last two are of older records.
 _UNUSED = (
-    "learner.popart.", f"{METHOD}copies", f"{METHOD}max_old_tasks",
+    "learner.popart.", COPIES, OLD_TASKS,
     "schedule.scoring_episodes", "schedule.random_steps_after_copy",
 )  # fmt: skip
 # Settings of Continual World's code that concern SAC itself.
@@ -119,10 +121,10 @@ def _evaluated_enough(run: RunResult, reference: RunResult) -> bool:
     The value of the first one is taken for all steps before it.
     """
     own, there = (
-        np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task))
+        int(np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task)))
         for each in (run, reference)
     )
-    return bool(there >= min(_FEWEST_EVALUATIONS, own))
+    return there >= min(_FEWEST_EVALUATIONS, own)
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:

@@ -24,7 +24,7 @@ def folder(tmp_path):
 def test_scores_have_a_row_for_each_complete_run_and_task(folder):
     write_fleet(folder / "c", "fine_tuning", [["push"], ["hammer"]], success=lambda *_: 0.5)
     scores = analyse(gather(folder)).scores
-    assert list_of(scores, "label") == ["RECALL"]
+    assert list_of(scores, "label") == ["RECALL, no distillation"]
     assert scores[["seed", "position", "task"]].to_numpy().tolist() == [
         [0, 0, "push"], [0, 1, "hammer"], [1, 0, "push"], [1, 1, "hammer"]
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_every_line_of_the_records_is_a_row(folder):
         for line in (folder / name / "evaluations.jsonl").read_text().splitlines()
     ]
     assert len(frame) == len(lines)
-    assert set(frame["label"]) == {"RECALL", "EWC"}
+    assert set(frame["label"]) == {"RECALL, no distillation", "EWC"}
     for name in ("success", "return", "last_success", "step", "position"):
         assert sorted(frame[name]) == pytest.approx(sorted(line[name] for line in lines))
     one = frame.query("seed == 1 and step == 1250 and task == 'hammer' and mode == 'stochastic'")

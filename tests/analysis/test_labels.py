@@ -3,8 +3,6 @@
 import pytest
 
 from recall.analysis.collection import gather
-from recall.analysis.frames import analyse
-from recall.report.tables import all_tables
 from tests.factories.folders import write_fleet
 
 
@@ -31,14 +29,12 @@ def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
     ]
 
 
-def test_what_all_runs_share_is_in_the_notes_and_not_in_labels(tmp_path):
+def test_a_label_says_every_departure_whatever_else_is_there(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw3-1", distil=False)
-    (run, *_) = gather(tmp_path).runs
-    assert (run.label, run.changes) == ("RECALL", {})
-    notes = [note for table in all_tables(analyse(gather(tmp_path))) for note in table.notes]
-    assert any("no distillation" in note for note in notes)
+    assert labels(tmp_path) == ["RECALL, no distillation"]
     write_fleet(tmp_path / "b", "recall", "cw3-2", hidden=(64, 64, 64), reward="v2")
-    assert labels(tmp_path) == ["RECALL, no distillation", "RECALL, reward v2, hidden 64x64x64"]
+    assert labels(tmp_path / "b") == ["RECALL, reward v2, hidden 64x64x64"]
+    assert gather(tmp_path / "a").runs[0].changes == {"method.distil": False}
 
 
 def test_a_preset_is_named_and_not_spelt_out(tmp_path):
@@ -46,7 +42,7 @@ def test_a_preset_is_named_and_not_spelt_out(tmp_path):
     write_fleet(tmp_path / "b", "recall", preset="paper")
     write_fleet(tmp_path / "c", "perfect_memory", preset="quick", best_return=True)
     assert labels(tmp_path) == [
-        "PM, preset quick",
+        "PM, preset quick, best-return start",
         "RECALL, preset paper",
         "RECALL, preset quick",
     ]
@@ -105,7 +101,9 @@ def test_runs_of_other_families_make_no_variants(tmp_path):
     write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
     write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
     write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32, 32))
-    assert labels(tmp_path) == ["Fine-tuning"]
+    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32x32"]
+    tasks = {run.label: run.tasks for run in gather(tmp_path).runs}
+    assert tasks["Fine-tuning, hidden 32x32x32"] == ("push",)
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,9 @@ def test_times_and_scores_by_number_of_tasks(tmp_path):
             write_fleet(tmp_path / f"{method}-{length}", method, sequences)
     write_fleet(tmp_path / "more", "recall", "push,push-back", success=lambda *_: 0.0)
     fleets = [{"name": f"recall-{length}", "seconds": 3600.0 * length} for length in lengths]
-    (tmp_path / "study.json").write_text(json.dumps({"schema": 1, "fleets": fleets}))
+    (tmp_path / "study.json").write_text(
+        json.dumps({"schema": 1, "study": "cw3", "choices": {}, "fleets": fleets})
+    )
     tables = tables_of(tmp_path)
     assert tables["scaling-time"].columns == ("2 tasks", "3 tasks", "4 tasks")
     (row,) = tables["scaling-time"].rows

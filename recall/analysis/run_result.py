@@ -121,11 +121,6 @@ class RunResult:
         return self._records.columns
 
     @property
-    def head_choices(self) -> list[dict[str, Any]]:
-        """Return the old heads' scores at the start of each task, and the chosen head."""
-        return self._records.choices
-
-    @property
     def training_problem(self) -> str | None:
         """Return what is wrong with the training records, if they were read and have a problem."""
         read = vars(self).get("_records")

@@ -12,9 +12,8 @@ from rich.console import Console
 from recall.analysis.collection import Collection, gather
 from recall.analysis.estimates import shared_seeds, shared_sequences
 from recall.analysis.frames import Analysis, analyse, select
-from recall.analysis.labels import method_label
+from recall.analysis.labels import grouped, method_label
 from recall.analysis.measures import METRICS, TITLES, Measure, check_success
-from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.files.paths import given_path, given_paths
@@ -67,9 +66,9 @@ def compare(
     names = _names(*folders)
     runs = [
         dataclasses.replace(run, label=f"{name}: {run.label}", variant="")
-        for name, side, labels in zip(names, sides, _labels(matches), strict=True)
+        for place, (name, side) in enumerate(zip(names, sides, strict=True))
         for run in side.runs
-        if run.sequence in labels.get(run.label, ())
+        if any(run.label == match[place] and run.sequence in match.sequences for match in matches)
     ]
     alone = gather((), [*folders, *others])
     problems = [problem for each in (*sides, alone) for problem in each.problems] + left_out
@@ -93,51 +92,44 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
     return str(first), str(second)
 
 
-def _matches(first: Collection, second: Collection) -> tuple[list[Match], list[str]]:
+def _matches(*sides: Collection) -> tuple[list[Match], list[str]]:
     """Return the labels that are compared, and sentences about what only one side has.
 
     A method's runs are compared with those of the same label, or with the other side's only ones.
     """
     matches, left_out = [], []
-    ones, others = (_by_method(side) for side in (first, second))
-    for method in [name for name in ones if name in others]:
-        here, there = ones[method], others[method]
-        pairs = [(label, label) for label in here if label in there]
-        if len(here) == len(there) == 1:
-            pairs = [(next(iter(here)), next(iter(there)))]
+    sequences = [
+        {
+            label: [*grouped(runs, lambda run: run.sequence)]
+            for label, runs in side.by_label().items()
+        }
+        for side in sides
+    ]
+    first, second = (
+        {
+            method: [*grouped(runs, lambda run: run.label)]
+            for method, runs in grouped(side.runs, lambda run: run.method).items()
+        }
+        for side in sides
+    )
+    for method in [name for name in first if name in second]:
+        here, there = first[method], second[method]
+        alone = len(here) == len(there) == 1
+        pairs = [(here[0], there[0])] if alone else [(name, name) for name in here if name in there]
         for one, other in pairs:
-            both = set(_sequences(there[other]))
-            if shared := [name for name in _sequences(here[one]) if name in both]:
+            if shared := [each for each in sequences[0][one] if each in sequences[1][other]]:
                 matches.append(Match(one, other, shared))
         if not pairs:
             left_out.append(
                 f"{method_label(method)} has several variants in a folder and none in common: left "
                 "out. Name the folder of one variant."
             )
-    for side, other_side, where in ((first, second, "second"), (second, first, "first")):
+    for side, other_side, where in (
+        (sides[0], sides[1], "second"), (sides[1], sides[0], "first")
+    ):  # fmt: skip
         if missing := [name for name in side.sequences if name not in other_side.sequences]:
             left_out.append(f"Not in the {where} folder: {', '.join(missing)}.")
     return matches, left_out
-
-
-def _by_method(side: Collection) -> dict[str, dict[str, list[RunResult]]]:
-    """Return the runs of each method by label."""
-    found: dict[str, dict[str, list[RunResult]]] = {}
-    for label, runs in side.by_label().items():
-        found.setdefault(runs[0].method, {})[label] = runs
-    return found
-
-
-def _sequences(runs: Sequence[RunResult]) -> list[str]:
-    return list(dict.fromkeys(run.sequence for run in runs))
-
-
-def _labels(matches: Sequence[Match]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return the sequences of each label that is compared, for either side."""
-    return (
-        {match.first: match.sequences for match in matches},
-        {match.second: match.sequences for match in matches},
-    )
 
 
 def _nothing_in_common(sides: Sequence[Collection], folders: Sequence[Path]) -> BadValueError:

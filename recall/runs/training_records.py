@@ -68,13 +68,12 @@ def training_records(
 
 @dataclass(frozen=True)
 class Training:
-    """The columns of one run's records, its choices among old heads, and the problem found, if any.
+    """The columns of one run's records, and the problem found, if any.
 
     The problem concerns the file, so it has the same text for all runs of a fleet.
     """
 
     columns: Columns
-    choices: list[Record]
     problem: str | None = None
 
 
@@ -96,13 +95,12 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
             line for line in complete_lines(path) if line.startswith(mine) or line[:8] != start
         ]
     except FileNotFoundError:
-        return Training({}, [])
+        return Training({})
     except OSError as error:
-        return Training({}, [], _unreadable(path, error))
+        return Training({}, _unreadable(path, error))
     records = decoded(lines, Record)
     broken = len(lines) - len(records)
     records = [record for record in records if record.get("run") == run]
-    choices = [record for record in records if "head_returns" in record]
     rows = [
         record
         for record in records
@@ -113,7 +111,7 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
         name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
     }
     problem = f"{path}: {counted(broken, 'line')} cannot be used: left out." if broken else None
-    return Training(columns, choices, problem)
+    return Training(columns, problem)
 
 
 def read_warnings(folder: Path) -> tuple[dict[int, tuple[dict[str, Any], ...]], str | None]:

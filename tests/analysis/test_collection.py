@@ -45,8 +45,6 @@ def test_training_records_are_read_as_columns_when_asked_for(tmp_path):
     assert second.training["q_value"][0] == pytest.approx([1.0, np.nan], nan_ok=True)
     assert second.training["dormant"] == pytest.approx([np.nan] * 8 + [0.5], nan_ok=True)
     assert np.isnan(second.training["loss_q"][-1])
-    assert second.head_choices == [scored]
-    assert not first.head_choices
 
 
 def test_health_warnings_are_read_with_their_run_and_kept_out_of_the_columns(tmp_path):

@@ -13,8 +13,7 @@ from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis, analyse
 from recall.report.figures import Gallery, Skipped, draw_all
-from recall.report.page import Film, films_of, page, write_page
-from recall.report.page.origin import origin
+from recall.report.page import Film, films_of, origin, page, write_page
 from recall.report.page.svg import Palette, inline
 from recall.report.tables import all_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table

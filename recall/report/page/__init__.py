@@ -4,7 +4,9 @@ The template is page.html; this module gathers what it shows. Jinja escapes ever
 """
 
 import base64
+import os
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,11 +25,11 @@ from recall.files.paths import is_inside
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles
-from recall.report.page.origin import origin
 from recall.report.page.svg import Palette, inline
 from recall.report.tables.table import MISSING, Table, notes_below, number_text, with_minus
 from recall.report.train_command import train_commands
 from recall.runs.wording import few
+from recall.version import version
 
 FILE = "index.html"
 FILM_KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
@@ -35,6 +37,7 @@ MOST_FILM_BYTES = 24_000_000  # of all films, so that the page still opens quick
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
 _WIDTH = 486.0  # points; the width of a figure that spans the text of a page
 _MOST = 6  # names in the heading of a fleet
+_MOST_MACHINES = 3
 
 
 @dataclass(frozen=True)
@@ -225,3 +228,28 @@ def _setting(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def origin(runs: Iterable[RunResult]) -> str:
+    """Return the date and version of the report, and versions and machines of the runs.
+
+    SOURCE_DATE_EPOCH stands for the time in reproducible builds.
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = time.gmtime(int(seconds) if seconds else None)
+    made = f"Made on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
+    versions: dict[str, None] = {}
+    machines: dict[str, None] = {}
+    for run in runs:
+        git, machine = (run.description.get(name) or {} for name in ("git", "machine"))
+        if found := (run.description.get("versions") or {}).get("recall"):
+            commit = (git.get("commit") or "")[:8]
+            changes = " with changes" if git.get("dirty") else ""
+            versions[f"recall {found}" + (f" (commit {commit}{changes})" if commit else "")] = None
+        if device := ", ".join(machine.get("accelerators") or ()) or machine.get("processor"):
+            machines[str(device)] = None
+    trained = ""
+    if versions:
+        where = f" on {few(machines, _MOST_MACHINES)}" if machines else ""
+        trained = f" The runs were trained with {few(versions, _MOST_MACHINES)}{where}."
+    return f"{made} with recall {version()}.{trained}"

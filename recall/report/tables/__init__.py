@@ -4,7 +4,6 @@ from recall.analysis.frames import Analysis
 from recall.report.tables.lengths import scaling_tables
 from recall.report.tables.pairs import pair_tables
 from recall.report.tables.runs import (
-    exploration_tables,
     provisional_tables,
     single_tables,
     storage_tables,
@@ -24,7 +23,6 @@ def all_tables(analysis: Analysis) -> list[Table]:
         *sequence_tables(analysis),
         *return_tables(analysis),
         *provisional_tables(analysis),
-        *exploration_tables(analysis),
         *single_tables(analysis),
         *storage_tables(analysis),
     ]

@@ -1,21 +1,19 @@
-"""Tables of runs by themselves: unfinished ones, tasks learned alone, exploration and cost."""
+"""Tables of runs by themselves: unfinished ones, tasks learned alone, and what they store."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
 from recall.analysis import bootstrap, metrics
 from recall.analysis.collection import Collection
 from recall.analysis.families import display_name
-from recall.analysis.frames import Analysis, list_of, select
+from recall.analysis.frames import Analysis
 from recall.analysis.labels import grouped
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.replay.history import rows_held
 from recall.report import paper
-from recall.report.tables.pivot import main_labels_of
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from recall.runs.wording import counted, spanned
 
@@ -119,64 +117,6 @@ def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
         decimals=2 if succeeds else 1,
         group="reference",
     )
-
-
-def exploration_tables(analysis: Analysis) -> list[Table]:
-    """Return which old head each new task was explored with, and how often."""
-    scores = analysis.scores
-    choosing = [
-        label
-        for label in main_labels_of(scores)
-        if any(
-            run.settings.get("method.best_return")
-            for run in list_of(select(scores, label=label), "run")
-        )
-    ]
-    rows = []
-    for sequence in list_of(scores, "sequence"):
-        runs = [
-            list_of(select(scores, sequence=sequence, label=label), "run") for label in choosing
-        ]
-        tasks = next((found[0].tasks for found in runs if found), ())
-        # The third task is the first with two old heads to choose from.
-        for position in range(2, len(tasks)):
-            cells = tuple(_chosen_heads(found, position) for found in runs)
-            rows.append(Row(f"{sequence}: {position + 1} {tasks[position]}", cells))
-    table = Table(
-        name="exploration",
-        title="Old heads that explored new tasks, and how many runs chose each",
-        corner="new task",
-        columns=tuple(choosing),
-        rows=tuple(rows),
-        notes=(
-            "At the start of a task, old heads take turns with random actions. The policy of the "
-            "one with the highest return is copied, if it earned more than these. Second tasks are "
-            "left out: they have only one old head.",
-        ),
-        detail=True,
-    )
-    return [table] if rows else []
-
-
-def _chosen_heads(runs: Sequence[RunResult], position: int) -> Cell:
-    """Return the old tasks whose heads runs chose at a position, the most frequent first."""
-    counts = Counter(
-        head
-        for run in runs
-        for choice in run.head_choices
-        if choice.get("position") == position
-        and isinstance(head := choice.get("best_head"), int)
-        and -1 <= head < position
-    )
-    if not counts:
-        return Cell()
-    none, tasks = counts.pop(-1, 0), runs[0].tasks
-    names = Counter(tasks[head] for head in counts)
-    named = [
-        f"{tasks[head]}{f' (task {head + 1})' if names[tasks[head]] > 1 else ''} {count}"
-        for head, count in counts.most_common()
-    ]
-    return Cell(text=", ".join([*named, *([f"none {none}"] if none else [])]))
 
 
 def storage_tables(analysis: Analysis) -> list[Table]:

@@ -168,12 +168,10 @@ def test_lists_are_tables_on_a_terminal():
     assert "pair-0-1" in text
 
 
-def test_lists_are_lines_in_a_file_even_if_colour_is_forced():
-    coloured = os.environ | {"FORCE_COLOR": "1"}
-    made = subprocess.run(
-        [*RECALL, "list", "methods"], capture_output=True, text=True, env=coloured, timeout=60
-    )
-    assert [line.split("\t")[0] for line in made.stdout.splitlines()[1:]] == list(METHODS)
+def test_lists_are_lines_in_a_file_even_if_colour_is_forced(monkeypatch, answer):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    _, *lines = answer("list", "methods").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == list(METHODS)
 
 
 def _read(reader):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from recall.cli import main
-from recall.commands.study import StudyOptions, what_is_missing
+from recall.commands.study import StudyOptions, _tell_plan, what_is_missing
 from recall.studies import STUDIES
 from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import Launch, plan_study
@@ -101,7 +101,7 @@ def test_a_dry_run_tells_runs_fleets_transitions_memory_and_time(tmp_path, capsy
     assert fleet["memory_bytes"] > 0
     assert fleet["runs"] == [f"fine_tuning-{SEQUENCE}-seed{seed}" for seed in (0, 1)]
     assert not (tmp_path / "study").exists()
-    main(arguments)
+    _tell_plan(told, as_json=False)
     lines = capsys.readouterr()
     header, row = (line.split("\t") for line in lines.out.splitlines())
     shown = dict(zip(header, row, strict=True))

@@ -5,6 +5,7 @@ would train, but could not be resumed, and a metric with the name of a record's 
 it. Tracing finds both before the first step.
 """
 
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 
 from recall.errors import BadValueError
 from recall.learn import fleet, turns
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
+from recall.learn.method import Method
 from recall.learn.sac import describe, update, update_noise
 from recall.learn.terms import merged
 from recall.nets.arrays import Array, Metrics
@@ -34,6 +36,7 @@ def check_contract(agent: Agent) -> None:
 
     Exceptions of the method's own functions pass through, with their tracebacks.
     """
+    _check_names(type(agent.method))
     state = jax.eval_shape(partial(fleet.init, agent), jnp.zeros(1, jnp.int32))
     replay, view = _replay(agent), _view(agent)
     for task in dict.fromkeys((0, agent.tasks - 1)):
@@ -45,6 +48,20 @@ def check_contract(agent: Agent) -> None:
     _check_state(agent, "on_task_end", state, ended)
     started = jax.eval_shape(partial(fleet.start_task, agent), state, view.task)
     _check_state(agent, "on_task_start", state, started)
+
+
+def _check_names(method: type[Method]) -> None:
+    """Raise BadValueError for a misspelt function, which nothing would call."""
+    known = [name for name in vars(Method) if not name.startswith("_")]
+    for name, value in vars(method).items():
+        if (
+            callable(value)
+            and name not in known
+            and (close := get_close_matches(name, known, 1, 0.9))
+        ):
+            raise BadValueError(
+                f"method {method.name}: nothing calls its function {name}; did you mean {close[0]}?"
+            )
 
 
 def _replay(agent: Agent) -> Replay:
@@ -82,6 +99,11 @@ def _updated(
 
 def _check_state(agent: Agent, function: str, before: Any, after: Any) -> None:
     """Raise BadValueError if a function returns a state of another structure, shape or type."""
+    if not isinstance(after, LearnerState):
+        raise BadValueError(
+            f"method {agent.method.name}: {function} returns a {type(after).__name__}; expected "
+            "the learner's state, such as `state._replace(method_state=...)`"
+        )
     first, second = (_leaves(state) for state in (before, after))
     for path in (*first, *second):
         if first.get(path) != second.get(path):

@@ -9,6 +9,7 @@ from recall.collect.cores import cores
 from recall.collect.pool import default_workers
 from recall.collect.transition import task_sizes
 from recall.config.spec import FleetSpec
+from recall.errors import BadValueError, RecallError, described
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
 from recall.worlds.gym_world import reports_success
@@ -40,7 +41,15 @@ def check_method(spec: FleetSpec) -> None:
     Those of the package are checked by its tests; tracing them at every start would take a second.
     """
     if type(spec.method).__module__.partition(".")[0] != __name__.partition(".")[0]:
-        check_contract(agent_of(spec)[0])
+        try:
+            check_contract(agent_of(spec)[0])
+        except RecallError:
+            raise
+        except Exception as error:
+            raise BadValueError(
+                f"method {spec.method.name} failed when it was traced before training: "
+                f"{described(error)}"
+            ) from error
 
 
 def tasks_without_success(spec: FleetSpec) -> list[str]:

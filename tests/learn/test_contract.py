@@ -109,10 +109,19 @@ def test_the_fields_of_records_are_known():
     assert set().union(*records) == RECORD_FIELDS
 
 
-def test_training_refuses_it_before_anything_is_written(tmp_path):
-    with pytest.raises(BadValueError, match="on_task_end returns"):
-        recall.train(own(at_start=None, at_end=jnp.zeros(3)), "point-slide", preset="quick",
-                     out=tmp_path / "fleet")  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ({"on_task_end": lambda self, *_: None}, "on_task_end returns a NoneType; expected the le"),
+        ({"extra_actor_los": lambda self, *_: (0.0, {})}, "did you mean extra_actor_loss?"),
+        ({"extra_actor_loss": lambda self: (0.0, {})}, "TypeError: .* were given"),
+        ({"q_loss": lambda self, *_: {}["missing"]}, rf"KeyError: 'missing' \({__file__}:\d+\)"),
+    ],
+    ids=["no state", "misspelt", "arguments", "exception"],
+)
+def test_mistakes_in_functions_are_named_before_anything_is_written(function, told, tmp_path):
+    with pytest.raises(BadValueError, match=f"method own.*{told}"):
+        recall.train(own(**function), "point-slide", preset="quick", out=tmp_path / "fleet")
     assert not (tmp_path / "fleet").exists()
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import numpy as np
 from PIL import Image
@@ -25,7 +25,7 @@ from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode, picture
 from recall.policies.stored import chosen_run, missing, read_stored
 from recall.runs.description import read_description
-from recall.settings.checked import Count, from_plain
+from recall.settings.checked import Count, Range, from_plain
 from recall.training.evaluation import streams
 from recall.training.provenance import check_unedited
 from recall.worlds.registry import Task, horizon_steps, make_simulator
@@ -35,7 +35,7 @@ from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbe
 At = Literal["learned", "final", "both"]
 SIZE = (320, 240)
 _FRAMES = 100  # per episode, by default
-_SMALLEST, _LARGEST = 32, 4096
+_Side = Annotated[int, Range(least=32, most=4096)]
 _SUBTITLES = {"learned": "just learned", "final": "at the end"}
 _KINDS = {"learned": "policies of tasks just learned", "final": "final policies"}
 _OTHER = {"learned": "final", "final": "learned"}
@@ -116,7 +116,8 @@ def film(
         sheet: Whether to write a contact sheet if `out` is None.
     """
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
-    every, size = from_plain(Count | None, every, "every"), _checked_size(size)
+    every = from_plain(Count | None, every, "every")
+    size = from_plain(tuple[_Side, _Side], size, "size")
     named = as_tasks(tasks)
     if at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
@@ -135,8 +136,14 @@ def film(
         shown = [take for take in takes if take.task not in left_out]
         pictures = _pictures(spec, chosen, list(zip(shown, simulators, strict=True)), frames)
         most = episodes * (1 + -(-longest // frames.every) + frames.hold)
-        write(_with_progress(pictures, most), path, fps)
-    return Film(path, chosen.name, tuple(shown), left_out, _lacking(folder, chosen, takes, at))
+        console = Console(stderr=True)
+        hidden = not is_terminal(console)
+        watched = track(pictures, "Filming", most, console=console, transient=True, disable=hidden)
+        write(watched, path, fps)
+    times = {take.at for take in takes} if at == "both" else _KINDS
+    lacking = [kind for time, kind in _KINDS.items() if time not in times]
+    why = missing(folder, f"{lacking[0]} of {chosen.name}") if lacking else ""
+    return Film(path, chosen.name, tuple(shown), left_out, why)
 
 
 def _chosen(
@@ -166,15 +173,6 @@ def _path(folder: Path, out: str | Path | None, name: str, sheet: bool) -> Path:
     return path
 
 
-def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
-    width, height = from_plain(tuple[int, int], size, "size")
-    if not all(_SMALLEST <= side <= _LARGEST for side in (width, height)):
-        raise BadValueError(
-            f"a picture of {width} x {height}: sides are from {_SMALLEST} to {_LARGEST}"
-        )
-    return width, height
-
-
 def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At) -> list[Take]:
     """Return every chosen task at every chosen time for which there is a policy."""
     titles = numbered(run.task_names)
@@ -196,13 +194,6 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At)
         f"{missing(folder, f'{_KINDS[at]} of {run.name}')}. --at {_OTHER[at]} films the "
         f"{_KINDS[_OTHER[at]]}"
     )
-
-
-def _lacking(folder: Path, run: RunSpec, takes: Sequence[Take], at: At) -> str:
-    """Return why a film of both times shows only one of them, or an empty text."""
-    times = {take.at for take in takes}
-    lacking = [kind for time, kind in _KINDS.items() if at == "both" and time not in times]
-    return missing(folder, f"{lacking[0]} of {run.name}") if lacking else ""
 
 
 def _name(run: RunSpec, tasks: Sequence[TaskName] | None, at: At, deterministic: bool) -> str:
@@ -286,21 +277,3 @@ def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:
         success = frame.success
         yield frame
     take.successes.append(success)
-
-
-def _with_progress(pictures: Iterator[Image.Image], total: int) -> Iterator[Image.Image]:
-    """Yield the images, with a progress bar if standard error is a terminal.
-
-    `total` is how many there are if no episode ends early.
-    """
-    console = Console(stderr=True)
-    return iter(
-        track(
-            pictures,
-            "Filming",
-            total,
-            console=console,
-            transient=True,
-            disable=not is_terminal(console),
-        )
-    )

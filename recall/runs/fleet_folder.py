@@ -27,7 +27,7 @@ from recall.files.fleet_layout import (
     status,
 )
 from recall.files.paths import check_contained
-from recall.files.reading import parse_json
+from recall.files.reading import parse_json, read_bytes
 from recall.runs.description import Description, differences, identity, read_description
 
 # Files that a process killed during start-up may have left.
@@ -47,7 +47,7 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Keep all other processes from training in `folder`.
 
     The lock is a kernel lock on a file that names its holder, so it is released however the
-    process ends. A folder with links that lead out of it is refused.
+    process ends. A folder with links in it is refused.
     """
     with _opened(folder, lock) as file:
         try:
@@ -95,7 +95,9 @@ def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / DESCRIPTION).exists():
         others = sorted(path.name for path in folder.glob("*") if path.name not in _START_UP_FILES)
-        if others:
+        lock = folder / LOCK
+        foreign = lock.is_file() and lock.stat().st_size and _holder(read_bytes(lock)) is None
+        if others or foreign:
             raise FolderInUseError(
                 f"{folder} is not empty and holds no fleet: choose a folder of its own, such as "
                 f"{folder / 'NAME'}"

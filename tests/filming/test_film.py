@@ -241,7 +241,7 @@ def test_policies_of_another_observation_are_refused(fleet_folder, tmp_path):
         ({"at": "later"}, "unknown time 'later'"),
         ({"episodes": 0}, "episodes is 0; expected a whole number of at least 1"),
         ({"every": "a"}, "every is 'a'; expected a whole number"),
-        ({"size": (8, 4)}, "8 x 4: sides are from 32"),
+        ({"size": (8, 4)}, "size is 8; expected a whole number of at least 32"),
         ({"out": "film.avi"}, "film.avi: a film ends in .mp4 or .gif"),
     ],
 )

@@ -7,7 +7,9 @@ import numpy as np
 from recall.collect.transition import Columns
 from recall.learn import fleet
 from recall.learn.agent import Agent
+from recall.learn.sac import update_noise
 from recall.methods import Method, Recall
+from recall.nets.heads import BatchLayout
 from recall.nets.sharding import to_int32
 from recall.replay import buffer
 from recall.replay.batch import ReplayView
@@ -42,6 +44,34 @@ def make_view(task: int) -> ReplayView:
 def run_burst(agent, state, replay, task, updates=3, first=0, unroll=None):
     groups, view = fleet.groups_of(agent, task), make_view(task)
     return fleet.burst(agent, state, replay, view, to_int32(first), groups, updates, unroll)
+
+
+def drawn(sample, replay, view, columns, n_step, *arguments):
+    """What a function of recall.replay.buffer samples: one program, not one for each operation."""
+    *static, bits = arguments
+    return jax.jit(lambda *arrays: sample(*arrays[:2], columns, n_step, *static, arrays[2]))(
+        replay, view, bits
+    )
+
+
+def sampled(agent, replay, task, key=9):
+    """A batch of one run at `task`, the random numbers of its update, and its rows' weights."""
+    groups, view, static = fleet.groups_of(agent, task), make_view(task), []
+    heads = agent.method.heads(view, agent.tasks, groups, jnp.asarray(0))
+
+    @jax.jit  # one program instead of one for each operation
+    def draw(replay, view, key):
+        noise = update_noise(agent, groups, key, jnp.asarray(0))
+        batch = agent.method.sample(agent, (), replay, view, heads, noise.rows)
+        weights = agent.method.row_weights(batch, jnp.asarray(task))
+        if isinstance(batch.layout, BatchLayout):
+            static.append(batch.layout)
+        layout = None if static else batch.layout
+        return batch._replace(heads=None, layout=layout), noise, weights
+
+    batch, noise, weights = draw(replay, view, jax.random.PRNGKey(key))
+    layout = static[0] if static else batch.layout
+    return batch._replace(heads=heads, layout=layout), noise, weights
 
 
 def one(tree):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall.learn import fleet, turns
-from recall.learn.sac import critic_target, gradients_of, loss_inputs, update_noise
+from recall.learn.sac import critic_target, gradients_of, loss_inputs
 from recall.methods import Recall
 from recall.nets.heads import OldAndNew, joined, summed_trunk
 from recall.nets.optimiser import global_norm
@@ -16,9 +16,9 @@ from tests.factories.learners import (
     flat,
     make_agent,
     make_replay,
-    make_view,
     one,
     run_burst,
+    sampled,
 )
 
 
@@ -101,14 +101,11 @@ def test_gradients_of_new_and_old_rows_add_up_to_the_gradient_of_all():
     """Taking new and old rows apart changes nothing but the order of sums."""
     agent = make_agent()
     state = one(fleet.init(agent, jnp.array([0])))
-    view, heads = make_view(1), np.arange(2)
-    noise = update_noise(agent, 1, jax.random.PRNGKey(1), jnp.asarray(0))
-    batch = agent.method.sample(agent, (), one(make_replay(1)), view, heads, noise.rows)
-    weights = agent.method.row_weights(batch, jnp.asarray(1))
+    batch, noise, weights = sampled(agent, one(make_replay(1)), 1, key=1)
 
     def gradients(groups):
         def of(state):
-            part = turns.take(state, heads, groups).trainable
+            part = turns.take(state, batch.heads, groups).trainable
             inputs = loss_inputs(agent, (), part, batch, weights, noise)
             return gradients_of(inputs, critic_target(inputs))[0]
 

@@ -11,13 +11,12 @@ from recall.learn.sac import (
     critic_target,
     gradients_of,
     loss_inputs,
-    update_noise,
     with_rewards,
 )
 from recall.methods import FineTuning, PerfectMemory, Recall
 from recall.nets import optimiser
 from recall.nets.heads import head_of, joined, split_heads, take_heads
-from tests.factories.learners import flat, make_agent, make_replay, make_view, one
+from tests.factories.learners import copied, flat, make_agent, make_replay, one, sampled
 
 optax = pytest.importorskip("optax")
 
@@ -57,8 +56,9 @@ class Transcription:
     """The losses of one row at a time, as the paper writes them."""
 
     def __init__(self, agent, trainable, batch):
-        self.agent, self.trainable, self.batch = agent, trainable, batch
         self.heads = np.asarray(batch.heads)[np.asarray(batch.head_of_row())]
+        # NumPy's arrays are read row by row without compiling anything.
+        self.agent, self.trainable, self.batch = agent, copied(trainable), copied(batch)
 
     def scale(self, row):
         """Mu, sigma and alpha of the row's task."""
@@ -122,15 +122,6 @@ def expected_losses(agent, trainable, batch, weights, noise):
     if isinstance(agent.method, Recall):
         losses["loss_distill"] = np.mean([paper.loss_distill(row) for row in rows if not new[row]])
     return losses
-
-
-def sampled(agent, replay, task, key=9):
-    """A batch at `task`, its random numbers and the weights of its rows."""
-    groups, view = fleet.groups_of(agent, task), make_view(task)
-    drawn = update_noise(agent, groups, jax.random.PRNGKey(key), jnp.asarray(0))
-    heads = agent.method.heads(view, agent.tasks, groups, jnp.asarray(0))
-    batch = agent.method.sample(agent, (), replay, view, heads, drawn.rows)
-    return batch, drawn, agent.method.row_weights(batch, jnp.asarray(task))
 
 
 def inputs_of(agent, trainable, batch, weights, drawn):

@@ -1,4 +1,5 @@
 import dataclasses
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ def sigma(statistics):
     return popart.scale_of(statistics, SETTINGS).sigma
 
 
+@partial(jax.jit, static_argnums=0)
 def unnormalised(agent, trainable, observation, action, task):
     """Sigma q + mu of both critics and both targets for one task, [4, batch]."""
     statistics = trainable.popart["heads"]
@@ -37,10 +39,10 @@ def unnormalised(agent, trainable, observation, action, task):
         one = take_heads(critic, jnp.array([task]))
         q = agent.q(one, observation, action, BatchLayout(len(observation)))
         values.append(scale * q + statistics.mean[task])
-    return np.concatenate(values)
+    return jnp.concatenate(values)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("scale", [1e-3, 1e5])
 def test_all_four_networks_say_the_same_after_the_statistics_moved(scale):
     # With a learning rate of zero and no smoothing, only PopArt touches the critics; without a
     # discount the targets are the rewards, of all tasks.
@@ -80,11 +82,12 @@ def test_normalised_losses_do_not_depend_on_the_scale_of_the_targets(scale):
     targets = jnp.asarray(rng.normal(3.0, 2.0, 64), jnp.float32)
     head = jnp.zeros(64, int)
 
+    @jax.jit
     def settled_loss(factor):
-        statistics = popart.init(1)
-        for _ in range(600):
-            mean, variance, present = moments_by_head(targets * factor, head, 1)
-            statistics = popart.update(statistics, mean, variance, present, 0.05, False)
+        batch = moments_by_head(targets * factor, head, 1)
+        statistics = jax.lax.fori_loop(
+            0, 600, lambda _, each: popart.update(each, *batch, 0.05, False), popart.init(1)
+        )
         q = jnp.linspace(-1.0, 1.0, 64)[None]
         weights = jnp.full(64, 1 / 64)
         return FineTuning().q_loss(

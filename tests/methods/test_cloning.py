@@ -137,8 +137,6 @@ def test_recall_without_its_switches_is_plain_experience_replay():
         for method in (bare, Method(**same))
     ]
     assert programs[0] == programs[1]
-    whole = second_task(small("recall"))
-    assert fleet.burst.lower(*whole.next_burst()).as_text() != programs[0]
 
 
 def test_old_moments_may_not_move_critics_that_nothing_holds():

@@ -10,6 +10,7 @@ from recall.nets.gaussian import Gaussian
 from recall.replay import buffer
 from recall.replay.batch import ReplayView, Stored
 from recall.replay.n_step import NStep
+from tests.factories.learners import drawn
 
 COLUMNS = Columns(observation_size=1, action_size=1)
 DISCOUNT = 0.5
@@ -70,7 +71,7 @@ def test_every_row_has_the_return_of_its_own_episode(n, terminates, environments
     replay = buffer.Replay(jnp.asarray(ring.rows), jnp.zeros((0, 0, COLUMNS.old_width)))
     slots = [number % 24 for number in ring.held()]
     bits = jnp.asarray(slots, jnp.uint32)
-    batch = buffer.sample_new(replay, ring.view(), COLUMNS, NStep(n, DISCOUNT), bits)
+    batch = drawn(buffer.sample_new, replay, ring.view(), COLUMNS, NStep(n, DISCOUNT), bits)
     expected = np.array([ring.expected(number, n) for number in ring.held()])
     np.testing.assert_allclose(batch.future.returns, expected[:, 0], rtol=1e-6)
     np.testing.assert_allclose(batch.future.discount, expected[:, 1], rtol=1e-6)
@@ -103,10 +104,10 @@ def test_old_rows_keep_their_futures(memory, environments, sampling):
     if sampling == "balanced":
         bits = jnp.arange(4 + memory, dtype=jnp.uint32)
         bits = bits.at[4:].set(jnp.arange(memory, dtype=jnp.uint32))
-        batch = buffer.sample_balanced(replay, view, COLUMNS, n_step, 4, np.arange(2), bits)
+        batch = drawn(buffer.sample_balanced, replay, view, COLUMNS, n_step, 4, np.arange(2), bits)
     else:
         bits = jnp.arange(24 + memory, dtype=jnp.uint32)
-        batch = buffer.sample_uniform(replay, view, COLUMNS, n_step, bits)
+        batch = drawn(buffer.sample_uniform, replay, view, COLUMNS, n_step, bits)
     old = np.asarray(batch.new) == 0
     assert old.sum() == memory
     of_observation = {

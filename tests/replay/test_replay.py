@@ -11,7 +11,16 @@ from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.history import rows_held
 from recall.replay.n_step import NStep
-from tests.factories.learners import COLUMNS, REWARD, TASKS, make_agent, make_replay, make_view, one
+from tests.factories.learners import (
+    COLUMNS,
+    REWARD,
+    TASKS,
+    drawn,
+    make_agent,
+    make_replay,
+    make_view,
+    one,
+)
 
 FILLED = np.array([3, 5, 4, 9])  # rows of three old tasks and of the current one
 VIEW = ReplayView(*map(jnp.asarray, (3, FILLED[3], FILLED, FILLED, 1)))
@@ -35,7 +44,7 @@ def test_every_row_that_is_stored_is_as_likely_as_any_other():
     """Bits that count up draw every one of the 21 rows as often, each with its own head."""
     replay, of_tasks = numbered_rows()
     bits = jnp.arange(4 * FILLED.sum(), dtype=jnp.uint32)
-    batch = buffer.sample_uniform(replay, VIEW, COLUMNS, ONE_STEP, bits)
+    batch = drawn(buffer.sample_uniform, replay, VIEW, COLUMNS, ONE_STEP, bits)
     rewards, heads = np.asarray(batch.reward), np.asarray(batch.head_of_row())
     for task, expected in enumerate(of_tasks):
         np.testing.assert_array_equal(np.sort(rewards[heads == task]), expected.repeat(4))
@@ -48,7 +57,7 @@ def test_the_old_half_has_rows_of_its_tasks_below_what_they_hold():
     replay, of_tasks = numbered_rows()
     bits = jax.random.bits(jax.random.PRNGKey(0), (50 + 2 * 40,))
     for heads in (np.array([0, 2, 3]), jnp.array([2, 1, 3])):
-        batch = buffer.sample_balanced(replay, VIEW, COLUMNS, ONE_STEP, 50, heads, bits)
+        batch = drawn(buffer.sample_balanced, replay, VIEW, COLUMNS, ONE_STEP, 50, heads, bits)
         groups = np.split(np.asarray(batch.reward), [50, 90])
         for task, rewards in zip([3, *heads[:2]], groups, strict=True):
             assert set(rewards) == set(of_tasks[int(task)])

@@ -71,7 +71,7 @@ def test_a_task_that_fails_in_training_tells_how_to_continue(tmp_path, fault):
                 info = {"success": "no"}
             return *answer, info
 
-    told = {"raises": "Later: the robot is on fire", "reports": "Later returned 'no'"}[fault]
+    told = {"raises": "Later: .*the robot is on fire", "reports": "Later returned 'no'"}[fault]
     with pytest.raises(TaskFailedError, match=rf"{told}.*Repair the env") as caught:
         train(
             tmp_path / "run", sequence=[Later], seeds=(0,), method="fine_tuning", horizon_steps=10

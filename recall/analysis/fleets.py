@@ -59,8 +59,15 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
     _check_kinds(settings, description["method"]["name"])
+    warnings, unreadable = read_warnings(folder)
     if not path.exists() or not path.stat().st_size:
-        return [], [_never_evaluated(folder, path)]
+        warned = [
+            f"{listed[run]['name']} in {folder} at step {each['step']:,}: {each['message']}."
+            for run, found in warnings.items()
+            for each in found
+            if run < len(listed)
+        ]
+        return [], [_never_evaluated(folder, path), *warned]
     outcome, problems = read_outcome(folder), list[str]()
     finished = outcome is not None
     try:
@@ -69,7 +76,6 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         problems.append(f"{error}. Until then, what is shown of it need not be what it recorded.")
     curves, unread = read_curves(path, [run["tasks"] for run in listed], finished)
     modes = recorded_modes(curves)
-    warnings, unreadable = read_warnings(folder)
     problems += [unreadable] if unreadable else []
     if unread:
         problems.append(f"{path}: {counted(unread, 'line')} cannot be used: left out.")

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recall.errors import BadValueError
 from recall.worlds.simulator import Array, Rolled, Simulator, Step
 
 
@@ -49,17 +48,12 @@ class Episodes:
     def __init__(
         self, simulator: Simulator, horizon_steps: int, streams: Sequence[tuple[int, ...]]
     ):
-        if horizon_steps < 1:
-            raise BadValueError(f"horizon {horizon_steps} is not a positive number of steps")
-        if len(streams) != simulator.slots:
-            raise BadValueError(f"{len(streams)} random streams for {simulator.slots} slots")
         self.simulator = simulator
         self.horizon_steps = horizon_steps
         self.streams = list(streams)
         slots = simulator.slots
         size = simulator.observation_space.shape[0]
         self.observation = np.zeros((slots, size))
-        self.diverged_episodes = 0
         self._episode = np.full(slots, -1, np.int64)
         self._expected = [-1] * slots  # the episode of the slot's last `simulator.expect`
         self._steps = np.zeros(slots, np.int64)
@@ -167,7 +161,6 @@ class Episodes:
         return outcomes
 
     def _outcome(self, slot: int, success: Array, diverged: Array) -> Outcome:
-        self.diverged_episodes += int(diverged[slot])
         return Outcome(
             slot=slot,
             steps=int(self._steps[slot]),

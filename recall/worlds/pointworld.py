@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.worlds.simulator import Array, Simulator, Step, unit_box
 
 HORIZON_STEPS = 50
@@ -70,8 +70,6 @@ class PointSimulator(Simulator):
     """Simulator that holds all slots of one task in one array."""
 
     def __init__(self, task: str, slots: int):
-        if task not in _TASKS:
-            raise UnknownNameError("pointworld task", task, TASKS)
         self.task, self.slots = task, slots
         self._spec = _TASKS[task]
         self._turn = np.array(self._spec.turn, np.float64)

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from recall.errors import BadValueError, UnknownNameError
 from recall.plugins.python_process import safe_path
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ TASKS: tuple[str, ...] = (
     "window-close",
     "peg-unplug-side",
 )
-REWARDS: tuple[str, ...] = ("v1", "v2")
-OBSERVATIONS: tuple[str, ...] = ("classic", "full")
 HORIZON_STEPS = 200
 SETTINGS = ("reward", "observation")
 
@@ -34,16 +31,6 @@ def make_simulator(
 
     The first call loads MuJoCo and the task's model.
     """
-    for kind, name, valid in (
-        ("task", task, TASKS),
-        ("reward", reward, REWARDS),
-        ("observation", observation, OBSERVATIONS),
-    ):
-        if name not in valid:
-            raise UnknownNameError(kind, name, valid)
-    if slots < 1:
-        raise BadValueError(f"{slots} slots of {task}: at least one is needed")
-
     # GLFW, which MuJoCo imports, asks a new Python process for its version, in the current folder.
     with safe_path():
         from recall.worlds.continual_world.sawyer import SawyerSimulator

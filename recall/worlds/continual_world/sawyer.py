@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from recall.errors import BadValueError
 from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
 from recall.worlds.continual_world.observations import (
     Bound,
@@ -299,10 +298,6 @@ class SawyerSimulator(Simulator):
 
     def set_state(self, slot: int, state: Array) -> None:
         """Continue from a state that `get_state` returned."""
-        if np.shape(state) != (self.state_size,):
-            raise BadValueError(
-                f"state of shape {np.shape(state)} for {self.task}; expected ({self.state_size},)"
-            )
         data = self._data[slot]
         mujoco.mj_setState(self._model, data, state[: self._physics_size], STATE)
         at = self._physics_size

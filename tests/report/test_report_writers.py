@@ -8,7 +8,6 @@ from recall.files.names import stem
 from recall.report.tables.table import Cell, Row, Table, estimate_text
 from recall.report.tables.writers import (
     comma_separated,
-    latex,
     markdown,
     write_tables,
 )
@@ -61,15 +60,6 @@ def test_commas_keep_every_digit():
     assert [third[name] for name in ("value", "paper", "paper_low", "paper_high")] == [
         "", "-0.001", "-0.1", "0.2"
     ]  # fmt: skip
-
-
-def test_latex_has_nothing_that_it_would_stumble_over():
-    text = latex(TABLE)
-    assert r"\caption{Results on 100 \% of a\_b [x].}" in text
-    assert r"$\lambda$ & performance & words \\" in text
-    assert r"0.1 & $\mathbf{0.90}$ & a $|$ b \\" in text
-    assert "R \\& D & $0.00$ & -- \\\\\n & \\scriptsize $[-0.10, 0.20]$ &  \\\\" in text
-    assert text.count(r"\begin") == text.count(r"\end") == 3
 
 
 def test_files_have_names_that_any_system_takes(tmp_path):

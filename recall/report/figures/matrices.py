@@ -15,8 +15,8 @@ from recall.analysis.frames import list_of, select
 from recall.analysis.run_result import is_multi_task
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import families, shown_labels
-from recall.report.figures.curves import NAMED_STAGES
+from recall.report.figures.bands import shown_labels
+from recall.report.figures.curves import NAMED_STAGES, each_sequence
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import INK, TEXT, TINY
 from recall.report.tables.table import number_text, with_minus
@@ -88,12 +88,13 @@ def _pairs(label: str, tasks: list[int], values: Array) -> Figure:
 def task_map(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot what each method keeps and forgets of every task of a long sequence."""
     drawn = False
-    for groups in families(scene.collection.with_success).values():
-        for group in groups[: scene.detailed]:
-            rows = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
-            if len(group.tasks) >= NAMED_STAGES and len(rows):
-                drawn = True
-                yield _map(scene, group.sequence, rows)
+    for group in each_sequence(scene, "task_map"):
+        if isinstance(group, Skipped) or len(group.tasks) < NAMED_STAGES:
+            continue
+        rows = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
+        if len(rows):
+            drawn = True
+            yield _map(scene, group.sequence, rows)
     if not drawn:
         reason = f"no sequence of {NAMED_STAGES} or more tasks was trained to its end"
         yield Skipped("task_map", reason)

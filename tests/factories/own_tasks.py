@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 
 import gymnasium
 import numpy as np
@@ -44,9 +45,13 @@ class Dying(Point):
 
 
 class Hanging(Point):
-    """Its first step never returns to Python: matching this takes longer than anybody waits."""
+    """Its first step never returns to Python: matching this takes longer than anybody waits.
+
+    No signal reaches it but SIGKILL.
+    """
 
     def reward(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.SIGRTMIN))
         return float(bool(re.match("(a+)+$", 64 * "a" + "b")))
 
 

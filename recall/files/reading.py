@@ -33,7 +33,7 @@ MOST_EXPANDED_BYTES = 1 << 26
 """What any compressed file may expand to; a larger one to a number of times its own size."""
 MOST_XZ_RATIO = 100  # records reach about 15
 MOST_NPZ_RATIO = 20  # trained layers reach about 1.2
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 20
 _LARGEST_INTEGER = (1 << 63) - 1
 
 

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import recall
 from recall.api import Stopped
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.fleet_layout import Status, status
 from recall.runs.fleet_folder import FolderInUseError
 from recall.training.callbacks import Callback
 from recall.worlds.simulator import TaskFailedError
@@ -187,11 +188,15 @@ def test_ctrl_c_in_a_program_saves_too(tmp_path, uninterrupted):
     assert left_by(tmp_path) == uninterrupted
 
 
-def test_training_in_a_thread_needs_no_signals(tmp_path, uninterrupted):
-    thread = threading.Thread(target=train, args=(tmp_path,))
-    thread.start()
-    thread.join()
-    assert left_by(tmp_path) == uninterrupted
+def test_training_in_a_thread_needs_no_signals(tmp_path):
+    class StopAtOnce(Callback):
+        def should_stop(self):
+            return True
+
+    with ThreadPoolExecutor(1) as thread:
+        results = thread.submit(train, tmp_path, StopAtOnce()).result()
+    assert results.outcome is None
+    assert status(tmp_path) is Status.UNFINISHED
 
 
 def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
@@ -233,10 +238,9 @@ def test_numbers_that_cannot_be_evaluated_with_are_refused_by_name(finished, arg
 
 
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
-    sequences = [["point-rich"], ["point-poor"]]
-    train(tmp_path, sequence=sequences, seeds=(0,), method="fine_tuning")
-    records = recall.evaluate(tmp_path, episodes=1, tasks=["point-poor"])
-    assert {(record["run"], record["task"]) for record in records} == {(1, "point-poor")}
+    train(tmp_path, sequence=["point-rich,point-poor", "point-rich,point-slide"], seeds=(0,))
+    records = recall.evaluate(tmp_path, episodes=1, tasks=["point-slide"])
+    assert {(record["run"], record["task"]) for record in records} == {(1, "point-slide")}
 
 
 class CrashBeyond(Callback):
@@ -285,7 +289,9 @@ def test_a_file_may_say_what_trains_and_how(tmp_path):
     config.write_text(
         json.dumps({"method": "fine_tuning", "sequence": SEQUENCE, "seeds": [7]} | CHANGES)
     )
-    results = recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=Callback())
+    with pytest.raises(CrashError):
+        recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=CrashBeyond(0))
+    results = recall.load_results(tmp_path / "run")
     assert results.description["method"]["name"] == "fine_tuning"
     assert [run["seed"] for run in results.runs] == [3]
     with pytest.raises(BadValueError, match=r"seeds 3: give a list or a range of seeds"):

@@ -18,7 +18,6 @@ from recall.replay.buffer import sample_uniform
 from recall.replay.log import TransitionLog
 from recall.runs.store import read
 from recall.training.callbacks import Callback
-from recall.training.callbacks.status import Status
 from recall.worlds.registry import horizon_steps
 from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
@@ -206,13 +205,6 @@ def test_online_replay_is_of_the_current_policy_and_goes_round(tmp_path):
         np.testing.assert_array_equal(now[..., :width], rings(trainer, tmp_path)[0])
     finally:
         trainer.close()
-
-
-def test_people_are_told_that_all_tasks_are_trained_at_once():
-    status = Status(small_spec("multi_task"), 450)
-    assert status.stage_name() == "2 tasks at once"
-    assert status.stage_steps == 450
-    assert Status(small_spec(), 450).stage_name() == "task 2 of 2: point-poor"
 
 
 def test_a_head_with_a_single_row_keeps_its_scale():

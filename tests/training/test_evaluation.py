@@ -8,9 +8,8 @@ import pytest
 
 from recall.collect.evaluation_pool import deal
 from recall.collect.messages import EVALUATION, Episode
-from recall.runs.store import read
 from recall.training.callbacks import Callback
-from recall.training.evaluation import Evaluation, streams
+from recall.training.evaluation import Evaluation, counts_of, streams
 from recall.worlds.episodes import Outcome
 from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, start
 
@@ -126,13 +125,11 @@ def test_the_episodes_of_a_run_and_task_stay_together(runs, tasks, workers, shar
 
 
 @pytest.mark.parametrize("deterministic", [0, 1, 3])
-def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(tmp_path, deterministic):
-    spec = small_spec("fine_tuning", seeds=(0,), deterministic_episodes=deterministic)
-    run(start(spec, tmp_path))
-    counts = {(each["mode"], each["episodes"]) for each in read(tmp_path).evaluations}
-    assert counts == {("stochastic", 2)} | (
-        {("deterministic", deterministic)} if deterministic else set()
-    )
+def test_an_evaluation_has_as_many_episodes_of_each_mode_as_asked_for(deterministic):
+    spec = small_spec(deterministic_episodes=deterministic)
+    evaluation = Evaluation(spec.runs, 100, counts_of(spec.settings.schedule), [(1, 0)])
+    modes = [episode.deterministic for episode in evaluation.episodes()]
+    assert modes == [False] * 2 + [True] * deterministic
 
 
 def test_an_evaluation_records_the_share_of_episodes_that_met_each_criterion():

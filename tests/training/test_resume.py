@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from recall.runs.store import read
-from recall.settings import ScheduleSettings
 from recall.training.callbacks import Callback
 from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Interrupted
@@ -49,14 +48,14 @@ def test_a_finished_fleet_told_of_as_many_events_as_the_crashes_are_drawn_from(t
     assert 10**9 - counter.count == EVENTS
 
 
-@pytest.mark.parametrize("lag", [0, 1])
-def test_equal_fleets_leave_equal_bytes(tmp_path, uninterrupted, lag):
+def test_equal_fleets_leave_equal_bytes_whatever_the_lag(tmp_path, uninterrupted):
+    """Other tests train the small fleet again with its own lag."""
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
-        run(start(small_spec(policy_lag=lag), folder))
+        run(start(small_spec(policy_lag=0), folder))
     one, two = map(left_by, folders)
     assert one == two
-    assert (one == uninterrupted) == (lag == ScheduleSettings().policy_lag)
+    assert one != uninterrupted
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
@@ -117,7 +116,7 @@ class CrashAfterTheChoice(Callback):
             raise CrashError
 
 
-@pytest.mark.parametrize("lag", [0, 1, 3])
+@pytest.mark.parametrize("lag", [pytest.param(0, marks=pytest.mark.slow), 1, 3])
 def test_a_fleet_that_resumes_where_a_head_is_copied_copies_it_again(tmp_path, lag):
     spec = small_spec(policy_lag=lag, copies="best_head", checkpoint_minutes=1e-9)
     run(start(spec, tmp_path / "whole"))

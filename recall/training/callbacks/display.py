@@ -12,10 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from recall.config.spec import FleetSpec
-from recall.runs.description import tasks_without_success_flag_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.wording import counted
-from recall.training.callbacks.callback import Callback
 from recall.training.callbacks.status import Status
 from recall.worlds.registry import task_label
 
@@ -24,50 +22,17 @@ _SECONDS_BETWEEN_LINES = 30.0
 _RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
-class Display(Callback):
+class Display(Status):
     """Follows the status of a fleet, and shows messages."""
-
-    status: Status | None = None  # before training starts
-    activity = "starting"
 
     def show(self, line: str, style: str = "") -> None:
         """Show a line."""
         raise NotImplementedError
 
-    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Begin to follow the fleet."""
-        self.status = Status(spec, total_steps, tasks_without_success_flag_in(folder))
-
-    def on_steps(self, total_steps: int) -> None:
-        """Update the progress."""
-        if self.status is not None:
-            self.status.step(total_steps)
-        self.activity = "training"
-
-    def on_activity(self, what: str) -> None:
-        """Remember the activity."""
-        self.activity = what
-
-    def on_compiled(self, seconds: float) -> None:
-        """Count the time in the time left."""
-        if self.status is not None:
-            self.status.compiled(seconds)
-
-    def on_evaluation_start(self, total_steps: int) -> None:
-        """Remember which step is being evaluated."""
-        if self.status is not None:
-            self.status.evaluating_step = total_steps
-
-    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
-        """Update the success of every task."""
-        if self.status is not None:
-            self.status.evaluated(total_steps, records)
-
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Show which run failed."""
-        if self.status is not None:
-            self.status.latest.clear(name)
-            self.show(failure_text(name, step, reason, len(self.status.runs)), "red")
+        self.latest.clear(name)
+        self.show(failure_text(name, step, reason, len(self.runs)), "red")
 
     def on_health(self, name: str, step: int, warning: str) -> None:
         """Show what is wrong with the run."""
@@ -103,27 +68,24 @@ class LiveView(Display):
     def close(self) -> None:
         """Stop updating; the last view stays on the screen."""
         if self._live is not None:
-            if self.status is not None and self.status.is_over:
+            if self.is_over:
                 self.activity = "finished"
             self._live.stop()
             self._live = None
 
     def _view(self) -> Group:
-        status = self.status
-        assert status is not None
-        runs = counted(len(status.runs), "run")
-        parts = [runs, self.activity, status.speed(), status.evaluation()]
-        label = (status.spec.method.label, "bold")
+        parts = [counted(len(self.runs), "run"), self.activity, self.speed(), self.evaluation()]
+        assert self.spec is not None
+        label = (self.spec.method.label, "bold")
         title = Text.assemble(label, *(f"  {part}" for part in parts if part))
-        latest = status.latest
-        if not latest.step:
-            return Group(title, status.bars)
-        table = Table(f"{latest.measured} at {latest.step:,}", *latest.labels)
-        for row in latest.rows() if 1 < len(status.runs) <= _RUNS_SHOWN else ():
+        if not self.latest.step:
+            return Group(title, self.bars)
+        table = Table(f"{self.latest.measured} at {self.latest.step:,}", *self.latest.labels)
+        for row in self.latest.rows() if 1 < len(self.runs) <= _RUNS_SHOWN else ():
             table.add_row(*row)
-        name = "mean" if len(status.runs) > 1 else status.runs[0]
-        table.add_row(name, *latest.means(), style="bold")
-        return Group(title, status.bars, table)
+        name = "mean" if len(self.runs) > 1 else self.runs[0]
+        table.add_row(name, *self.latest.means(), style="bold")
+        return Group(title, self.bars, table)
 
 
 class Lines(Display):
@@ -159,26 +121,23 @@ class Lines(Display):
 
     def on_activity(self, what: str) -> None:
         """Print once in every stage that it compiles."""
-        status = self.status
-        if status is not None and what == "compiling" and status.stage != self._compiling_shown_in:
-            self._compiling_shown_in = status.stage
-            self.show(f"step {status.total_steps:,} of {status.spec.total_steps:,} | compiling")
+        if self.spec is None or what != "compiling" or self.stage == self._compiling_shown_in:
+            return
+        self._compiling_shown_in = self.stage
+        self.show(f"step {self.total_steps:,} of {self.sequence_steps:,} | compiling")
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Print the progress and the success of every task."""
         super().on_evaluation(total_steps, records)
-        assert self.status is not None
-        self.show(f"{self._place()} | {self.status.latest.sentence()}")
+        self.show(f"{self._place()} | {self.latest.sentence()}")
 
     def _place(self) -> str:
-        status = self.status
-        assert status is not None
         parts = [
-            f"step {status.total_steps:,} of {status.spec.total_steps:,}",
-            status.stage_name(),
-            status.speed(),
-            status.time_left(status.spec.total_steps - status.total_steps),
-            status.evaluation(),
+            f"step {self.total_steps:,} of {self.sequence_steps:,}",
+            self.stage_name(),
+            self.speed(),
+            self.time_left(self.sequence_steps - self.total_steps),
+            self.evaluation(),
         ]
         return " | ".join(part for part in parts if part)
 

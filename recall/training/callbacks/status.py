@@ -3,27 +3,34 @@
 import datetime
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from recall.config.spec import FleetSpec
+from recall.runs.description import tasks_without_success_flag_in
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.latest import Latest
+from recall.training.callbacks.callback import Callback
 
 _WINDOW_SECONDS = 60.0
 
 
-class Status:
+class Status(Callback):
     """Progress bars and speed of a fleet, and the latest success of every run and task."""
 
-    def __init__(self, spec: FleetSpec, total_steps: int, without_success: Sequence[str] = ()):
-        """Start at `total_steps`; tasks in `without_success` show their returns instead."""
-        self.spec = spec
+    spec: FleetSpec | None = None  # before training starts
+    activity = "starting"
+    evaluating_step: int | None = None  # of the evaluation that runs beside training
+
+    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
+        """Begin to follow the fleet."""
+        self.spec, self.schedule, self.total_steps = spec, spec.task_schedule, total_steps
         self.runs = [run.name for run in spec.runs]
+        without_success = tasks_without_success_flag_in(folder)
         self.latest = Latest(self.runs, [run.task_names for run in spec.runs], without_success)
-        self.total_steps = total_steps
-        self._compiled = [0.0] * spec.task_schedule.stages  # seconds of compiling by stage
-        self.evaluating_step: int | None = None  # of the evaluation that runs beside training
+        self._update_after = spec.settings.schedule.update_after
+        self._compiled = [0.0] * self.schedule.stages  # seconds of compiling by stage
         self.bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -35,20 +42,21 @@ class Status:
         )
         self._stage_bar = self.bars.add_task(self.stage_name(), total=None, left="")
         self._bar = self.bars.add_task("all tasks", total=spec.total_steps, left="")
-        self.step(total_steps)
+        self._move_to(total_steps)
 
-    def step(self, total_steps: int) -> None:
-        """Note that the fleet has reached `total_steps`."""
+    def on_steps(self, total_steps: int) -> None:
+        """Update the progress."""
+        self._move_to(total_steps)
+        self.activity = "training"
+
+    def _move_to(self, total_steps: int) -> None:
         learned_before = self._learns
         self.total_steps = total_steps
         if self._learns != learned_before:  # steps with and without updates differ in speed
             self.bars.reset(self._bar, left="")
-        self.bars.update(
-            self._bar,
-            completed=total_steps,
-            left=self.time_left(self.spec.total_steps - total_steps),
-        )
-        stage_total = self.spec.task_schedule.steps_per_stage
+        left = self.time_left(self.sequence_steps - total_steps)
+        self.bars.update(self._bar, completed=total_steps, left=left)
+        stage_total = self.schedule.steps_per_stage
         self.bars.update(
             self._stage_bar,
             completed=self.stage_steps,
@@ -57,9 +65,23 @@ class Status:
             left=self.time_left(stage_total - self.stage_steps),
         )
 
-    def compiled(self, seconds: float) -> None:
+    def on_activity(self, what: str) -> None:
+        """Remember the activity."""
+        self.activity = what
+
+    def on_compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
-        self._compiled[self.stage] += seconds
+        if self.spec is not None:
+            self._compiled[self.stage] += seconds
+
+    def on_evaluation_start(self, total_steps: int) -> None:
+        """Remember which step is being evaluated."""
+        self.evaluating_step = total_steps
+
+    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
+        """Update the success of every task."""
+        self.evaluating_step = None
+        self.latest.add(total_steps, records)
 
     def evaluation(self) -> str:
         """Return which step is being evaluated and how far training is ahead of it, as text."""
@@ -69,39 +91,38 @@ class Status:
         where = f"evaluating step {self.evaluating_step:,}"
         return f"{where}, {behind:,} steps behind" if behind else where
 
-    def evaluated(self, step: int, records: Sequence[EvaluationRecord]) -> None:
-        """Store the successes of an evaluation, or the returns of tasks without success."""
-        self.evaluating_step = None
-        self.latest.add(step, records)
+    @property
+    def sequence_steps(self) -> int:
+        """Return the total number of steps of each run."""
+        return self.schedule.stages * self.schedule.steps_per_stage
 
     @property
     def is_over(self) -> bool:
         """Return True if all steps are trained and the last evaluation is reported."""
-        return self.total_steps == self.spec.total_steps and self.evaluating_step is None
+        return self.total_steps == self.sequence_steps and self.evaluating_step is None
 
     @property
     def stage(self) -> int:
         """Return the stage of the task schedule that the fleet is in."""
-        task_schedule = self.spec.task_schedule
-        return min(
-            task_schedule.stages - 1, max(0, self.total_steps - 1) // task_schedule.steps_per_stage
-        )
+        past = max(0, self.total_steps - 1) // self.schedule.steps_per_stage
+        return min(self.schedule.stages - 1, past)
 
     def stage_name(self) -> str:
         """Return the number of the task, the number of tasks and the task's name, as text."""
-        if self.spec.task_schedule.stages < self.spec.tasks:
-            return f"{self.spec.tasks} tasks at once"
-        return f"task {self.stage + 1} of {self.spec.tasks}: {self.latest.labels[self.stage]}"
+        tasks = self.latest.labels
+        if self.schedule.stages < len(tasks):
+            return f"{len(tasks)} tasks at once"
+        return f"task {self.stage + 1} of {len(tasks)}: {tasks[self.stage]}"
 
     @property
     def stage_steps(self) -> int:
         """Return the number of steps since the start of the stage."""
-        return self.total_steps - self.stage * self.spec.task_schedule.steps_per_stage
+        return self.total_steps - self.stage * self.schedule.steps_per_stage
 
     @property
     def _learns(self) -> bool:
         """Return True if the learner already updates at this step of the stage."""
-        return self.stage_steps >= self.spec.settings.schedule.update_after
+        return self.stage_steps >= self._update_after
 
     @property
     def steps_per_second(self) -> float:
@@ -124,6 +145,6 @@ class Status:
         rate = self.steps_per_second
         if not rate or not self._learns:
             return ""
-        stages = (self.total_steps + steps - 1) // self.spec.task_schedule.steps_per_stage
+        stages = (self.total_steps + steps - 1) // self.schedule.steps_per_stage
         compiling = (stages - self.stage) * self._compiled[self.stage]
         return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"

@@ -103,42 +103,54 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
 
 
 def test_without_weights_and_biases_the_way_to_it_is_told():
-    with pytest.raises(BadValueError, match="pip install '\\.\\[wandb\\]'"):
+    with pytest.raises(BadValueError, match="pip install .*wandb"):
         WeightsAndBiases("project")
 
 
+def status_at(total_steps, method="recall", **changes):
+    """The status of the small fleet, which never runs."""
+    status = Status()
+    status.on_start(small_spec(method, **changes), Path("nowhere"), total_steps)
+    return status
+
+
+def test_the_status_names_the_task_in_training():
+    assert status_at(450).stage_name() == "task 2 of 2: point-poor"
+    assert status_at(450, "multi_task").stage_name() == "2 tasks at once"
+
+
 def test_no_end_is_foretold_from_steps_without_updates():
-    status = Status(small_spec(update_after=150), 0)
+    status = status_at(0, update_after=150)
     for steps in (50, 100):
-        status.step(steps)
+        status.on_steps(steps)
     assert status.speed()
     assert not status.time_left(500)
-    status.step(150)  # with the first burst, which was compiled on the way
+    status.on_steps(150)  # with the first burst, which was compiled on the way
     assert not status.time_left(450)
-    status.step(200)
+    status.on_steps(200)
     assert status.time_left(400).endswith("left")
 
 
 def test_views_say_how_far_an_evaluation_is_behind():
-    status = Status(small_spec(), 300)
+    status = status_at(300)
     assert status.evaluation() == ""
     status.evaluating_step = 300
     assert status.evaluation() == "evaluating step 300"
-    status.step(450)
+    status.on_steps(450)
     assert status.evaluation() == "evaluating step 300, 150 steps behind"
-    status.evaluated(300, [])
+    status.on_evaluation(300, [])
     assert status.evaluation() == ""
 
 
 def test_the_time_left_includes_compiling_in_later_tasks():
-    status, clock = Status(small_spec(), 0), iter(range(1000))
+    status, clock = status_at(0), iter(range(1000))
     status.bars.get_time = lambda: float(next(clock)) / 2.0
     for bar in status.bars.tasks:
         bar._get_time = status.bars.get_time
     for steps in range(100, 250, 50):
-        status.step(steps)
+        status.on_steps(steps)
     alone = status.time_left(400)
-    status.compiled(30.0)
+    status.on_compiled(30.0)
     assert status.time_left(50) == f"0:00:0{round(50 / status.steps_per_second)} left"
     assert status.time_left(400) > alone, "the next stage will compile too"
 

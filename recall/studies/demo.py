@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from recall import api
+from recall.analysis.collection import gather
 from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, Sequences
 from recall.errors import RecallError
@@ -94,7 +95,10 @@ def train(folder: Path, plan: Plan, callback: Callable[[], Callback], console: C
 
 def show(folder: Path, plan: Plan, console: Console) -> None:
     """Print the table of what was trained, and make its figures, a page and films."""
-    report = make_report(folder, folder / "report")
+    # All have the same preset, which need not be repeated in every label.
+    labels = dict.fromkeys(run.label for run in gather(folder).runs)
+    names = {label: label.replace(f", preset {plan.preset}", "") for label in labels}
+    report = make_report(folder, folder / "report", names=names)
     print_table(report.tables[0], console)
     made = dict(_films(folder, plan, console))
     curves = sorted((report.folder / "figures").glob("average_success-*.png"))

@@ -20,7 +20,6 @@ from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
-from recall.errors import RecallError
 from recall.files.stamps import Stamp
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
@@ -198,19 +197,15 @@ class TrainedFleet:
         self.state = LearnerState(*shard(arrays["learner"]))
         self.files.restore(metadata)
         self.chunks.restore(arrays["chunks"], metadata["waiting"])
-        self.evaluation.restore(arrays, metadata.get("evaluation"))
+        self.evaluation.restore(arrays, metadata["evaluation"])
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
         return complaints
 
     def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """Return arrays shaped like those of the checkpoint with this metadata."""
-        if "waiting" not in metadata:
-            raise RecallError(
-                "it was written by an earlier version of recall, which can finish its fleet"
-            )
         chunks, _ = self.chunks.saved()
-        snapshot = self.evaluation.arrays_like(metadata.get("evaluation"))
+        snapshot = self.evaluation.arrays_like(metadata["evaluation"])
         return {"learner": self.state, "chunks": chunks} | snapshot
 
     def close(self) -> None:

@@ -8,7 +8,6 @@ import pytest
 from recall.config.stored import spec_from
 from recall.learn import fleet
 from recall.runs.description import read_description
-from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Trainer
 from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
 
@@ -73,23 +72,3 @@ def test_what_was_called_overlap_is_a_lag_of_one_or_none(tmp_path, overlap, lag)
     written["settings"]["schedule"]["overlap"] = overlap
     (tmp_path / "run.json").write_text(json.dumps(written))
     assert spec_from(read_description(tmp_path)).settings.schedule.policy_lag == lag
-
-
-def test_checkpoints_of_versions_without_a_lag_are_refused(tmp_path, monkeypatch):
-    """Theirs held one chunk in another form, and reading it as ours would lose the chunk."""
-    trainer = start(small_spec(), tmp_path)
-    save = trainer.checkpoints.save
-
-    def save_as_before(arrays, metadata):
-        metadata["ended"] = metadata.pop("waiting")
-        save(arrays, metadata)
-
-    monkeypatch.setattr(trainer.checkpoints, "save", save_as_before)
-    try:
-        trainer.start_stage()
-        trainer.advance()
-        trainer.save()
-    finally:
-        trainer.close()
-    with pytest.raises(NoCheckpointError, match="written by an earlier version of recall"):
-        go_on(tmp_path)

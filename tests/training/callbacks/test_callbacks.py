@@ -103,7 +103,7 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
 
 
 def test_without_weights_and_biases_the_way_to_it_is_told():
-    with pytest.raises(BadValueError, match="pip install .*wandb"):
+    with pytest.raises(BadValueError, match=r"pip install .*wandb"):
         WeightsAndBiases("project")
 
 

@@ -120,6 +120,15 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
             group=family,
             detail=metric != PERFORMANCE,
         )
+    yield from _by_task_and_place(analysis, scores, notes)
+
+
+def _by_task_and_place(
+    analysis: Analysis, scores: pd.DataFrame, notes: Sequence[str]
+) -> Iterator[Table]:
+    """Yield the success on each task of a family, and the transfer to first and later tasks."""
+    family, labels = scores.family.iloc[0], list_of(scores, "label")
+    title = family_title(family)
     for name, when, value in (
         ("learned", "when just learned", "trained"),
         ("end", "at the end", "final"),
@@ -145,7 +154,7 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
     yield pivot_table(
         analysis,
         scores.assign(later=scores.position > 0),
-        label_keys(analysis, groups),
+        label_keys(analysis, labels),
         [
             Key("first tasks", {"later": False}, TRANSFER),
             Key("later tasks", {"later": True}, TRANSFER),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from recall.plugins import load_plugin as load_plugin
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
-    from recall.results import Results as Results
-    from recall.results import load_results as load_results
+    from recall.report.results import Results as Results
+    from recall.report.results import load_results as load_results
     from recall.runs.archive import archive as archive
     from recall.training.callbacks import Callback as Callback
     from recall.training.callbacks import CallbackList as CallbackList
@@ -37,8 +37,8 @@ _EXPORTS = {
     "Callback": "recall.training.callbacks",
     "CallbackList": "recall.training.callbacks",
     "default_callbacks": "recall.training.callbacks.defaults",
-    "Results": "recall.results",
-    "load_results": "recall.results",
+    "Results": "recall.report.results",
+    "load_results": "recall.report.results",
     "load_plugin": "recall.plugins",
     "load_policy": "recall.policies.policy",
     "film": "recall.filming.film",

@@ -19,7 +19,7 @@ from recall.files.paths import given_path
 from recall.files.stamps import DamagedFileError
 from recall.learn import fleet
 from recall.methods import Method
-from recall.results import Results, load_results
+from recall.report.results import Results, load_results
 from recall.runs.description import WITHOUT_SUCCESS, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.fleet_folder import (

@@ -24,8 +24,13 @@ TABLE = Table(
 )
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 def printed(*tables: Table, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width)
+    console = Console(file=Terminal(), width=width, force_terminal=True, color_system=None)
     show_tables(list(tables), console)
     return console.file.getvalue()
 
@@ -59,6 +64,23 @@ def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
 
 def test_a_note_is_told_once():
     assert printed(TABLE, TABLE, width=80).count("A note.") == 1
-    console = Console(file=io.StringIO(), width=80)
+
+
+def test_elsewhere_a_table_is_a_header_and_tab_separated_lines():
+    console = Console(file=io.StringIO(), width=20)
     print_table(TABLE, console)
-    assert "A note." in console.file.getvalue()
+    lines = console.file.getvalue().splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("# ")]
+    assert rows[0] == ["λ", "performance", "forgetting", "words"]
+    assert rows[1] == ["0.1", "0.90 [0.88, 0.92]", "0.90 [0.88, 0.92]", "a | b"]
+    assert {len(row) for row in rows} == {4}
+    assert lines[0] == f"# {TABLE.title}"
+    assert "# A note." in lines
+
+
+def test_no_word_of_a_heading_is_broken():
+    columns = ("Fine-tuning", "perfect memory", "PackNet")
+    cells = tuple(Cell(OURS) for _ in columns)
+    text = printed(Table("c", "c", "method", columns, (Row("RECALL", cells),)), width=44)
+    for word in " ".join(columns).split():
+        assert word in text

@@ -1,4 +1,4 @@
-"""Print tables on the terminal, with as much of their numbers as its width has room for."""
+"""Print tables: on a terminal with as much of their numbers as fits, elsewhere tab-separated."""
 
 from collections.abc import Collection
 
@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
+from recall.files.streams import is_terminal
 from recall.report.tables.table import Cell, Table, estimate_text, notes_below
 
 LEFT_OUT = "The terminal is too narrow for intervals; report.md has them."
@@ -19,6 +20,9 @@ def print_table(table: Table, console: Console, told: Collection[str] = ()) -> N
     Intervals stand beside their numbers, or below them, or are left out, whichever fits.
     """
     notes = [note for note in notes_below(table) if note not in told]
+    if not is_terminal(console):
+        _print_lines(table, notes, console)
+        return
     for between in (" ", "\n", None):
         shown = _laid_out(table, between)
         least = Measurement.get(console, console.options.update(width=10_000), shown).minimum
@@ -33,6 +37,17 @@ def print_table(table: Table, console: Console, told: Collection[str] = ()) -> N
     console.print(shown)
 
 
+def _print_lines(table: Table, notes: Collection[str], console: Console) -> None:
+    """Print a header and a line for each row, for grep and cut, among comments behind a #."""
+    print(f"# {table.title}", file=console.file)
+    print(table.corner, *table.columns, sep="\t", file=console.file)
+    for row in table.rows:
+        cells = (_text(cell, table.decimals, " ") for cell in row.cells)
+        print(row.heading, *cells, sep="\t", file=console.file)
+    for note in notes:
+        print(f"# {note}", file=console.file)
+
+
 def _laid_out(table: Table, between: str | None) -> RichTable:
     """Return the table with `between` before every interval, or without intervals."""
     shown = RichTable(title=escape(table.title))
@@ -45,8 +60,8 @@ def _laid_out(table: Table, between: str | None) -> RichTable:
             if row.cells[place].text is None
             for line in line_of[place].split("\n")
         ]
-        # Words may be broken into lines, but numbers and intervals not.
-        widest = max(map(len, numbers), default=0)
+        # Headings may be broken into lines between words, but numbers and intervals not.
+        widest = max(map(len, [*numbers, *column.split()]), default=0)
         shown.add_column(escape(column), justify="right", min_width=widest)
     for row, line in zip(table.rows, texts, strict=True):
         detail = f"\n[dim]{escape(row.detail)}[/dim]" if row.detail else ""

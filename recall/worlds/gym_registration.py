@@ -14,7 +14,7 @@ import cloudpickle
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, UnknownNameError, described
 from recall.worlds.registry import (
     GYMNASIUM_PREFIX,
     Task,
@@ -63,10 +63,10 @@ def known_spec(task: str) -> EnvSpec:
     if module is not None:
         try:
             import_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadValueError(
-                f"Gymnasium task {task!r}: its module {module!r} cannot be imported "
-                f"({type(error).__name__}: {error}). It must be installed or on PYTHONPATH; a file "
+                f"Gymnasium task {task!r}: its module {module!r} cannot be imported: "
+                f"{described(error)}. It must be installed or on PYTHONPATH; a file "
                 f"is loaded with --plugin, and the task is then {GYMNASIUM_PREFIX}<id>"
             ) from error
     try:

@@ -76,17 +76,22 @@ def split_options(
     pieces: list[list[str]] = [[""]]
     for word in words:
         if word.startswith("--"):
-            pieces.append(word.split("=", 1))
+            pieces.append([word])
         else:
             pieces[-1].append(word)
     (_, *free), *options = pieces
     found: dict[str, Words] = {}
     for option, *own in options:
-        *groups, last = option.removeprefix("--").replace("_", "-").split(".")
-        is_negated = last.startswith(_NO)
-        name = ".".join([*groups, last.removeprefix(_NO)]).replace("-", "_")
-        count = 0 if is_negated else most.get(name, _ANY_NUMBER)
-        value = Words(("false",) if is_negated else own[:count])
+        written, equals, joined = option.removeprefix("--").partition("=")
+        *groups, last = written.replace("_", "-").split(".")
+        name = ".".join([*groups, last]).replace("-", "_")
+        positive = ".".join([*groups, last.removeprefix(_NO)]).replace("-", "_")
+        count = most.get(name, _ANY_NUMBER)
+        if equals:
+            own, count = [joined, *own], max(count, 1)
+        elif positive != name and not most.get(positive):
+            name, own, count = positive, ["false", *own], 1
+        value = Words(own[:count])
         free += own[count:]
         if found.setdefault(name, value) != value:
             raise BadValueError(

@@ -170,15 +170,18 @@ class Answers:
     ) -> list[Any]:
         """Return the answers of all workers, in order.
 
-        Raises TaskFailedError for the first failure once all have answered, and Abandoned
-        `patience_seconds` after `should_stop`.
+        Raises TaskFailedError for the first failure once all have answered, or some seconds later
+        if a worker hangs, and Abandoned `patience_seconds` after `should_stop`.
         """
         stop_at: float | None = None
         while not self.arrive(_POLL_SECONDS):
             self._report_silent()
-            if stop_at is None and should_stop():
-                stop_at = time.monotonic() + patience_seconds
+            if stop_at is None and (self._failures or should_stop()):
+                patience = _PATIENCE_SECONDS if self._failures else patience_seconds
+                stop_at = time.monotonic() + patience
             if stop_at is not None and time.monotonic() >= stop_at:
+                if self._failures:
+                    break
                 doing = self._group.describe(self._busy[next(iter(self._missing.values()))])
                 raise Abandoned(f"stopped while a worker process was still {doing}")
         if self._failures:

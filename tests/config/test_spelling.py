@@ -128,6 +128,14 @@ def test_options_are_words_by_name():
     )
 
 
+def test_flags_take_a_value_behind_an_equals_sign_alone_and_only_they_are_negated():
+    words = "--figures=false runs --no-serve --no-out"
+    assert split_options(words.split(), {"figures": 0, "serve": 0, "out": 1}) == (
+        {"figures": ("false",), "serve": ("false",), "no_out": ()},
+        ["runs"],
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -52,6 +52,13 @@ def ask(workers_, *orders):
     return Answers(workers_).wait()
 
 
+def test_a_failure_is_told_although_another_worker_hangs():
+    adders = Adders()
+    with pytest.raises(TaskFailedError, match="TypeError"):
+        ask(adders, "hang", "no number")
+    adders.close()
+
+
 def test_workers_answer_in_order_share_memory_and_end(capfd):
     adders = Adders()
     assert ask(adders, 5, 6) == [5, 7]

@@ -58,6 +58,7 @@ def test_an_interrupted_fleet_is_resumed_not_started_again(tmp_path, uninterrupt
     assert left_by(tmp_path / "run") == uninterrupted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["raises", "reports"])
 def test_a_task_that_fails_in_training_tells_how_to_continue(tmp_path, fault):
     """The call that the message prints continues the fleet once the environment is repaired."""
@@ -265,6 +266,7 @@ def test_an_unfinished_fleet_shows_the_tasks_that_are_over(tmp_path):
     assert {(record["task"], record["step"]) for record in records} == {("point-rich", 300)}
 
 
+@pytest.mark.slow
 def test_tasks_that_are_functions_need_python_to_resume(tmp_path):
     given = {"sequence": [Point], "seeds": (0,), "method": "fine_tuning", "horizon_steps": 20}
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

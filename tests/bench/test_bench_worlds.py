@@ -8,6 +8,7 @@ from recall.bench.worlds import bench_worlds, tables
 from recall.errors import BadValueError
 
 
+@pytest.mark.slow
 def test_everybody_is_measured():
     result = bench_worlds(steps_per_task=200, cores=1, tasks=("window-close",), slots=1)
     result = json.loads(json.dumps(result))

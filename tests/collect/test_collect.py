@@ -150,6 +150,7 @@ def test_a_run_whose_task_gives_no_number_fails_alone(tmp_path):
     assert None not in losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [{"record_every": 50}, {"evaluate_every": 50}])
 def test_a_fleet_whose_runs_failures_in_stops_and_says_so(tmp_path, every):
     callback = Remember()

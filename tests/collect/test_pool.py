@@ -140,6 +140,7 @@ def test_an_exception_when_a_task_is_closed_is_told(capfd):
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_every_time_is_not_started_forever(capfd):
     with pytest.raises(WorkerDiedError, match=r"with code 7 while collecting .*Dying") as caught:
         collect(Dying)

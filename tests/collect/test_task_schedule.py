@@ -93,6 +93,7 @@ def test_crashes_dead_workers_and_their_number_change_nothing(tmp_path, whole, m
     assert left_by(tmp_path) == left_by(whole[method])
 
 
+@pytest.mark.slow
 def test_a_stage_that_starts_from_a_checkpoint_goes_on_with_the_old_environments(tmp_path, whole):
     """The end of a task is where old environments go on and the new one starts."""
 

@@ -66,6 +66,7 @@ def trained(folder, plugin):
     return folder
 
 
+@pytest.mark.slow
 def test_a_fleet_that_resumes_with_an_edited_plugin_says_so(tmp_path):
     plugin = written(tmp_path)
     folder = trained(tmp_path / "fleet", plugin)

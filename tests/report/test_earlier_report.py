@@ -74,6 +74,7 @@ def test_a_report_that_ends_while_files_are_replaced_leaves_none_unlisted(runs, 
     assert set(files_of(earlier)) == listed | {"files.json", "tables/mine.md"}
 
 
+@pytest.mark.slow
 def test_a_first_report_that_was_killed_does_not_refuse_the_next(runs, tmp_path):
     out = tmp_path / "report"
     for name in (".new-just-now", ".new-yesterday"):

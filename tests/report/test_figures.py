@@ -279,6 +279,7 @@ def test_scaling_goes_by_the_number_of_tasks():
     assert values[1] == pytest.approx(estimate(rows, PERFORMANCE).value)
 
 
+@pytest.mark.slow
 def test_many_evaluations_are_drawn_as_means_of_neighbours():
     one_run = made_run("recall", "cw20", 0, evaluations=50)
     figure = drawn(Scene(Collection((one_run,))), "task_curves")

@@ -83,6 +83,7 @@ def packed(tmp_path_factory):
     return folder, callback.told
 
 
+@pytest.mark.slow
 def test_the_last_evaluation_follows_pruning_and_retraining(packed):
     """In the last task nothing is retrained, and its hook has run before the evaluation."""
     _, told = packed

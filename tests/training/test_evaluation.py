@@ -69,6 +69,7 @@ def test_training_waits_rather_than_leave_two_evaluations_behind(tmp_path, unint
     assert left_by(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
 def test_a_checkpoint_holds_an_evaluation_that_is_not_finished(tmp_path, uninterrupted):
     callback = watched(Late(10_000, crash_after=100), tmp_path, checkpoint_minutes=1e-9)
     with pytest.raises(CrashError):

@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 
 import numpy as np
+import pytest
 
 from recall.runs.store import Store, read
 from recall.training.callbacks import Callback
@@ -45,6 +46,7 @@ def test_runs_that_fail_in_the_same_update_point_at_the_machine(tmp_path):
         assert found[index] == (200, f"{loss} 190, as in 1 other run: {machine}")
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_before_an_evaluation_is_not_evaluated(tmp_path):
     """Even where no burst is recorded at that step."""
 
@@ -66,6 +68,7 @@ def test_a_run_that_fails_before_an_evaluation_is_not_evaluated(tmp_path):
     assert set(evaluated) == {100, 200, 300, 400, 500, 600}
 
 
+@pytest.mark.slow
 def test_the_last_episodes_of_a_task_are_recorded_before_the_next_task_starts(tmp_path):
     """An episode of point-rich pays a thousand times as much as one of point-poor."""
     spec = small_spec("fine_tuning", "point-rich,point-poor", steps_per_task=250, record_every=100)
@@ -79,6 +82,7 @@ def test_the_last_episodes_of_a_task_are_recorded_before_the_next_task_starts(tm
     )
 
 
+@pytest.mark.slow
 def test_networks_are_not_measured_without_transitions_of_the_current_task(tmp_path):
     """Multi-task's last task is collected for last, and evaluations may come before that."""
     tasks = "point-rich,point-poor,point-slide"

@@ -95,6 +95,7 @@ class StopAt(Callback):
         self.finished.append(total_steps)
 
 
+@pytest.mark.slow
 def test_episodes_are_left_in_the_middle_and_played_again(tmp_path, uninterrupted):
     callback, step = StopAt("evaluating"), 150
     callback.trainer = start(small_spec(checkpoint_minutes=1.0), tmp_path, callback)
@@ -157,6 +158,7 @@ def test_coloured_noise_goes_on_where_it_stopped(tmp_path):
     assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_retraining_is_left_in_the_middle_and_goes_on_there(tmp_path):
     spec = special_spec("packnet")
     run(start(spec, tmp_path / "whole"))
@@ -242,6 +244,7 @@ def test_without_any_good_checkpoint_nothing_is_trained(tmp_path):
         go_on(tmp_path)
 
 
+@pytest.mark.slow
 def test_lost_transitions_are_noticed(tmp_path, uninterrupted):
     with pytest.raises(CrashError):
         run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
@@ -254,6 +257,7 @@ def test_lost_transitions_are_noticed(tmp_path, uninterrupted):
     assert left_by(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
 def test_transitions_that_are_all_gone_are_not_made_up(tmp_path):
     with pytest.raises(CrashError):
         run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))

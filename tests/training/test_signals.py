@@ -110,6 +110,7 @@ print(stop.exit_status)
 """
 
 
+@pytest.mark.slow
 def test_a_signal_is_acknowledged_during_a_compilation():
     process = subprocess.Popen(
         [sys.executable, "-c", COMPILING],

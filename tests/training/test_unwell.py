@@ -90,6 +90,7 @@ def test_the_records_hold_every_warning_and_the_run_keeps_training(unwell):
     assert results.training[-1]["step"] == 600
 
 
+@pytest.mark.slow
 def test_a_warning_that_a_checkpoint_holds_is_not_repeated(unwell, tmp_path):
     folder, _, warnings = unwell
     before, after = CrashAtTaskEnd(), Heard()
@@ -112,6 +113,7 @@ def test_a_warning_after_the_last_checkpoint_is_given_again(unwell, tmp_path):
     assert left_by(tmp_path) == left_by(folder)
 
 
+@pytest.mark.slow
 def test_dead_units_are_reported_at_an_evaluation(tmp_path):
     heard = Heard()
     spec = small_spec("fine_tuning", learning_rate=1.0, activation="relu", seeds=(3,))
@@ -121,6 +123,7 @@ def test_dead_units_are_reported_at_an_evaluation(tmp_path):
     assert text.startswith("50% of the hidden units of the policy are dormant on point-rich")
 
 
+@pytest.mark.slow
 def test_constant_and_exploding_critics_are_told_apart(tmp_path):
     """Two runs with critics made by hand, which a tiny learning rate leaves as they are."""
     heard = Heard()

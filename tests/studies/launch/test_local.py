@@ -127,6 +127,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     assert (last.exit_status, last.outcome.attempts) == (0, {})
 
 
+@pytest.mark.slow
 def test_a_fleet_whose_runs_all_fail_is_not_retried(tmp_path):
     # The temperature is infinite.
     diverging = dataclasses.replace(CHOICES, seeds=1, changes=SMALL | {"initial_log_alpha": 1e3})

@@ -89,6 +89,7 @@ def test_tensorboard_has_every_number_of_every_run(watched):
         assert ("training/alpha/0-point-rich", 600) in found
 
 
+@pytest.mark.slow
 def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
     callback = CallbackList([TensorBoard(), CrashAt(13)])
     with pytest.raises(CrashError):

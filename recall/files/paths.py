@@ -28,16 +28,19 @@ class UnsafeFolderError(RecallError):
 
 
 def check_contained(folder: Path) -> None:
-    """Raise an error if `folder` holds other than files and folders; it may be a link itself."""
-    for where, folders, files in os.walk(folder.resolve()):
+    """Raise an error if `folder` holds a link that leads out of it, or a pipe or a device.
+
+    The folder itself may be a link.
+    """
+    root = folder.resolve()
+    for where, folders, files in os.walk(root):
         for path in (Path(where, name) for name in (*folders, *files)):
             with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
                 mode = path.lstat().st_mode
-                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    raise UnsafeFolderError(
-                        f"{path} is a link or neither a file nor a folder: remove it, or copy "
-                        "there what it points to"
-                    )
+                if stat.S_ISLNK(mode):
+                    check_inside(path, root)
+                elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    raise UnsafeFolderError(f"{path} is neither a file nor a folder: remove it")
 
 
 def check_inside(path: Path, folder: Path) -> None:

@@ -47,7 +47,7 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
     """Keep all other processes from training in `folder`.
 
     The lock is a kernel lock on a file that names its holder, so it is released however the
-    process ends. A folder with links in it is refused.
+    process ends. A folder with links that lead out of it is refused.
     """
     with _opened(folder, lock) as file:
         try:

@@ -6,6 +6,7 @@ any order, so readers go by the step and never by the order of lines.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_args
 
@@ -66,6 +67,7 @@ def evaluation_record(
     return cast(EvaluationRecord, record)
 
 
+_BLOCK_LINES = 512  # decoded at once, so that small compressed files cannot fill the memory
 _Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -133,20 +135,28 @@ def read_curves(
     `tasks` holds the names of every run's tasks; records of others are unusable. So is a last line
     that is cut short if the fleet is `finished`.
     """
-    lines = list(read_lines(path) if finished else complete_lines(path))
     known = {
         (run, position): task
         for run, names in enumerate(tasks)
         for position, task in enumerate(names)
     }
-    rows = [
-        each.row()
-        for each in decoded(lines, _Line)
-        if known.get((each.run, each.position)) == each.task
-    ]
-    table = np.array(rows, float).reshape(-1, 4 + len(FIELDS))
+    blocks, unread = [_table([])], 0
+    lines = read_lines(path) if finished else complete_lines(path)
+    while block := list(islice(lines, _BLOCK_LINES)):
+        rows = [
+            each.row()
+            for each in decoded(block, _Line)
+            if known.get((each.run, each.position)) == each.task
+        ]
+        blocks.append(_table(rows))
+        unread += len(block) - len(rows)
+    table = np.concatenate(blocks)
     curves = [_of_run(table[table[:, 0] == run], len(names)) for run, names in enumerate(tasks)]
-    return curves, len(lines) - len(rows)
+    return curves, unread
+
+
+def _table(rows: list[tuple[Any, ...]]) -> Array:
+    return np.array(rows, float).reshape(-1, 4 + len(FIELDS))
 
 
 def _of_run(table: Array, tasks: int) -> RunCurves:

@@ -128,7 +128,7 @@ def new_folder(place: Path) -> Iterator[Path]:
     """Let the caller fill a hidden folder, which then becomes `place`, or is removed."""
     place = place.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(place.parent.glob(f".{escape(place.name)}.*.new"))
+    remove_leftovers(place.parent.glob(f".{escape(place.name)}.{'[0-9a-f]' * 8}.new"))
     new = hidden_name(place)
     new.mkdir()
     try:

@@ -71,6 +71,14 @@ def test_half_an_archive_is_not_read_and_the_next_removes_it(fleets, tmp_path):
     assert hidden_in(everything) == []
 
 
+def test_hidden_folders_of_others_are_not_removed(finished, tmp_path):
+    for name in (".kept.mine.new", ".kept.mine.0123abcd.new"):
+        (tmp_path / name).mkdir()
+        make_old(tmp_path / name)
+    archive(finished, tmp_path / "kept")
+    assert hidden_in(tmp_path) == [".kept.mine.0123abcd.new", ".kept.mine.new"]
+
+
 @pytest.mark.parametrize("name", [".hidden", "kept.0123abcd.new", ".kept.new", ".kept.0123.new"])
 def test_other_hidden_folders_are_searched(fleets, tmp_path, name):
     fleets.rename(tmp_path / name)

@@ -149,11 +149,20 @@ def is_edited(description: Description) -> bool:
 
 def differences(held: Description, wanted: Description) -> list[tuple[str, Any, Any]]:
     """Return the dotted name and both values of everything in which two identities differ."""
-    one, other = flattened(held), flattened(wanted)
+    one, other = flattened(_numbered(held)), flattened(_numbered(wanted))
     names = dict.fromkeys([*one, *other])
     return [
         (name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
     ]
+
+
+def _numbered(value: Any) -> Any:
+    """Return a value with its lists of objects, such as runs, as objects by index."""
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict):
+        return value
+    return {key: _numbered(item) for key, item in value.items()}
 
 
 def edits_in_words(changes: list[tuple[str, Any, Any]]) -> str:

@@ -14,7 +14,7 @@ from recall.errors import BadValueError
 from recall.files.atomic import NotWritableError, hidden_name
 from recall.files.fleet_layout import Status, failures_in, status
 from recall.plugins import loaded
-from recall.runs.description import read_description
+from recall.runs.description import differences, identity, read_description
 from recall.runs.fleet_folder import (
     FolderInUseError,
     after_full_disk,
@@ -40,6 +40,16 @@ def test_plugins_are_part_of_the_command(tmp_path):
     assert not {"my_world", "/my files/decay.py"}.intersection(loaded())
     (problem,) = gather(folder).problems
     assert f"Continue it with `{resume_command(folder)}`" in problem
+
+
+def test_a_difference_in_one_run_is_named(tmp_path):
+    held, wanted = (
+        identity(read_description(write_fleet(tmp_path / str(seed), seeds=(0, seed))))
+        for seed in (1, 2)
+    )
+    found = {name: values for name, *values in differences(held, wanted)}
+    assert found["runs.1.seed"] == [1, 2]
+    assert all(name.startswith("runs.1.") for name in found)
 
 
 def test_functions_are_given_from_python(tmp_path):

@@ -21,6 +21,13 @@ def test_a_band_is_of_the_runs_that_got_there():
     assert len(nothing.steps) == 0
 
 
+def test_of_a_step_that_was_logged_twice_the_last_value_counts():
+    found = band([(np.array([1, 2, 2, 3]), np.array([0.0, 0.9, 0.2, 0.4])),
+                  (np.array([1, 2, 3]), np.array([0.0, 0.4, 0.4]))])  # fmt: skip
+    np.testing.assert_array_equal(found.steps, [1, 2, 3])
+    np.testing.assert_allclose(found.mean, [0.0, 0.3, 0.4])
+
+
 def made(length: int, tasks: int = 1):
     """A run with ten steps per task, evaluated at each of its first `length` steps."""
     run = made_run("recall", ",".join(["push", "hammer"][:tasks]), 0, evaluations=10)

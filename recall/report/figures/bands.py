@@ -154,7 +154,9 @@ def band(curves: Sequence[tuple[Array, Array]], ends: Sequence[int] = ()) -> Ban
     between the last point of one task and the first point of the next.
     """
     columns = [pd.Series(values, steps, float) for steps, values in curves]
-    table = pd.concat(columns, axis=1).sort_index()
+    # A run that was killed may have logged some steps twice.
+    once = [column[~column.index.duplicated(keep="last")] for column in columns]
+    table = pd.concat(once, axis=1).sort_index()
     stages = [part for _, part in table.groupby(np.searchsorted(ends, table.index))]
     if stages:
         filled = [stage.interpolate("index", limit_area="inside") for stage in stages]

@@ -48,19 +48,30 @@ def read_log(folder: Path) -> tuple[list[RunResult], list[str]]:
     """Return the run in a folder and its problems."""
     try:
         config = read_json(folder / CONFIG)
-        content = io.BytesIO(read_bytes(folder / PROGRESS))
+        content = io.BytesIO(_without_torn_row(read_bytes(folder / PROGRESS)))
         # Texts become the numbers that were written, to the last bit.
-        table = pd.read_csv(content, sep="\t", float_precision="round_trip")  # type: ignore[call-overload]
+        table = pd.read_csv(content, sep="\t", index_col=False, float_precision="round_trip")  # type: ignore[call-overload]
         return _run(folder, config, table.apply(pd.to_numeric, errors="coerce"))
     # What a damaged log or one in another format raises.
     except (RecallError, ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         return [], [f"{folder}: the log cannot be read ({str(error).strip()}): left out."]
 
 
+def _without_torn_row(content: bytes) -> bytes:
+    """Leave out a last row that is still being written: without all columns, or a whole step."""
+    header, rest = content.partition(b"\n")[::2]
+    rows, _, last = rest.rpartition(b"\n")
+    whole = last.count(b"\t") >= header.count(b"\t") and not header.endswith(_STEP.encode())
+    return content if whole else header + b"\n" + rows
+
+
 def _run(
     folder: Path, config: dict[str, Any], table: pd.DataFrame
 ) -> tuple[list[RunResult], list[str]]:
-    table = table.dropna(subset=[_STEP])  # a last row that is being written
+    table = table.dropna(subset=[_STEP])  # a header, written again by a restart
+    # The steps that a restarted run logged again replace the earlier ones.
+    later = table[_STEP][::-1].cummin()[::-1].shift(-1, fill_value=np.inf)
+    table = table[table[_STEP] < later]
     if table.empty:
         return [], [f"{folder} has no evaluations yet: left out."]
     columns, tasks = _columns(list(table))

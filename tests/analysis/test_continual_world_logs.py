@@ -129,6 +129,34 @@ def test_the_bundled_example_is_imported_whole():
     assert not any("recall train" in note or "Not comparable" in note for note in notes)
 
 
+STEP, SUCCESS = "total_env_steps", "test/stochastic/0/push-v1/success"
+
+
+@pytest.mark.parametrize(
+    ("log", "steps", "successes"),
+    [
+        (f"{STEP}\t{SUCCESS}\n100\t0.5\n200\t1\n30", [100, 200], [0.5, 1]),
+        (f"{SUCCESS}\t{STEP}\n0.5\t100\n1\t200\n1\t25", [100, 200], [0.5, 1]),
+        (f"{STEP}\t{SUCCESS}\n100\t0.5\n200\t1", [100, 200], [0.5, 1]),
+        (f"{STEP}\t{SUCCESS}\n100\t0.5\t\n200\t1\t\n", [100, 200], [0.5, 1]),
+        (
+            f"{STEP}\t{SUCCESS}\n100\t0.5\n200\t1\n{STEP}\t{SUCCESS}\n200\t0\n300\t1\n",
+            [100, 200, 300],
+            [0.5, 0, 1],
+        ),
+        (f"{STEP}\t{SUCCESS}\n100\t0.5\n200\t1\n100\t0\n", [100], [0]),
+    ],
+    ids=["torn row", "torn step", "no last newline", "trailing tabs", "restarted", "begun again"],
+)
+def test_rows_being_written_are_left_out_and_rows_written_again_replaced(
+    tmp_path, log, steps, successes
+):
+    (write_log(tmp_path / "a", ["push-v1"]) / "progress.tsv").write_text(log)
+    (run,) = gather(tmp_path).runs
+    assert run.steps.tolist() == steps
+    assert run.curves["stochastic", "success"][:, 0].tolist() == successes
+
+
 def test_bad_logs_are_told(tmp_path):
     write_log(tmp_path / "good")
     write_log(tmp_path / "short", until=STEPS, seed=1)

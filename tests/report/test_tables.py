@@ -89,6 +89,13 @@ def test_the_papers_numbers_belong_to_the_plain_method_and_stand_once(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_label_with_variants_on_other_sequences_has_one_row(tmp_path):
+    write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
+    write_fleet(tmp_path / "b", "recall", "cw20", preset="paper", seeds=(0,))
+    found = headings(tables_of(tmp_path)["cw10"])
+    assert found.count("RECALL") == found.count("RECALL (paper)") == 1
+
+
 def test_cw10_has_the_papers_rows_of_all_methods(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
     table = tables_of(tmp_path)["cw10"]

@@ -128,11 +128,11 @@ def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = Fal
     The paper's numbers belong to the label with its settings, or else to that of the plain method.
     """
     method_of = {run.label: run.method for run in analysis.collection.runs}
-    keys = []
-    for label in labels:
+    shown, keys = list(labels), []
+    for label in shown:
         method = method_of[label]
         as_paper = label_of(method, preset="paper")
-        plain = as_paper if as_paper in method_of else label_of(method)
+        plain = as_paper if as_paper in shown else label_of(method)
         keys.append((method, Key(label, {"label": label}, method=method if label == plain else "")))
     chosen = analysis.collection.chosen
     if with_paper:

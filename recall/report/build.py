@@ -1,6 +1,7 @@
 """Build a report: gather runs, then write tables, figures and a page into one folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,8 +106,13 @@ def write_report(
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
     check_place(out)
-    status = (console or Console(quiet=True)).status("Writing tables")
-    with replacing_earlier(out) as new, status:
+    status = None if console is None else console.status("Writing tables")
+
+    def tell(figure: str) -> None:
+        if status is not None:
+            status.update(f"Drawing {escape(figure)}")
+
+    with replacing_earlier(out) as new, status or nullcontext():
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
         gallery = draw_all(
@@ -116,7 +122,7 @@ def write_report(
             kinds,
             detailed=detailed,
             style=style,
-            tell=lambda name: status.update(f"Drawing {escape(name)}"),
+            tell=tell,
         )
         write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))
         write_page(new, analysis, tables, gallery, problems, title, live)

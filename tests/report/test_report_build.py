@@ -14,9 +14,11 @@ from recall.analysis.frames import analyse
 from recall.analysis.measures import Measure
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
-from recall.report.build import problems_of
+from recall.report.build import problems_of, write_report
 from recall.report.compare import compare
+from recall.report.figures import register_figure
 from tests.factories.folders import STEPS, append_training, learns_each_task, write_fleet
+from tests.plugins.restored import plugins_forgotten
 
 
 @pytest.fixture
@@ -35,6 +37,20 @@ def test_a_report_has_tables_and_tells_what_was_left_out(runs, tmp_path):
     assert {"cw3-forgetting.md", "cw3-forgetting.csv", "cw3-1-tasks.tex"} <= names
     assert len(made.collection.runs) == 4
     assert len(made.collection.problems) == 1
+
+
+def test_without_a_console_what_is_printed_meanwhile_is_seen(runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+
+    def told(scene):
+        print("drawing")
+        yield from ()
+
+    with plugins_forgotten():
+        register_figure("told", told)
+        analysis = analyse(gather(runs))
+        write_report(analysis, [], tmp_path / "out", "told", kinds=["told"])
+    assert capsys.readouterr().out == "drawing\n"
 
 
 def test_a_report_made_twice_says_the_same(runs, tmp_path, monkeypatch):

@@ -127,11 +127,12 @@ REPLAY_MODE = Study(
 
 COST = Study(
     name="cost",
-    question="What does each method cost compared with plain SAC, in computation and in storage?",
+    question="What does each method store, and from how many rows does it learn in an update?",
     variants=SIX_METHODS,
     sequences=("cw3-1",),
     tables=("storage",),
-    # Speed can be measured without a trained policy, in one run of each method.
+    # What is stored does not depend on what was learned: one short run of each method tells it.
+    # `recall bench learner` measures computation.
     changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
     seeds=1,
     transfer=False,

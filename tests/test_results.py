@@ -7,7 +7,12 @@ from recall.errors import BadValueError
 from recall.training.callbacks import Callback
 from recall.worlds.simulator import DrawingError
 from tests.factories.fleets import CHANGES, CrashAt, CrashError, run, small_spec, start
+from tests.factories.folders import write_fleet
 from tests.factories.own_tasks import Point
+
+EVALUATION = (
+    '{"run": %d, "step": 1, "position": 0, "task": "push", "mode": "stochastic", "success": %s}'
+)
 
 
 def test_results_show_how_it_went_and_make_frames_figures_films_and_reports(finished, tmp_path):
@@ -31,6 +36,20 @@ def test_results_show_how_it_went_and_make_frames_figures_films_and_reports(fini
     assert (results.report(tmp_path / "report", figures=False).folder / "index.html").exists()
     with pytest.raises(BadValueError, match="pair_matrices"):
         results.plot("pair_matrices")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"a": 1}', EVALUATION % (99, "0.5"), EVALUATION % (0, '"x"'), EVALUATION % (0, "null")],
+)
+def test_records_that_cannot_be_used_are_not_shown(tmp_path, line):
+    folder = write_fleet(tmp_path / "run")
+    shown = repr(recall.load_results(folder))
+    with (folder / "evaluations.jsonl").open("a") as file:
+        file.write(line + "\n")
+    results = recall.load_results(folder)
+    assert repr(results) == shown
+    assert "push" in results._repr_html_()
 
 
 def test_results_before_an_evaluation_and_of_a_function_that_is_a_task(tmp_path):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recall.errors import BadValueError
 from recall.files.paths import given_path
 from recall.runs.description import WITHOUT_SUCCESS
+from recall.runs.evaluations import usable
 from recall.runs.fleet_folder import summary
 from recall.runs.latest import Latest
 from recall.runs.store import Records, read
@@ -106,8 +107,9 @@ class Results(Records):
         tasks = [run["tasks"] for run in self.runs]
         silent = self.description.get(WITHOUT_SUCCESS, ())
         latest = Latest([run["name"] for run in self.runs], tasks, silent)
-        step = max((record["step"] for record in self.evaluations), default=0)
-        latest.add(step, [record for record in self.evaluations if record["step"] == step])
+        records = usable(self.evaluations, tasks)
+        step = max((record["step"] for record in records), default=0)
+        latest.add(step, [record for record in records if record["step"] == step])
         return latest
 
 

@@ -4,7 +4,8 @@ A record carries the step of the policies that were evaluated. Records may be wr
 any order, so readers go by the step and never by the order of lines.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -135,11 +136,7 @@ def read_curves(
     `tasks` holds the names of every run's tasks; records of others are unusable. So is a last line
     that is cut short if the fleet is `finished`.
     """
-    known = {
-        (run, position): task
-        for run, names in enumerate(tasks)
-        for position, task in enumerate(names)
-    }
+    known = _known(tasks)
     blocks, unread = [_table([])], 0
     lines = read_lines(path) if finished else complete_lines(path)
     while block := list(islice(lines, _BLOCK_LINES)):
@@ -153,6 +150,28 @@ def read_curves(
     table = np.concatenate(blocks)
     curves = [_of_run(table[table[:, 0] == run], len(names)) for run, names in enumerate(tasks)]
     return curves, unread
+
+
+def usable(
+    records: Iterable[Mapping[str, Any]], tasks: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Return what curves need of records, without those that `read_curves` counts as unusable."""
+    known = _known(tasks)
+    found = []
+    for record in records:
+        with contextlib.suppress(msgspec.ValidationError):
+            line = msgspec.convert(record, _Line)
+            if known.get((line.run, line.position)) == line.task:
+                found.append(msgspec.to_builtins(line))
+    return found
+
+
+def _known(tasks: Sequence[Sequence[str]]) -> dict[tuple[int, int], str]:
+    return {
+        (run, position): task
+        for run, names in enumerate(tasks)
+        for position, task in enumerate(names)
+    }
 
 
 def _table(rows: list[tuple[Any, ...]]) -> Array:

@@ -1,10 +1,10 @@
 """The latest success of every run on every task, as texts for a table."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from recall.runs.evaluations import EvaluationRecord
 from recall.worlds.task_names import numbered
 
 
@@ -23,7 +23,7 @@ class Latest:
         self._values = np.full((len(runs), len(self.labels)), np.nan)
         self._by_return = [set(here) <= set(without_success) for here in zip(*tasks, strict=True)]
 
-    def add(self, step: int, records: Iterable[EvaluationRecord]) -> None:
+    def add(self, step: int, records: Iterable[Mapping[str, Any]]) -> None:
         """Store the evaluation at this step."""
         self.step = step
         for record in records:

@@ -9,7 +9,7 @@ from recall.analysis.fleets import read_fleet
 from recall.analysis.run_result import RunResult
 from recall.errors import RecallError
 from recall.files.fleet_layout import STUDY, StudyFile
-from recall.files.reading import read_json
+from recall.files.reading import read_checked
 from recall.runs.find import FLEET, LOG, TRACES, folders_below
 
 
@@ -48,11 +48,11 @@ def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
 def _seconds_of_fleets(study: Path, problems: list[str]) -> dict[str, float]:
     """Return the training times of fleets by name, which only the study.json beside them holds."""
     try:
-        fleets = read_json(study, kind=StudyFile).fleets if study.exists() else []
+        fleets = read_checked(study, StudyFile)["fleets"] if study.exists() else []
     except (RecallError, OSError) as error:
         problems.append(f"{error}. The training times of its fleets are left out.")
         return {}
-    return {fleet.name: fleet.seconds for fleet in fleets if fleet.seconds > 0}
+    return {fleet["name"]: fleet["seconds"] for fleet in fleets if fleet["seconds"] > 0}
 
 
 def _without_reached(runs: list[RunResult]) -> list[RunResult]:

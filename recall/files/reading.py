@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
+SCHEMA = 1
+"""Version of run.json and study.json."""
 XZ = ".xz"
 """Suffix of compressed files."""
 MOST_JSON_BYTES = 1 << 26
@@ -78,8 +80,15 @@ def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any 
 
 
 def read_checked(path: Path, kind: Any, way_out: str = "restore it from a copy") -> Any:
-    """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks."""
+    """Return the content of a JSON file that is a `kind`, as it is, with what the kind lacks.
+
+    Raises BadValueError for other versions before anything else is compared, since newer files need
+    not be damaged.
+    """
     content = read_json(path, way_out)
+    if isinstance(content, dict) and content.get("schema") != SCHEMA:
+        schema = repr(content.get("schema"))[:80]
+        raise BadValueError(f"{path} has schema {schema}; this version reads {SCHEMA}")
     try:
         msgspec.convert(content, kind)
     except msgspec.ValidationError as error:

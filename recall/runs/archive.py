@@ -41,11 +41,11 @@ from recall.files.fleet_layout import (
     status,
 )
 from recall.files.paths import given_path
-from recall.files.reading import XZ, read_json, read_lines
+from recall.files.reading import SCHEMA, XZ, read_json, read_lines
 from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
-from recall.runs.description import SCHEMA, Description, is_edited, read_description
+from recall.runs.description import Description, is_edited, read_description
 from recall.runs.find import FLEET, TRACES, folders_below
 from recall.runs.fleet_folder import FolderInUseError, resume_command
 from recall.runs.json_lines import complete_lines, find_records

@@ -25,7 +25,6 @@ from recall.files.fleet_layout import (
 from recall.files.reading import read_checked
 from recall.runs.wording import few
 
-SCHEMA = 1
 WITHOUT_SUCCESS = "without_success"
 """Key of run.json: the tasks that do not report success, found by one random episode of each."""
 # These settings do not affect results: fleets that differ only in them are the same fleet.

@@ -29,8 +29,9 @@ from recall.files.fleet_layout import (
     read_outcome,
     records_file,
 )
+from recall.files.reading import SCHEMA
 from recall.files.stamps import Stamp, Stamps, check_all
-from recall.runs.description import SCHEMA, digest_of, read_description
+from recall.runs.description import digest_of, read_description
 from recall.runs.evaluations import EvaluationRecord
 from recall.runs.json_lines import find_records, read_records
 

@@ -16,6 +16,7 @@ from recall.files.fleet_layout import (
     is_archive,
     read_outcome,
     status,
+    training_every,
 )
 from recall.runs.description import WITHOUT_SUCCESS, is_edited, read_description
 from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
@@ -69,6 +70,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         ]
         return [], [_never_evaluated(folder, path), *warned]
     outcome, problems = read_outcome(folder), list[str]()
+    every = training_every(folder)
     finished = outcome is not None
     try:
         check_written(folder)
@@ -102,6 +104,7 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             recorded=lost is None,
             failed_at=failed_at,
             warnings=warnings.get(index, ()),
+            training_every=every,
             without_success=tuple(task for task in dict.fromkeys(run["tasks"]) if task in silent),
         )
         problems += _wrong_with(result, found, lost)
@@ -146,7 +149,7 @@ def _wrong_with(run: RunResult, found: RunCurves, lost: str | None) -> list[str]
 
 
 def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
-    if (folder / OUTCOME).exists() or not runs:  # a damaged outcome.json has its own sentence
+    if (folder / OUTCOME).exists() or not runs:
         return []
     step = max(int(run.steps[-1]) for run in runs)
     way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."

@@ -63,6 +63,8 @@ class RunResult:
     """The records of its health warnings (recall.runs.health)."""
     seconds: float | None = None
     """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
+    training_every: int | None = None
+    """In how many steps one training record is left, if its archive was thinned."""
     without_success: tuple[str, ...] = ()
     """The tasks of which no success is known; theirs is recorded as 0."""
     source: str = "recall"

@@ -68,6 +68,10 @@ class StoredRun(msgspec.Struct):
     tasks: Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
+class _ArchiveNote(msgspec.Struct):
+    training_every: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+
+
 class StudyFleet(msgspec.Struct):
     """What study.json says about a fleet: how long it took, and how often it was begun."""
 
@@ -129,6 +133,15 @@ def fleets_below(folder: Path, depth: int = 1) -> list[Path]:
 def is_archive(folder: Path) -> bool:
     """Return True if a folder is the archive of a fleet, which may lack policies on purpose."""
     return (folder / ARCHIVE_NOTE).exists()
+
+
+def training_every(folder: Path) -> int | None:
+    """Return in how many steps one training record is left, if an archive was thinned.
+
+    Earlier versions could do so.
+    """
+    path = folder / ARCHIVE_NOTE
+    return read_json(path, kind=_ArchiveNote).training_every if path.exists() else None
 
 
 def has_checkpoint(folder: Path) -> bool:

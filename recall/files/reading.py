@@ -144,7 +144,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
 
 def _expanded(file: BinaryIO, path: Path) -> Iterator[bytes]:
     """Yield the content of a file compressed by xz."""
-    left = _most_expanded(os.fstat(file.fileno()).st_size, MOST_XZ_RATIO)
+    left = most_expanded(os.fstat(file.fileno()).st_size)
     decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_XZ_MEMORY_BYTES)
     while not decoder.eof:
         block = file.read(_BLOCK_BYTES) if decoder.needs_input else b""
@@ -166,7 +166,7 @@ def _damaged(path: Path, reason: str) -> OSError:
     return OSError(errno.EIO, reason, str(path))
 
 
-def _most_expanded(size: int, ratio: int) -> int:
+def most_expanded(size: int, ratio: int = MOST_XZ_RATIO) -> int:
     """Return how many bytes a compressed file of `size` bytes may expand to."""
     return max(MOST_EXPANDED_BYTES, ratio * size)
 
@@ -182,7 +182,7 @@ def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
     import numpy as np
 
     with open_file(path) as file:
-        most = _most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
+        most = most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if sum(each.file_size for each in members) > most:

@@ -39,9 +39,10 @@ from recall.files.fleet_layout import (
     read_outcome,
     records_file,
     status,
+    training_every,
 )
 from recall.files.paths import given_path
-from recall.files.reading import SCHEMA, XZ, read_json, read_lines
+from recall.files.reading import SCHEMA, XZ, most_expanded, read_json, read_lines
 from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
@@ -165,7 +166,7 @@ def _chosen(
     found = []
     for name in (run["name"] for run in description["runs"]):
         if any(fnmatchcase(name, pattern) for pattern in patterns):
-            pattern = str(policy_path(folder, escape(name), labels))
+            pattern = str(policy_path(Path(escape(str(folder))), escape(name), labels))
             lost = {path for path in written if fnmatchcase(str(path), pattern)}
             found += sorted(lost.union(policy_paths(folder, name, labels)))
     check_written(folder, found)
@@ -192,7 +193,7 @@ def _write_fleet(
         if path.exists():
             try:
                 lines = complete_lines(path) if outcome is None else read_lines(path)
-                stamps[target] = _write_xz(folder / target, lines)
+                stamps[target] = _write_xz(folder / target, lines, path)
             except OSError as error:
                 raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
     tasks = {run["name"]: run["tasks"] for run in description["runs"]}
@@ -208,7 +209,12 @@ def _write_fleet(
         ended = msgspec.structs.replace(outcome, stamps=stamps)
         write_json(folder / OUTCOME, msgspec.to_builtins(ended))
     kept = list(dict.fromkeys(path.parent.name for path in policies))
-    note = {"schema": SCHEMA, "recall_version": version(), "policies": kept}
+    note = {
+        "schema": SCHEMA,
+        "recall_version": version(),
+        "training_every": training_every(source),
+        "policies": kept,
+    }
     write_json(folder / ARCHIVE_NOTE, note)
 
 
@@ -225,11 +231,18 @@ def portable(description: Description) -> Description:
     return changed
 
 
-def _write_xz(path: Path, lines: Iterable[bytes]) -> Stamp:
-    """Write lines to a compressed file, atomically. The same lines always give the same bytes."""
+def _write_xz(path: Path, lines: Iterable[bytes], source: Path) -> Stamp:
+    """Write lines of `source` to a compressed file. The same lines always give the same bytes."""
     encoder = lzma.LZMACompressor(lzma.FORMAT_XZ, preset=_PRESET)
+    length = 0
     with replacing(path) as file:
         for line in lines:
+            length += len(line)
             file.write(encoder.compress(line))
         file.write(encoder.flush())
+        if length > most_expanded(file.stamp.length):
+            raise BadValueError(
+                f"{source} repeats itself so much that its archive would not be read again: "
+                "restore it from a copy"
+            )
     return file.stamp

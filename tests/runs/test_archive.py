@@ -14,6 +14,7 @@ from recall.cli import main
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError
 from recall.report.compare import compare
+from recall.report.figures import Scene, all_figures
 from recall.runs.store import read
 from recall.training.callbacks import Callback
 from tests.factories.folders import append_training, write_fleet
@@ -124,6 +125,22 @@ def test_a_finished_archive_counts_as_trained(finished, tmp_path):
     made = recall.archive(finished, tmp_path / "kept")
     results = run_fleet(spec_from(read(finished).description), made.folder, Callback())
     assert results.evaluations == read(finished).evaluations
+
+
+def test_thinned_records_stay_told_in_archives_and_captions(tmp_path):
+    thinned = recall.archive(write_fleet(tmp_path / "run"), tmp_path / "thinned").folder
+    note = json.loads((thinned / "archive.json").read_text())
+    (thinned / "archive.json").write_text(json.dumps(note | {"training_every": 600}))
+    again = recall.archive(thinned, tmp_path / "again").folder
+    (figure,) = all_figures(Scene(gather(again)), ["training"])
+    assert "the last in every 600 steps is kept" in figure.caption
+
+
+def test_a_lost_policy_is_told_in_a_folder_of_any_name(finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run[1]")
+    next(folder.glob("policies/*/final.npz")).unlink()
+    with pytest.raises(RecallError, match=r"final.npz"):
+        recall.archive(folder, tmp_path / "kept", "*", "final")
 
 
 def test_unfinished_and_damaged_fleets_are_refused_and_nothing_is_written(tmp_path):

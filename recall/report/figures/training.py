@@ -132,5 +132,10 @@ def _first_sequences(
             yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
             continue
         name = f"{kind}-{slug(group.sequence)}"
-        text = join([caption, described([group])])
+        thinned = [
+            "Training records were thinned when the runs were archived: of those of updates, the "
+            f"last in every {every:,} steps is kept."
+            for every in sorted({run.training_every or 0 for run in group.every_run} - {0})
+        ]
+        text = join([caption, described([group]), *thinned])
         yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -30,7 +31,7 @@ _MOST_NAMED = 3
 class _Description(msgspec.Struct):
     """The part of run.json that is read here."""
 
-    runs: list[StoredRun]
+    runs: Annotated[list[StoredRun], msgspec.Meta(min_length=1)]
 
 
 def has_policies(folder: Path, name: str) -> bool:

@@ -72,6 +72,12 @@ def test_unknown_names_are_told_with_the_known_ones(folder, arguments, valid, to
     assert caught.value.valid == valid
 
 
+def test_a_fleet_without_runs_is_damaged(tmp_path):
+    (tmp_path / "run.json").write_text('{"schema": 1, "runs": []}')
+    with pytest.raises(BadValueError, match=r"run\.json was damaged"):
+        recall.load_policy(tmp_path)
+
+
 @pytest.mark.parametrize("task", [1.0, True])
 def test_a_task_is_a_name_or_a_whole_number(folder, task):
     with pytest.raises(BadValueError, match=f"task {task}"):

@@ -86,8 +86,8 @@ def read_checked(path: Path, kind: Any, way_out: str = "restore it from a copy")
     not be damaged.
     """
     content = read_json(path, way_out)
-    if isinstance(content, dict) and content.get("schema") != SCHEMA:
-        schema = repr(content.get("schema"))[:80]
+    if isinstance(content, dict) and content.get("schema", SCHEMA) != SCHEMA:
+        schema = repr(content["schema"])[:80]
         raise BadValueError(f"{path} has schema {schema}; this version reads {SCHEMA}")
     try:
         msgspec.convert(content, kind)

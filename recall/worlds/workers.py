@@ -170,8 +170,8 @@ class Answers:
     ) -> list[Any]:
         """Return the answers of all workers, in order.
 
-        Raises TaskFailedError for the first failure once all have answered, or some seconds later
-        if a worker hangs, and Abandoned `patience_seconds` after `should_stop`.
+        Raises TaskFailedError for the first failure once all have answered, or a second later if
+        some have not, and Abandoned `patience_seconds` after `should_stop`.
         """
         stop_at: float | None = None
         while not self.arrive(_POLL_SECONDS):

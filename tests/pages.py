@@ -32,7 +32,7 @@ ROOM = 0.4
 
 @cache
 def _analysis(folder: str) -> Analysis:
-    return analyse(gather(ROOT / folder))
+    return analyse(gather(ROOT / folder, ROOT / "results/reference"))
 
 
 @cache

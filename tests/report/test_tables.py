@@ -167,7 +167,6 @@ def test_references_that_differ_are_refused_or_named(tmp_path):
 
 def test_a_task_without_room_to_gain_is_left_out_and_shipped_runs_are_told(tmp_path):
     schedule = {"steps_per_task": 300_000, "evaluate_every": 30_000}
-    schedule |= {"n_step": 1, "random_tails": 0.0}  # as the shipped runs
     write_fleet(tmp_path / "a", "recall", "cw3-7", seeds=(0,), **schedule)
     notes = " ".join(tables_of(tmp_path)["cw3-forward_transfer"].notes)
     assert "shipped with the package" in notes

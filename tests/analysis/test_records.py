@@ -14,7 +14,7 @@ RESULTS = Path(__file__).parents[2] / "results"
 
 @pytest.fixture(scope="module")
 def cw3():
-    return analyse(gather(RESULTS / "cw3")).scores
+    return analyse(gather(RESULTS / "cw3", RESULTS / "reference")).scores
 
 
 def test_recall_on_cw3(cw3):
@@ -37,10 +37,20 @@ def test_recall_leads_on_cw3_and_clonex_cannot_be_told_from_it(cw3):
 
 @pytest.mark.parametrize(
     ("folder", "label", "expected"),
-    [("cw10", "RECALL", 0.86), ("cw3-1m", "RECALL", 0.93), ("cw10", "ClonEx", 0.71)],
+    [
+        ("cw3-n-step", "RECALL", 0.98),
+        ("cw10", "RECALL", 0.86),
+        ("cw3-1m", "RECALL", 0.93),
+        ("cw10", "ClonEx", 0.71),
+    ],
 )
 def test_average_performance_of_other_records(folder, label, expected):
     scores = analyse(gather(RESULTS / folder)).scores
     (found,) = (each for each in list_of(scores, "label") if each.startswith(label))
     value = estimate(select(scores, label=found), PERFORMANCE).value
     assert value == pytest.approx(expected, abs=0.005)
+
+
+def test_recall_transfers_against_the_shipped_reference():
+    rows = analyse(gather(RESULTS / "cw3-n-step")).scores
+    assert estimate(rows, TRANSFER).value == pytest.approx(0.55, abs=0.005)

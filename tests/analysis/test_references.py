@@ -181,7 +181,6 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
 def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):
     def write(name, method, steps):
         settings = {"steps_per_task": steps, "evaluate_every": 30_000, "precision": "bfloat16"}
-        settings |= {"n_step": 1, "random_tails": 0.0}  # as the shipped runs
         write_fleet(tmp_path / name, method, "push", (0,), **settings)
 
     write("a", "recall", 300_000)

@@ -71,7 +71,7 @@ def train_replicas(
 def bench_replicas(
     runs: int = 24,
     bursts: int = 200,
-    precisions: Sequence[Precision] = ("bfloat16", "default"),
+    precisions: Sequence[Precision] = ("bfloat16",),
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
     """Train equal runs in every way of compiling, alone and beside a second such process."""
@@ -81,7 +81,12 @@ def bench_replicas(
     rows = []
     for neighbour, precision, mode, unroll in product((False, True), precisions, _MODES, _UNROLLS):
         beside = ", with a neighbour" if neighbour else ""
-        progress(f"{precision}, {mode}, {unroll} updates in the loop's body{beside}")
-        made = apart(train_replicas, runs, bursts, precision, mode, unroll, copies=1 + neighbour)
-        rows += [row | {"neighbour": neighbour} for row in made]
+        for row in apart(
+            train_replicas, runs, bursts, precision, mode, unroll, copies=1 + neighbour
+        ):
+            rows.append(row | {"neighbour": neighbour})
+            progress(
+                f"{precision}, {mode}, {unroll} updates in the loop's body{beside}: after "
+                f"{row['updates']:,} updates {row['unequal']} of {runs} runs differ"
+            )
     return rows

@@ -101,7 +101,7 @@ def bench_replicas(
     bursts: Annotated[int, arg(help="Number of bursts of 50 updates.")] = 200,
     precisions: Annotated[
         tuple[Literal["default", "float32", "bfloat16"], ...], arg(help="Precisions to try.")
-    ] = ("bfloat16", "default"),
+    ] = ("bfloat16",),
     json: AsJson = False,
 ) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled."""

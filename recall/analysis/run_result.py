@@ -61,8 +61,6 @@ class RunResult:
     """The step at which its numbers became non-finite, if they did."""
     warnings: tuple[dict[str, Any], ...] = ()
     """The records of its health warnings (recall.runs.health)."""
-    seconds: float | None = None
-    """Training time of its fleet divided by the fleet's number of runs, if a study recorded it."""
     training_every: int | None = None
     """In how many steps one training record is left, if its archive was thinned."""
     without_success: tuple[str, ...] = ()

@@ -7,9 +7,6 @@ from pathlib import Path
 from recall.analysis import continual_world_logs
 from recall.analysis.fleets import read_fleet
 from recall.analysis.run_result import RunResult
-from recall.errors import RecallError
-from recall.files.fleet_layout import STUDY, StudyFile
-from recall.files.reading import read_checked
 from recall.runs.find import FLEET, LOG, TRACES, folders_below
 
 
@@ -18,41 +15,17 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
     runs: list[RunResult] = []
     problems: list[str] = []
     seen: set[Path] = set()
-    times: dict[Path, dict[str, float]] = {}
     for folder, kind in _found(folders, problems):
         if folder.resolve() in seen:
             continue
         seen.add(folder.resolve())
         if kind == FLEET:
             found, wrong = read_fleet(folder)
-            study = folder.absolute().parent / STUDY
-            if study not in times:
-                times[study] = _seconds_of_fleets(study, problems)
-            found = _timed(found, times[study].get(folder.absolute().name))
         else:
             found, wrong = continual_world_logs.read_log(folder)
         runs += found
         problems += wrong
     return _without_reached(runs), problems
-
-
-def _timed(runs: list[RunResult], seconds: float | None) -> list[RunResult]:
-    """Return the runs of a fleet, each with its share of the fleet's time."""
-    if seconds is None:
-        return runs
-    return [
-        dataclasses.replace(run, seconds=seconds / len(run.description["runs"])) for run in runs
-    ]
-
-
-def _seconds_of_fleets(study: Path, problems: list[str]) -> dict[str, float]:
-    """Return the training times of fleets by name, which only the study.json beside them holds."""
-    try:
-        fleets = read_checked(study, StudyFile)["fleets"] if study.exists() else []
-    except (RecallError, OSError) as error:
-        problems.append(f"{error}. The training times of its fleets are left out.")
-        return {}
-    return {fleet["name"]: fleet["seconds"] for fleet in fleets if fleet["seconds"] > 0}
 
 
 def _without_reached(runs: list[RunResult]) -> list[RunResult]:

@@ -2,11 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from tyro.conf import Positional, arg
 
 from recall.commands.show import Flag
+from recall.errors import BadValueError, RecallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,10 +92,6 @@ def report(
         arg(help="Methods or labels to show, in this order; all if none are given."),
     ] = (),
     names: Names = (),
-    style: Annotated[
-        Literal["page", "paper"],
-        arg(help="Style of the figures: for a page, or for a paper, with a serif font."),
-    ] = "page",
     serve: Annotated[
         Flag,
         arg(help="Show the page in a browser on this machine, and keep it up to date."),
@@ -119,26 +116,51 @@ def report(
         detailed=detailed,
         methods=methods,
         names=names_from(names),
-        style=style,
     )
     if serve:
-        _serve(folders, port, partial(make, live=True))
-    else:
-        with writing_to(out):
-            made = make(console=console)
-        tell_end(made, console)
+        _serve(folders, out, port, partial(make, live=True))
+    with writing_to(out):
+        made = make(console=console)
+    tell_end(made, console)
 
 
-def _serve(folders: tuple[Path, ...], port: int, make: "Callable[[], Report]") -> None:
-    """Serve the page until the user stops it."""
+def _serve(
+    folders: tuple[Path, ...], out: Path, port: int, make: "Callable[[], Report]"
+) -> NoReturn:
+    """Serve the folder of a report, on this machine only, until the user stops it.
+
+    The report is made again when there are new evaluations, or a fleet has started or ended.
+    """
     import time
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
 
-    from recall.report.page import FILE
-    from recall.report.serve import SECONDS, LivePage, served
+    from recall.files.fleet_layout import DESCRIPTION, OUTCOME
+    from recall.report.page import SECONDS
 
-    page = LivePage(folders, lambda: make().folder / FILE)
-    with served(page, port) as url:
-        print(f"The report is at {url} and refreshes by itself; Ctrl-C stops it.", flush=True)
-        while True:
-            page.refresh()
-            time.sleep(SECONDS)
+    class Quiet(SimpleHTTPRequestHandler):
+        """Serves files and prints nothing."""
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            """Print nothing."""
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=out))
+    except (OSError, OverflowError) as error:
+        raise BadValueError(
+            f"port {port} cannot be used ({error}): choose another --port, 0 takes a free one"
+        ) from error
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}/"
+    print(f"The report is at {url} and refreshes by itself; Ctrl-C stops it.", flush=True)
+    shown: dict[Path, int] = {}
+    watched = (DESCRIPTION, "evaluations.jsonl*", OUTCOME)
+    while True:
+        try:
+            records = (path for each in folders for name in watched for path in each.rglob(name))
+            if (times := {path: path.stat().st_mtime_ns for path in records}) != shown:
+                make()
+                shown = times
+        except (RecallError, OSError) as error:  # no runs yet, or a file that is being replaced
+            print(f"The report could not be made: {error}", flush=True)
+        time.sleep(SECONDS)

@@ -16,7 +16,7 @@ from recall.errors import BadValueError
 from recall.files.atomic import write_text
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
-from recall.report.figures import Detailed, Gallery, Style, draw_all
+from recall.report.figures import Detailed, Gallery, draw_all
 from recall.report.health_notes import health_problems
 from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
@@ -53,7 +53,6 @@ def make_report(
     live: bool = False,
     methods: Sequence[str] | str = (),
     names: Mapping[str, str] | None = None,
-    style: Style = "page",
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
@@ -71,14 +70,12 @@ def make_report(
         figures: Whether to draw figures.
         console: Where the main tables and the problems are printed, if anywhere.
         detailed: Number of sequences per family that get figures of their own; None means all.
-        live: Whether the page, which is then served, loads itself again when there is a newer one.
+        live: Whether the page loads itself again every few seconds.
         methods: Names or labels of what is shown, in this order. None given: all.
         names: From labels to others; that of a method is renamed for all its variants.
-        style: "page" or "paper", for which figures are made.
     """
     measure = Measure() if measure is None else measure
     check_success(measure)
-    style = from_plain(Style, style, "style")
     detailed = from_plain(Detailed, detailed, "detailed")
     out, given = given_path(out, "out"), given_paths(folders, "folders")
     collection = gather(given, reference)
@@ -89,7 +86,7 @@ def make_report(
     tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
-    return write_report(analysis, tables, out, title, kinds, console, detailed, live, style)
+    return write_report(analysis, tables, out, title, kinds, console, detailed, live)
 
 
 def write_report(
@@ -101,7 +98,6 @@ def write_report(
     console: Console | None = None,
     detailed: int | None = 2,
     live: bool = False,
-    style: Style = "page",
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
@@ -121,7 +117,6 @@ def write_report(
             analysis.measure,
             kinds,
             detailed=detailed,
-            style=style,
             tell=tell,
         )
         write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))

@@ -123,20 +123,7 @@ REPLAY_MODE = Study(
     transfer=False,
 )
 
-# Beyond the paper's figures: cost, the authors' code, memory, length, starts.
-
-COST = Study(
-    name="cost",
-    question="What does each method store, and from how many rows does it learn in an update?",
-    variants=SIX_METHODS,
-    sequences=("cw3-1",),
-    tables=("storage",),
-    # What is stored does not depend on what was learned: one short run of each method tells it.
-    # `recall bench learner` measures computation.
-    changes={"steps_per_task": 50_000, "evaluate_every": 50_000},
-    seeds=1,
-    transfer=False,
-)
+# Beyond the paper's figures: the authors' code, memory, starts.
 
 # Variants from the paper's text to its authors' code: one change at a time, as far as a setting
 # exists (docs/fidelity.md), then all changes together; and one choice of ours.
@@ -197,20 +184,6 @@ MEMORY = Study(
     figures=("average_success", "seeds"),
 )
 
-SCALING = Study(
-    name="scaling",
-    question="How do time and success change from two tasks to twenty?",
-    variants=methods("fine_tuning", "perfect_memory", "recall"),
-    sequences=(
-        ",".join(NUMBERED_TASKS[:2]),
-        ",".join(NUMBERED_TASKS[:5]),
-        "cw10",
-        "cw20",
-    ),
-    tables=("scaling", "cw10"),
-    figures=("scaling",),
-)
-
 # Second tasks that plain SAC rarely learns from scratch, and two that it does.
 START = Study(
     name="start",
@@ -239,7 +212,7 @@ STUDIES: dict[str, Study] = {
     for study in (
         *(REFERENCE, PAIRS, CW3, CW6, CW10, CW20),
         *(ABLATION, LAMBDA, SHARING, REPLAY_MODE),
-        *(COST, FIDELITY, MEMORY, SCALING, START),
+        *(FIDELITY, MEMORY, START),
     )
 }
 

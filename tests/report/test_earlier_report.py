@@ -34,16 +34,12 @@ def files_of(folder):
     }
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("--style", "poster"), ("--detailed", "-1")],
-)
-def test_figures_that_cannot_be_drawn_are_refused_at_once(earlier, option, value, capsys):
+def test_figures_that_cannot_be_drawn_are_refused_at_once(earlier, capsys):
     before = files_of(earlier)
     with pytest.raises(SystemExit) as left:
-        main(["report", "missing", "--out", str(earlier), option, value])
+        main(["report", "missing", "--out", str(earlier), "--detailed", "-1"])
     assert left.value.code == 2
-    assert value in capsys.readouterr().err
+    assert "-1" in capsys.readouterr().err
     assert files_of(earlier) == before
 
 

@@ -171,7 +171,6 @@ def test_a_matrix_cell_holds_its_pair(pairs):
         assert rows(each) == list(map(str, tasks))
     text = next(t for t in axes[1].texts if t.get_position() == (0, tasks.index(5)))
     assert float(text.get_text()) == pytest.approx(second[5, 0], abs=0.005)
-    assert figure.shades
 
 
 def test_red_is_bad_and_blue_is_good_in_every_matrix(pairs):
@@ -186,21 +185,6 @@ def test_red_is_bad_and_blue_is_good_in_every_matrix(pairs):
 
 def test_too_few_pairs_make_no_matrix(scene):
     assert "4 or more pairs" in reason(scene, "pair_matrices")
-
-
-def test_long_sequences_have_a_map_of_methods_and_tasks():
-    scene = Scene(made_collection(["ewc", "recall"], ["cw10"], seeds=2, singles=False))
-    success, forgetting = axes_of(scene, "task_map")
-    assert rows(success) == ["EWC", "RECALL"]
-    means = (
-        select(scene.analysis.scores, label="RECALL")
-        .groupby("position")[["final", "trained"]]
-        .mean()
-    )
-    np.testing.assert_allclose(heat(success)[1], means.final)
-    np.testing.assert_allclose(heat(forgetting)[1], means.trained - means.final)
-    names = [label.get_text() for label in forgetting.get_xticklabels()]
-    assert names == list(scene.collection.runs[0].tasks)
 
 
 def test_variants_stand_in_a_figure_of_their_own_and_the_plain_one_elsewhere():
@@ -268,15 +252,6 @@ def test_every_run_is_a_dot_beside_the_mean(scene):
             assert len(dots) == 6
             assert dots[:, 0].mean() == pytest.approx(expected)
             assert artists(axes, MEAN)[place].get_offsets()[0, 0] == pytest.approx(expected)
-
-
-def test_scaling_goes_by_the_number_of_tasks():
-    lengths = ["push,hammer", "cw3-1", "cw6-1"]
-    scene = Scene(made_collection(["recall"], lengths, seeds=2, singles=False))
-    steps, values = curve(axes_of(scene, "scaling")[0], "RECALL")
-    assert steps.tolist() == [2, 3, 6]
-    rows = select(scene.analysis.scores, sequence="cw3-1")
-    assert values[1] == pytest.approx(estimate(rows, PERFORMANCE).value)
 
 
 @pytest.mark.slow

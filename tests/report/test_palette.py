@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from recall.methods import METHODS
-from recall.report.figures.palette import CARD, LEAST_CONTRAST, WHITE, contrast, in_the_dark
 from recall.report.figures.style import GREY, INK, PALETTE
 from recall.report.paper import METHODS as PAPERS
 
+LEAST_CONTRAST = 3.0  # that the web's guidelines for accessibility ask of graphics
 # From linear RGB to what readers without one kind of cones see: Machado, Oliveira and Fernandes,
 # A Physiologically-based Model for Simulation of Color Vision Deficiency, 2009.
 SEEN = {
@@ -29,11 +29,18 @@ TO_XYZ = np.array(
 )  # fmt: skip
 
 
+def linear_rgb(colour: str) -> np.ndarray:
+    rgb = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def contrast_with_white(colour: str) -> float:
+    return 1.05 / (linear_rgb(colour) @ (0.2126, 0.7152, 0.0722) + 0.05)
+
+
 def lab(colour: str, vision: np.ndarray) -> np.ndarray:
     """Return a colour as CIE L*a*b*, in which distances are about as large as they look."""
-    rgb = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    xyz = TO_XYZ @ np.clip(vision @ linear, 0, 1) / TO_XYZ.sum(axis=1)
+    xyz = TO_XYZ @ np.clip(vision @ linear_rgb(colour), 0, 1) / TO_XYZ.sum(axis=1)
     root = np.where(xyz > 216 / 24389, np.cbrt(xyz), 841 / 108 * xyz + 4 / 29)
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
@@ -43,13 +50,12 @@ def least_distance(colours, vision: np.ndarray) -> float:
     return min(np.linalg.norm(one - two) for one, two in itertools.combinations(found, 2))
 
 
-LIGHT = {name: method.colour for name, method in METHODS.items()}
-DARK = {name: in_the_dark(colour) for name, colour in LIGHT.items()}
+COLOURS = {name: method.colour for name, method in METHODS.items()}
 
 
 def test_the_distance_and_the_contrast_are_the_known_ones():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+    assert contrast_with_white("#000000") == pytest.approx(21.0)
+    assert contrast_with_white("#767676") == pytest.approx(4.54, abs=0.01)
     assert lab("#ff0000", SEEN["all cones"]) == pytest.approx([53.24, 80.09, 67.20], abs=0.05)
     # Red and green of one lightness are far apart for most readers, and near for some.
     confused = ["#a05252", "#6f6f35"]
@@ -57,24 +63,9 @@ def test_the_distance_and_the_contrast_are_the_known_ones():
     assert near < 0.5 * least_distance(confused, SEEN["all cones"])
 
 
-@pytest.mark.parametrize(("colours", "paper"), [(LIGHT, WHITE), (DARK, CARD)])
-def test_every_method_stands_out_and_stays_apart(colours, paper):
-    assert min(contrast(colour, paper) for colour in colours.values()) >= LEAST_CONTRAST
+def test_every_method_stands_out_and_stays_apart():
     for vision in SEEN.values():
-        assert least_distance(colours.values(), vision) > 15
-        assert least_distance([colours[name] for name in PAPERS], vision) > 18
-
-
-def test_a_method_has_one_hue_in_the_light_and_in_the_dark():
-    for name, light in LIGHT.items():
-        one, other = (lab(colour, SEEN["all cones"])[1:] for colour in (light, DARK[name]))
-        if np.hypot(*one) > 5:  # grey has no hue
-            apart = np.arctan2(*one) - np.arctan2(*other)
-            assert abs(np.angle(np.exp(1j * apart), deg=True)) < 25, name
-
-
-def test_other_lines_and_texts_stand_out_too():
-    for colour in (*PALETTE, INK, GREY):
-        assert contrast(colour, WHITE) >= LEAST_CONTRAST, colour
-        assert contrast(in_the_dark(colour), CARD) >= LEAST_CONTRAST, colour
-    assert in_the_dark(WHITE) == CARD
+        assert least_distance(COLOURS.values(), vision) > 15
+        assert least_distance([COLOURS[name] for name in PAPERS], vision) > 18
+    for colour in (*COLOURS.values(), *PALETTE, INK, GREY):
+        assert contrast_with_white(colour) >= LEAST_CONTRAST, colour

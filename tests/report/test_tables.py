@@ -303,27 +303,6 @@ def test_differences_are_taken_seed_by_seed(tmp_path):
     assert ahead.interval[1] - ahead.value == pytest.approx(6.3138 * 0.025, rel=1e-3)
 
 
-def test_times_and_scores_by_number_of_tasks(tmp_path):
-    lengths = {2: ["push,hammer"], 3: ["push,hammer,push-back"], 4: ["push,hammer,push-back,push"]}
-    for method in ("recall", "perfect_memory"):
-        for length, sequences in lengths.items():
-            write_fleet(tmp_path / f"{method}-{length}", method, sequences)
-    write_fleet(tmp_path / "more", "recall", "push,push-back", success=lambda *_: 0.0)
-    fleets = [{"name": f"recall-{length}", "seconds": 3600.0 * length} for length in lengths]
-    (tmp_path / "study.json").write_text(
-        json.dumps({"schema": 1, "study": "cw3", "choices": {}, "fleets": fleets})
-    )
-    tables = tables_of(tmp_path)
-    assert tables["scaling-time"].columns == ("2 tasks", "3 tasks", "4 tasks")
-    (row,) = tables["scaling-time"].rows
-    assert [cell.ours.value for cell in row.cells] == [1.0, 1.5, 2.0]  # hours, of two runs
-    (row,) = tables["scaling-step-time"].rows
-    assert row.cells[0].ours.value == pytest.approx(1000 * 3600 / (2 * STEPS))
-    # A sequence that only RECALL has does not count.
-    performance = tables["scaling-average_performance"]
-    assert [ours(performance, label, "2 tasks") for label in ("PM", "RECALL")] == [1.0, 1.0]
-
-
 def test_tasks_without_success_have_returns(tmp_path):
     for name, sequence in (("a", "push"), ("b", "push,hammer")):
         folder = write_fleet(tmp_path / name, "recall", sequence, success=lambda *_: 0.0)
@@ -337,18 +316,3 @@ def test_tasks_without_success_have_returns(tmp_path):
     assert ours(tables["single-returns"], "push", "return at the end") == 0.0
     write_fleet(tmp_path / "never", "ewc", "hammer,push", success=lambda *_: 0.0)
     assert {"hammer,push", "hammer,push-returns"} <= set(tables_of(tmp_path))
-
-
-def test_storage_follows_from_the_settings(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,))
-    write_fleet(tmp_path / "b", "clonex", "cw3-1", seeds=(0,), memory_per_task=100)
-    write_fleet(tmp_path / "c", "ewc", "cw3-1", seeds=(0,), replay_capacity=500)
-    write_fleet(tmp_path / "d", "recall", "cw3-1", seeds=(0,), distil=False)  # stores the same
-    table = tables_of(tmp_path)["storage"]
-    texts = {row.heading: [cell.text for cell in row.cells] for row in table.rows}
-    assert len(texts) == 3
-    assert texts["RECALL"][:3] == ["1,000", "2,000 (N = 3)", "128 new, 128 old"]
-    assert texts["ClonEx, memory per task 100"][1:2] == ["200 (N = 3)"]
-    assert texts["ClonEx, memory per task 100"][3:] == ["10^6", "N 10^4"]
-    (ewc,) = (text for label, text in texts.items() if label.startswith("EWC"))
-    assert ewc[:3] == ["500", "\N{EN DASH}", "128"]

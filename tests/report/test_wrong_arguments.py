@@ -22,7 +22,6 @@ def runs(tmp_path_factory):
         ("folders", b"runs"),
         ("out", 5),
         ("reference", 3),
-        ("style", ["page"]),
         ("measure", 0),
         ("detailed", -1),
         ("methods", 3),

@@ -21,8 +21,8 @@ def variants_of(name):
 
 def test_there_are_the_studies_that_were_asked_for():
     papers = ["reference", "pairs", "cw3", "cw6", "cw10", "cw20"]
-    analyses = ["ablation", "lambda", "sharing", "replay-mode", "cost"]
-    assert list(STUDIES) == [*papers, *analyses, "fidelity", "memory", "scaling", "start"]
+    analyses = ["ablation", "lambda", "sharing", "replay-mode"]
+    assert list(STUDIES) == [*papers, *analyses, "fidelity", "memory", "start"]
     with pytest.raises(UnknownNameError, match="did you mean 'ablation'"):
         study_named("ablatoin")
 

@@ -1,25 +1,22 @@
-"""Plot methods side by side at the end: every run, and metrics by the number of tasks."""
+"""Plot methods side by side at the end: every run, with means and intervals."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate
 from recall.analysis.estimates import by_run, estimate, shared_sequences
 from recall.analysis.frames import list_of, select
-from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, TITLES
+from recall.analysis.measures import METRICS, PERFORMANCE, TITLES
 from recall.files.names import slug
 from recall.report.figures import layout
-from recall.report.figures.bands import Band, Group, shown_labels, silence
-from recall.report.figures.curves import draw_bands, each_family, join
+from recall.report.figures.bands import Group, shown_labels, silence
+from recall.report.figures.curves import each_family, join
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import TEXT
-from recall.report.tables.lengths import LEAST, lengths_apart, scores_by_length, seconds_of
 
 RUNS, MEAN = "runs", "mean"  # label the dots
 NOT_TRAINED = "no run of more than one task was trained to its end"
-RESAMPLED = "90 % bootstrap interval over runs; seeds are resampled, for all sequences together"
 
 
 def compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame], str]:
@@ -97,7 +94,10 @@ def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], note: st
             ax.axvline(0.0, color="#bbbbbb", linewidth=0.7, zorder=0.6)
             ax.margins(x=0.06)
         layout.set_title(ax, TITLES[metric])
-    caption = f"A dot is a run; below the dots, their mean and its {RESAMPLED}."
+    caption = (
+        "A dot is a run; below the dots, their mean and its 90 % bootstrap interval over runs; "
+        "seeds are resampled, for all sequences together."
+    )
     return Figure(
         "seeds",
         f"seeds-{slug(family)}",
@@ -105,64 +105,3 @@ def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], note: st
         join([caption, note]),
         layout.finish(figure),
     )
-
-
-def scaling(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Plot how the metrics, and the time per step, change with the number of tasks."""
-    found = scores_by_length(scene.analysis, shown_labels(scene.collection))
-    if not found:
-        reason = f"no method was trained to the end on sequences of {LEAST} lengths"
-        yield Skipped("scaling", reason)
-        return
-    titles = {name: TITLES[name] for name in (PERFORMANCE, FORGETTING)}
-    titles |= {"time": "milliseconds of a step"}
-    shown = {what: curves for what in titles if (curves := _by_length(found, what))}
-    count = len(shown)
-    figure, axes = layout.grid(count, count, 1.6, min(1.0, 0.4 * count) * TEXT)
-    for ax, (what, curves) in zip(axes, shown.items(), strict=True):
-        draw_bands(ax, curves, scene.line_styles)
-        lengths = sorted({int(length) for band in curves.values() for length in band.steps})
-        ax.set_xscale("log")
-        ax.set_xticks(lengths, map(str, lengths))
-        ax.set_xticks([], minor=True)
-        scales: dict[str, layout.Scale] = {PERFORMANCE: "rate", "time": "from zero"}
-        layout.value_axis(ax, scales.get(what, "plain"))
-        layout.set_title(ax, titles[what])
-    figure.supxlabel("tasks")
-    layout.finish(
-        figure, [layout.handle(scene.names[each], scene.line_styles[each]) for each in found]
-    )
-    caption = [
-        f"Metrics at the end of sequences of different lengths, with their {RESAMPLED}; the mean "
-        "over the sequences that all methods have where there are several of one length."
-    ]
-    if apart := lengths_apart(found):
-        caption.append(
-            f"The sequences of {', '.join(map(str, apart))} tasks are different ones for "
-            "different methods, so do not compare there."
-        )
-    if "time" in shown:
-        caption.append("The time is that of a fleet, divided by its runs and their steps.")
-    yield Figure("scaling", "scaling", "From few tasks to many", join(caption), figure)
-
-
-def _by_length(found: Mapping[str, Mapping[int, pd.DataFrame]], what: str) -> dict[str, Band]:
-    """Return one metric, or the time, by number of tasks."""
-    curves = {}
-    for label, lengths in found.items():
-        points = {length: _estimate(rows, what) for length, rows in lengths.items()}
-        known = {length: point for length, point in points.items() if point is not None}
-        if known:
-            values = np.array([point.value for point in known.values()])
-            bounds = [point.interval or (point.value, point.value) for point in known.values()]
-            low, high = np.array(bounds).T
-            curves[label] = Band(np.array([*known], float), values, low, high, runs=2)
-    return curves
-
-
-def _estimate(rows: pd.DataFrame, what: str) -> Estimate | None:
-    if what == "time":
-        time = seconds_of(rows, by_step=True)
-        return None if time is None else Estimate(1000.0 * time)
-    mean = estimate(rows, what)
-    return None if mean is None else mean.estimate

@@ -32,8 +32,6 @@ class Figure:
     title: str
     caption: str
     figure: Canvas
-    shades: bool = False
-    """Whether colours stand for numbers, so that a page must not replace them."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,6 @@ class Drawn:
     caption: str
     paths: Mapping[str, Path]
     """By format: png, svg, pdf."""
-    shades: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Plot heat maps: the paper's matrices of all pairs of tasks, and methods by tasks.
+"""Plot the paper's matrices of all pairs of tasks as heat maps.
 
 Darker red is worse everywhere: success has a colour map, and forgetting its reverse.
 """
@@ -6,19 +6,17 @@ Darker red is worse everywhere: success has a colour map, and forgetting its rev
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from recall.analysis.frames import list_of, select
+from recall.analysis.frames import select
 from recall.analysis.run_result import is_multi_task
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import shown_labels
-from recall.report.figures.curves import NAMED_STAGES, each_sequence
 from recall.report.figures.figure import Figure, Scene, Skipped
-from recall.report.figures.style import INK, TEXT, TINY
+from recall.report.figures.style import INK, TINY
 from recall.report.tables.table import number_text, with_minus
 from recall.worlds.continual_world import TASKS
 
@@ -81,47 +79,6 @@ def _pairs(label: str, tasks: list[int], values: Array) -> Figure:
         "success on the first and on the second task at the end, and forgetting of the first; "
         f"means over runs. Their means: {', '.join(means)}. Darker red is worse.",
         layout.finish(figure, key, below=True),
-        shades=True,
-    )
-
-
-def task_map(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Plot what each method keeps and forgets of every task of a long sequence."""
-    drawn = False
-    for group in each_sequence(scene, "task_map"):
-        if isinstance(group, Skipped) or len(group.tasks) < NAMED_STAGES:
-            continue
-        rows = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
-        if len(rows):
-            drawn = True
-            yield _map(scene, group.sequence, rows)
-    if not drawn:
-        reason = f"no sequence of {NAMED_STAGES} or more tasks was trained to its end"
-        yield Skipped("task_map", reason)
-
-
-def _map(scene: Scene, sequence: str, rows: pd.DataFrame) -> Figure:
-    labels = list_of(rows, "label")
-    tasks = rows.drop_duplicates("position").sort_values("position").task.tolist()
-    figure, axes = layout.grid(2, 1, 0.2 * len(labels), sharex=True)
-    titles = {"final": "success at the end", "forgotten": "forgetting"}
-    for ax, (column, title) in zip(axes, titles.items(), strict=True):
-        table = rows.pivot_table(
-            column, "label", "position", sort=False, dropna=False, observed=False
-        ).reindex(labels)
-        heat_map(ax, table.to_numpy(), column == "forgotten", TEXT - 1.0)
-        ax.set_yticks(range(len(labels)), [scene.names[label] for label in labels])
-        layout.set_title(ax, title)
-    axes[1].set_xticks(range(len(tasks)), tasks, rotation=90, fontsize=TINY)
-    axes[0].tick_params(labelbottom=False)
-    return Figure(
-        "task_map",
-        f"task_map-{slug(sequence)}",
-        f"Every task of {sequence}, by method",
-        "Success on each task at the end of the sequence, and how much of it was lost since the "
-        "task was learned; means over runs. Darker red is worse.",
-        layout.finish(figure),
-        shades=True,
     )
 
 

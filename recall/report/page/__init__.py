@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
@@ -25,7 +24,6 @@ from recall.files.paths import is_inside
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles
-from recall.report.page.svg import Palette, inline
 from recall.report.tables.table import MISSING, Table, notes_below, number_text, with_minus
 from recall.report.train_command import train_commands
 from recall.runs.wording import few
@@ -34,8 +32,9 @@ from recall.version import version
 FILE = "index.html"
 FILM_KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
 MOST_FILM_BYTES = 24_000_000  # of all films, so that the page still opens quickly
+SECONDS = 30
+"""Seconds after which a live page loads itself again."""
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
-_WIDTH = 486.0  # points; the width of a figure that spans the text of a page
 _MOST = 6  # names in the heading of a fleet
 _MOST_MACHINES = 3
 
@@ -64,7 +63,7 @@ def write_page(
 ) -> Path:
     """Write `folder/index.html` and return its path; `title` says what the report is of.
 
-    A `live` page is served, and loads itself again when there is a newer one.
+    A `live` page loads itself again every few seconds.
     """
     path = folder / FILE
     films, too_large = films_of(analysis.collection.runs)
@@ -83,19 +82,19 @@ def page(
     live: bool = False,
 ) -> str:
     """Return the HTML of the page, which contains everything that it shows."""
-    collection, palette = analysis.collection, Palette()
+    collection = analysis.collection
     styles = line_styles([*collection.sequential.runs, *collection.single.runs])
-    figures = [_figure(drawn, number, palette) for number, drawn in enumerate(gallery)]
+    figures = [*gallery]
     fleets, shared = _fleets([*collection.runs, *collection.reference_runs])
     written = _template().render(
         title=title,
-        live=live,
+        refresh=SECONDS if live else None,
         scope=summary.scope(collection),
         verdicts=summary.verdicts(analysis),
         nothing=summary.nothing_to_compare(collection),
         caution=summary.few_seeds(collection),
         measured=summary.measured(analysis.measure, analysis.scores),
-        dots={label: palette.variable(style.colour) for label, style in styles.items()},
+        dots={label: style.colour for label, style in styles.items()},
         tables=_grouped(tables),
         headline=figures[:1],
         figures=figures[1:],
@@ -105,7 +104,6 @@ def page(
         fleets=fleets,
         shared=shared,
         origin=origin(collection.runs),
-        palette=palette,
     )
     return written.lstrip()  # the macros above leave empty lines
 
@@ -124,6 +122,7 @@ def _template() -> Template:
         "number": number_text,
         "notes": notes_below,
         "uri": lambda film: data_uri(film.path, film.kind),
+        "picture": picture,
         "setting": _setting,
         "options": lambda command: re.split(r" (?=--)", command),
     }
@@ -136,16 +135,12 @@ def data_uri(path: Path, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def _figure(drawn: Drawn, number: int, palette: Palette) -> dict[str, Any]:
-    """Return what the template shows of a figure; one without a small SVG is shown as a bitmap."""
-    shades = drawn.shades
-    found: dict[str, Any] = {"title": drawn.title, "caption": drawn.caption, "width": _WIDTH}
+def picture(drawn: Drawn) -> str:
+    """Return a figure as a data URI: as SVG, or as a bitmap where that takes less space."""
     svg = drawn.paths.get("svg")
     if svg is not None and svg.stat().st_size <= _LARGEST_SVG:
-        markup, width = inline(svg, f"f{number}-", None if shades else palette)
-        return found | {"svg": Markup(markup), "width": width, "kind": "shades" if shades else ""}
-    source = data_uri(drawn.paths["png"], "image/png")
-    return found | {"source": source, "kind": "shades" if shades else "inverted"}
+        return data_uri(svg, "image/svg+xml")
+    return data_uri(drawn.paths["png"], "image/png")
 
 
 def _grouped(tables: Sequence[Table]) -> list[Table]:

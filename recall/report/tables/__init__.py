@@ -1,13 +1,8 @@
 """Build every table of a report, in the order of the report."""
 
 from recall.analysis.frames import Analysis
-from recall.report.tables.lengths import scaling_tables
 from recall.report.tables.pairs import pair_tables
-from recall.report.tables.runs import (
-    provisional_tables,
-    single_tables,
-    storage_tables,
-)
+from recall.report.tables.runs import provisional_tables, single_tables
 from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
 from recall.report.tables.table import Table, trimmed
 from recall.report.tables.variants import variant_tables
@@ -19,11 +14,9 @@ def all_tables(analysis: Analysis) -> list[Table]:
         *family_tables(analysis),
         *pair_tables(analysis),
         *variant_tables(analysis),
-        *scaling_tables(analysis),
         *sequence_tables(analysis),
         *return_tables(analysis),
         *provisional_tables(analysis),
         *single_tables(analysis),
-        *storage_tables(analysis),
     ]
     return [table for table in map(trimmed, tables) if table.rows]

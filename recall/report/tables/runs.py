@@ -1,4 +1,4 @@
-"""Tables of runs by themselves: unfinished ones, tasks learned alone, and what they store."""
+"""Tables of runs by themselves: unfinished ones, and tasks learned alone."""
 
 from collections import Counter
 
@@ -11,10 +11,8 @@ from recall.analysis.frames import Analysis
 from recall.analysis.labels import grouped
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
-from recall.analysis.run_result import RunResult, is_multi_task
-from recall.replay.history import rows_held
-from recall.report import paper
-from recall.report.tables.table import MISSING, Cell, Row, Table
+from recall.analysis.run_result import is_multi_task
+from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import counted, spanned
 
 _MOST = 4  # provisional tables on the terminal
@@ -117,53 +115,3 @@ def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
         decimals=2 if succeeds else 1,
         group="reference",
     )
-
-
-def storage_tables(analysis: Analysis) -> list[Table]:
-    """Return what each method stores, and learns from in an update."""
-    ours = [run for run in analysis.collection.sequential.runs if run.source == "recall"]
-    costs: dict[tuple[str, ...], str] = {}
-    for run in sorted(ours, key=lambda run: bool(run.variant)):  # variants that cost the same last
-        if run.label not in costs.values():
-            costs.setdefault((run.method, *_cost(run)), run.label)
-    labels = analysis.collection.labels
-    rows = []
-    for (method, *own), label in sorted(costs.items(), key=lambda item: labels.index(item[1])):
-        theirs = [text or MISSING for text in paper.storage(method) or ("", "")]
-        rows.append(Row(label, tuple(Cell(text=text) for text in (*own, *theirs))))
-    storage = Table(
-        name="storage",
-        title="Transitions stored, and rows in an update",
-        corner="method",
-        columns=(
-            "of the current task",
-            "of old tasks",
-            "rows in an update",
-            "the paper's D_new",
-            "the paper's D_old",
-        ),
-        rows=tuple(rows),
-        notes=("N is the number of tasks. Ours is what replay holds in the end.",),
-        group="cost",
-    )
-    return [storage] if rows else []
-
-
-def _cost(run: RunResult) -> tuple[str, str, str]:
-    """Return the transitions of the current and of old tasks, and the rows in an update."""
-    settings = run.settings
-    capacity, kept = (
-        settings.get("schedule.replay_capacity"),
-        settings.get("method.memory_per_task", -1),
-    )
-    new = old = batch = MISSING
-    if capacity is not None and kept != -1:
-        current, each = rows_held(capacity, run.steps_per_task, kept)
-        new, tasks = f"{current:,}", len(run.tasks)
-        old = f"{(tasks - 1) * each:,} (N = {tasks})" if each else MISSING
-    if rows := settings.get("method.batch_size"):
-        balanced = settings.get("method.sampling") == "balanced"
-        batch = (
-            f"{rows} new, {settings.get('method.old_batch_size')} old" if balanced else str(rows)
-        )
-    return new, old, batch

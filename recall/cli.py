@@ -61,6 +61,7 @@ _COMMANDS: dict[str, Any] = {
     "evaluate": train.evaluate,
     "report": report.report,
     "compare": compare.compare,
+    "board": report.board,
     "archive": archive.archive,
     "film": film.film,
     "export": export.export,

@@ -21,6 +21,7 @@ PAGES = [
 # Commands that take longer than a test should; their help is asked for instead.
 SLOW = (
     "recall bench",
+    "recall board",
     "recall compare",
     "recall report",
     "recall demo",

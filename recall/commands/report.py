@@ -1,4 +1,4 @@
-"""`recall report`: the command-line interface of recall.make_report."""
+"""`recall report` and `recall board`: the command-line interface of recall.make_report."""
 
 from functools import partial
 from pathlib import Path
@@ -121,6 +121,26 @@ def report(
         _serve(folders, out, port, partial(make, live=True))
     with writing_to(out):
         made = make(console=console)
+    tell_end(made, console)
+
+
+def board(
+    folders: Folders,
+    out: Out = Path("board"),
+    reference: Reference = (),
+    window: Window = 5,
+    mode: Mode = "stochastic",
+    success: Success = "any",
+) -> None:
+    """Make one page of all methods, with a table for every protocol that they were run by."""
+    from rich.console import Console
+
+    from recall.files.atomic import writing_to
+    from recall.report.build import make_board
+
+    console = Console()
+    with writing_to(out):
+        made = make_board(folders, out, reference, measure_of(window, mode, success), console)
     tell_end(made, console)
 
 

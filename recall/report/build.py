@@ -21,6 +21,7 @@ from recall.report.health_notes import health_problems
 from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
 from recall.report.tables import all_tables
+from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
 from recall.report.tables.writers import markdown, write_tables
@@ -74,19 +75,45 @@ def make_report(
         methods: Names or labels of what is shown, in this order. None given: all.
         names: From labels to others; that of a method is renamed for all its variants.
     """
-    measure = Measure() if measure is None else measure
-    check_success(measure)
     detailed = from_plain(Detailed, detailed, "detailed")
     out, given = given_path(out, "out"), given_paths(folders, "folders")
-    collection = gather(given, reference)
-    if not collection.runs:
-        reasons = " ".join(collection.problems) or "no folder was named."
-        raise BadValueError(f"there are no runs to report: {reasons}")
-    analysis = analyse(arranged(collection, methods, names), measure)
+    analysis = analyse(arranged(_gathered(given, reference), methods, names), _checked(measure))
     tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
     return write_report(analysis, tables, out, title, kinds, console, detailed, live)
+
+
+def make_board(
+    folders: Iterable[Folder] | Folder,
+    out: Folder = "board",
+    reference: Iterable[Folder] | Folder = (),
+    measure: Measure | None = None,
+    console: Console | None = None,
+) -> Report:
+    """Write a page of all methods below `folders`, with a table for every protocol, into `out`.
+
+    The arguments are those of `make_report`.
+    """
+    out, given = given_path(out, "out"), given_paths(folders, "folders")
+    analysis = analyse(_gathered(given, reference), _checked(measure))
+    tables = protocol_tables(analysis)
+    title = ", ".join(map(str, given))
+    return write_report(analysis, tables, out, title, (), console, board=True)
+
+
+def _checked(measure: Measure | None) -> Measure:
+    measure = Measure() if measure is None else measure
+    check_success(measure)
+    return measure
+
+
+def _gathered(folders: Iterable[Path], reference: Iterable[Folder] | Folder) -> Collection:
+    collection = gather(folders, reference)
+    if not collection.runs:
+        reasons = " ".join(collection.problems) or "no folder was named."
+        raise BadValueError(f"there are no runs to report: {reasons}")
+    return collection
 
 
 def write_report(
@@ -98,6 +125,7 @@ def write_report(
     console: Console | None = None,
     detailed: int | None = 2,
     live: bool = False,
+    board: bool = False,
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
@@ -119,8 +147,9 @@ def write_report(
             detailed=detailed,
             tell=tell,
         )
-        write_text(new / "report.md", _in_markdown(title, analysis, tables, problems))
-        write_page(new, analysis, tables, gallery, problems, title, live)
+        verdicts = [] if board else summary.verdicts(analysis)
+        write_text(new / "report.md", _in_markdown(title, analysis, verdicts, tables, problems))
+        write_page(new, analysis, tables, gallery, problems, title, live, board)
     if console is not None:  # last, because the reader of a pipe may leave early
         _show(analysis, tables, problems, console)
     return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)
@@ -161,11 +190,15 @@ def show_tables(tables: Sequence[Table], console: Console) -> None:
 
 
 def _in_markdown(
-    title: str, analysis: Analysis, tables: Sequence[Table], problems: Sequence[str]
+    title: str,
+    analysis: Analysis,
+    verdicts: Sequence[summary.Verdict],
+    tables: Sequence[Table],
+    problems: Sequence[str],
 ) -> str:
     """Return the summary, all tables and the problems as one Markdown page."""
     parts = [f"# Report of {title}\n"]
-    for verdict in summary.verdicts(analysis):
+    for verdict in verdicts:
         parts.append(f"**{verdict.title}.** {' '.join(verdict.sentences)}\n")
     if caution := summary.few_seeds(analysis.collection):
         parts.append(f"{caution}\n")

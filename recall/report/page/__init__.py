@@ -60,15 +60,17 @@ def write_page(
     problems: Sequence[str] = (),
     title: str = "runs",
     live: bool = False,
+    board: bool = False,
 ) -> Path:
     """Write `folder/index.html` and return its path; `title` says what the report is of.
 
-    A `live` page loads itself again every few seconds.
+    A `live` page loads itself again every few seconds. A `board` has no verdicts, since labels that
+    it shows in different tables are not compared.
     """
     path = folder / FILE
     films, too_large = films_of(analysis.collection.runs)
     problems = [*problems, *too_large]
-    write_text(path, page(analysis, tables, gallery, films, problems, title, live))
+    write_text(path, page(analysis, tables, gallery, films, problems, title, live, board))
     return path
 
 
@@ -80,6 +82,7 @@ def page(
     problems: Sequence[str] = (),
     title: str = "runs",
     live: bool = False,
+    board: bool = False,
 ) -> str:
     """Return the HTML of the page, which contains everything that it shows."""
     collection = analysis.collection
@@ -87,7 +90,8 @@ def page(
     figures = [*gallery]
     fleets, shared = _fleets([*collection.runs, *collection.reference_runs])
     written = _template().render(
-        title=title,
+        heading=f"{'Board' if board else 'Report'} of {title}",
+        board=board,
         refresh=SECONDS if live else None,
         scope=summary.scope(collection),
         verdicts=summary.verdicts(analysis),

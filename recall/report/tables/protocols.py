@@ -1,0 +1,98 @@
+"""Tables of the board: one for every protocol, with all methods that were run by it.
+
+A protocol is a sequence, or sequences of one family, with a world, its settings and the steps per
+task. Numbers of different protocols never stand in one table.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from recall.analysis.families import display_name, family_of, family_title
+from recall.analysis.frames import Analysis, analyse, list_of, runs_of, select
+from recall.analysis.labels import grouped, labelled
+from recall.analysis.run_result import RunResult
+from recall.files.names import file_name
+from recall.report.tables.pivot import label_keys, metric_keys, pivot_table
+from recall.report.tables.table import Cell, Row, Table
+from recall.runs.wording import few
+
+_MOST_NAMED = 3
+
+
+def protocol_tables(analysis: Analysis) -> list[Table]:
+    """Return a table of the methods of each protocol, sorted by average performance.
+
+    A label names the settings in which the runs of a method differ within a protocol.
+    """
+    tables, collection = [], analysis.collection
+    by_protocol = grouped(
+        collection.sequential.runs,
+        lambda run: (family_of(run.sequence), run.world, run.steps_per_task),
+    )
+    for runs in by_protocol.values():
+        here = analyse(replace(collection, runs=tuple(labelled(runs))), analysis.measure)
+        # Means over some sequences of a family are compared with means over the same ones alone.
+        covered = {
+            tuple(list_of(part.sort_values("sequence"), "sequence")): None
+            for _, part in here.scores.groupby("label", sort=False)
+        }
+        tables += [_of_protocol(here, sequences) for sequences in sorted(covered, key=len)[::-1]]
+    return tables
+
+
+def _of_protocol(analysis: Analysis, sequences: Sequence[str]) -> Table:
+    """Return the table of the methods that were run on all these sequences."""
+    scores = select(analysis.scores, sequence=list(sequences))
+    title = _title(scores["run"].iloc[0], sequences)
+    table = pivot_table(
+        analysis,
+        scores,
+        label_keys(analysis, list_of(scores, "label")),
+        [key._replace(where={"sequence": list(sequences)}) for key in metric_keys(scores)],
+        name=file_name(title.lower()),
+        title=title,
+        corner="method",
+        group=title,
+    )
+    rows = [
+        Row(
+            row.heading,
+            (
+                *row.cells,
+                Cell(text=f"{row.cells[0].runs}"),
+                Cell(text=_origin(runs_of(select(scores, label=row.heading)))),
+            ),
+        )
+        for row in sorted(table.rows, key=_performance, reverse=True)
+    ]
+    return replace(
+        table,
+        columns=(*table.columns, "runs", "origin"),
+        rows=tuple(rows),
+        notes=table.notes[1:],  # the first one counts the runs and steps
+    )
+
+
+def _performance(row: Row) -> float:
+    estimate = row.cells[0].ours
+    return estimate.value if estimate else float("-inf")
+
+
+def _title(run: RunResult, sequences: Sequence[str]) -> str:
+    """Return a protocol in words."""
+    if len(sequences) > 1:
+        named = f"{len(sequences)} sequences ({few(sequences, _MOST_NAMED)})"
+        where = f"{family_title(family_of(run.sequence))}, {named}"
+    else:
+        where = display_name(run.sequence, run.tasks)
+    world = {
+        name.partition(".")[2].replace("_", " "): value
+        for name, value in run.settings.items()
+        if name.startswith("world.") and value is not None
+    }
+    words = [f"{name} {value}" for name, value in world.items()]
+    return ": ".join([where, ", ".join([*words, f"{run.steps_per_task:,} steps per task"])])
+
+
+def _origin(runs: Iterable[RunResult]) -> str:
+    return few(dict.fromkeys(str(run.folder) for run in runs), _MOST_NAMED)

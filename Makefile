@@ -70,7 +70,7 @@ pages: $(INSTALLED)  ## write the tables of the pages from the records in result
 docs: $(INSTALLED)  ## build the documentation site in .cache/site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	rm -rf .cache/docs && mkdir -p .cache/docs
-	cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE CITATION.cff Dockerfile docs examples .cache/docs
+	cp -r README.md CONTRIBUTING.md CHANGELOG.md LICENSE CITATION.cff Dockerfile recall.def docs examples .cache/docs
 	mkdir .cache/docs/results && cp results/README.md .cache/docs/results
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 

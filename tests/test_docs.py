@@ -82,22 +82,6 @@ def test_the_commands_in_the_pages_run(command):
     run([sys.executable, "-m", "recall", *arguments, *slow])
 
 
-@pytest.mark.parametrize(("status", "requeued"), [(0, False), (1, False), (2, False), (143, True)])
-def test_the_slurm_script_requeues_what_was_stopped_and_saved(tmp_path, status, requeued):
-    """Stand-ins replace SLURM's own two commands."""
-    text = (ROOT / "docs" / "cluster.md").read_text()
-    script = re.search(r"^```bash\n(.*?)^```", text, re.M | re.S)[1]
-    for name, body in (("srun", f"exit {status}"), ("scontrol", 'echo "$@"')):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
-        (tmp_path / name).chmod(0o755)
-    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7", "SCRATCH": "scratch"}
-    done = subprocess.run(
-        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout == ("requeue 7\n" if requeued else "")
-    assert done.returncode == status
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_links_between_the_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):

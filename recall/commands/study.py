@@ -1,20 +1,26 @@
 """`recall study`: run an experiment of the paper, or one of ours, with one command."""
 
+import json
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from recall.commands.options import spelt
 from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, RecallError
+from recall.settings.checked import Words
 
 if TYPE_CHECKING:
     from recall.studies.launch.place import Where
+    from recall.studies.plan import Shard
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
+    from recall.studies.study import Study
 
 
 class UnfinishedError(RecallError):
@@ -51,6 +57,8 @@ class StudyOptions:
     """Name of a preset; see `recall list presets`. None: the file's, or the default."""
     config: Path | None = None
     """A .json or .toml file with settings that override the preset."""
+    set: tuple[str, ...] = ()
+    """Settings as NAME=VALUE, such as learning_rate=3e-4 hidden=128,128, that override the file."""
     launcher: Literal["local", "ray"] = "local"
     """Train on this machine, or on a cluster with Ray."""
     address: str | None = None
@@ -69,6 +77,10 @@ class StudyOptions:
     """How many times a failed fleet is retried."""
     bench: tuple[Path, ...] = ()
     """JSON files of `recall bench`, to estimate times; else bench*.json in the folder."""
+    shard: str | None = None
+    """Train only part i of n of the fleets, given as i/n, as one of n launchers."""
+    slurm: Path | None = None
+    """Only write a Slurm script: an array of n tasks if --shard is i/n, else one per variant."""
     dry_run: Flag = False
     """Only print what would run, and for how long."""
     quiet: Flag = False
@@ -81,7 +93,7 @@ class StudyOptions:
         scaled = self.name if self.scale == 1 else f"{self.name}-scale{self.scale:g}"
         return self.out or Path("runs") / scaled
 
-    def choices(self) -> "Choices":
+    def choices(self, study: "Study") -> "Choices":
         """Return which runs of the study are wanted, with which settings."""
         from recall.config.resolve import ARGUMENTS, read_config
         from recall.studies.selection import Choices
@@ -93,15 +105,58 @@ class StudyOptions:
                     f"{name} in {self.config}: a study has its own; {option} chooses among them"
                 )
         preset = self.preset or (ARGUMENTS | in_file)["preset"]
+        given = {name: _value(text) for name, text in self._given(study)}
         return Choices(
-            self.scale, self.seeds, self.tasks, self.sequences, self.methods, preset, changes
+            self.scale, self.seeds, self.tasks, self.sequences, self.methods, preset, changes, given
         )
+
+    def _given(self, study: "Study") -> Iterator[tuple[str, str]]:
+        """Yield the names and values of --set; refuse what the study sets itself."""
+        own = set(study.changes)
+        for variant in study.variants:
+            own |= {*variant.changes, *variant.shares}
+        for word in self.set:
+            name, is_given, value = word.partition("=")
+            if not is_given:
+                raise BadValueError(f"--set {word}: give NAME=VALUE, such as learning_rate=3e-4")
+            last = name.replace("-", "_").rpartition(".")[2]
+            if last in own:
+                raise BadValueError(
+                    f"--set {word}: the study {study.name} sets {last} itself; --methods chooses "
+                    "among its variants"
+                )
+            yield name, value
+
+    def shard_wanted(self) -> "Shard":
+        """Return the part of the fleets that this launcher trains."""
+        from recall.studies.plan import WHOLE, Shard
+
+        return WHOLE if self.shard is None else Shard.parse(self.shard)
+
+    def words(self) -> list[str]:
+        """Return the options that were given as words again, but for those of a single shard."""
+        found = [self.name]
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in ("name", "shard", "slurm") or value == option.default:
+                continue
+            values = value if isinstance(value, tuple) else () if value is True else (value,)
+            found += [spelt(option.name), *map(str, values)]
+        return found
 
     def where(self) -> "Where":
         """Return where the fleets train."""
         from recall.studies.launch.place import Where
 
         return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
+
+
+def _value(text: str) -> Any:
+    """Return a value as in a JSON file, or else as an option's word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return Words((text,))
 
 
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
@@ -115,22 +170,35 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies.study_folder import LOGS
 
     use_cpu_only()
-    chosen, choices, folder = study_named(options.name), options.choices(), options.folder
+    chosen, folder = study_named(options.name), options.folder
+    choices, shard = options.choices(chosen), options.shard_wanted()
     # Invalid choices are refused before anything is measured or started.
-    groups_of(chosen, choices)
+    groups = groups_of(chosen, choices)
     check_retries(options.retries)
+    if options.slurm is not None:
+        _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
+        return
     speeds = read_speeds(options.bench, folder)
     place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
-            _tell_plan(dry_run(chosen, choices, folder, place, speeds), options.json)
+            _tell_plan(dry_run(chosen, choices, folder, place, speeds, shard), options.json)
         else:
-            _run(chosen, choices, place, options)
+            _run(chosen, choices, place, shard, options)
     finally:
         place.close()
 
 
-def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
+def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
+    from recall.plugins import loaded
+    from recall.studies.launch.slurm import write_script
+
+    words = options.words() + [word for name in loaded() for word in ("--plugin", name)]
+    write_script(path, f"recall-{options.name}", words, shards)
+    print(f"{path}: an array of {shards} tasks; check its resources, then `sbatch {path}`")
+
+
+def _run(study: Any, choices: Any, place: Any, shard: Any, options: StudyOptions) -> None:
     from recall.studies.launch.display import Display
     from recall.studies.runner import run_study
 
@@ -138,7 +206,7 @@ def _run(study: Any, choices: Any, place: Any, options: StudyOptions) -> None:
         return Display(jobs, finished, options.quiet)
 
     launch = run_study(
-        study, choices, options.folder, place.room, place.launcher, display, options.retries
+        study, choices, options.folder, place.room, place.launcher, display, options.retries, shard
     )
     _tell_end(study, launch, choices, options.json)
 
@@ -172,7 +240,11 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
         raise UnfinishedError(what_is_missing(launch), launch.exit_status)
-    if not as_json:
+    if as_json:
+        return
+    if left := len(launch.fleets) - len(finished):
+        print(f"{left} of the fleets are with other launchers, which are at work in the folder")
+    else:
         _tell_report(study, launch.folder, choices.scale)
 
 

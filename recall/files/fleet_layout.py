@@ -73,9 +73,12 @@ class _ArchiveNote(msgspec.Struct):
 
 
 class StudyFleet(msgspec.Struct):
-    """What study.json says about a fleet: how long it took, and how often it was begun."""
+    """What study.json says about a fleet: its runs, how long it took, how often it was begun."""
 
     name: str
+    variant: str
+    runs: list[str]
+    tasks: Count
     seconds: Annotated[float, msgspec.Meta(ge=0)]
     attempts: Count = 0
 
@@ -87,6 +90,7 @@ class StudyFile(msgspec.Struct):
     study: str
     choices: dict[str, Any]
     fleets: list[StudyFleet]
+    shards: Count = 1
 
 
 class Status(enum.Enum):

@@ -43,15 +43,15 @@ class FolderHeldError(FolderInUseError):
 
 
 @contextlib.contextmanager
-def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
-    """Keep all other processes from training in `folder`.
+def hold(folder: Path, lock: str = LOCK, wait: bool = False) -> Iterator[None]:
+    """Keep all other processes from training in `folder`, once none does if `wait` is True.
 
     The lock is a kernel lock on a file that names its holder, so it is released however the
     process ends. A folder with links that lead out of it is refused.
     """
-    with _opened(folder, lock) as file:
+    with open_lock(folder, lock) as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             file.seek(0)
             holder = _holder(file.read()) or "another process"
@@ -71,7 +71,8 @@ def hold(folder: Path, lock: str = LOCK) -> Iterator[None]:
             file.truncate(0)
 
 
-def _opened(folder: Path, lock: str) -> TextIO:
+def open_lock(folder: Path, lock: str) -> TextIO:
+    """Open the file of a lock, and create it and its folder if needed."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.reading import read_json
 from recall.runs.wording import counted
 from recall.studies.launch.place import Place
-from recall.studies.plan import Fleet
+from recall.studies.plan import WHOLE, Fleet, Shard
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices
 from recall.studies.study import Study
@@ -132,7 +132,12 @@ def evaluation_steps(spec: FleetSpec) -> int:
 
 
 def dry_run(
-    study: Study, choices: Choices, folder: Path, place: Place, speeds: Sequence[Speed]
+    study: Study,
+    choices: Choices,
+    folder: Path,
+    place: Place,
+    speeds: Sequence[Speed],
+    shard: Shard = WHOLE,
 ) -> dict[str, Any]:
     """Return a preview of a study, with its fleets in the order in which they would train.
 
@@ -141,7 +146,7 @@ def dry_run(
     before = known_fleets(folder)
     fleets: list[dict[str, Any]] = []
     notes: dict[str, None] = {}
-    for fleet in plan_study(study, choices, folder, place.room):
+    for fleet in shard.part(plan_study(study, choices, folder, place.room, shard.count)):
         expected = estimate_time(fleet, speeds)
         notes |= dict.fromkeys(expected.notes if expected else ())
         fleets.append(

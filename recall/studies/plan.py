@@ -43,16 +43,47 @@ class Fleet:
         return len(self.spec.runs) * self.spec.total_steps
 
 
-def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
-    """Return fleets for all runs of the groups: those begun in `folder`, then new ones.
+@dataclass(frozen=True)
+class Shard:
+    """The part of a study's fleets that one of several launchers trains: every `count`-th one."""
 
-    A fleet that has begun keeps its runs, wherever it is resumed. The remaining runs are divided
-    into as few fleets as memory allows, but at least as many as there are places for them.
+    number: int = 1
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Return the shard that is written as `i/n`, with i from 1 to n."""
+        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise BadValueError(f"shard {text!r}: give i/n with i from 1 to n, such as 2/8")
+        return cls(int(found[1]), int(found[2]))
+
+    def part(self, fleets: Sequence[Fleet]) -> list[Fleet]:
+        """Return the fleets of this shard."""
+        return list(fleets[self.number - 1 :: self.count])
+
+
+WHOLE = Shard()
+
+
+def plan(
+    groups: Sequence[Group],
+    folder: Path,
+    room: Room,
+    planned: Mapping[str, Mapping[str, Any]] | None = None,
+) -> list[Fleet]:
+    """Return fleets for all runs of the groups: begun in `folder`, planned before, and new.
+
+    A fleet that has begun keeps its runs, wherever it is resumed, and so does one that `planned`,
+    from study.json, says something about; these come first, in the order of `planned`. The
+    remaining runs are divided into as few fleets as memory allows, but at least as many as there
+    are places for them.
     """
+    planned = planned or {}
     begun = dict(_begun(folder))
     taken = {name: set(_keys(spec)) for name, spec in begun.items()}
     several_lengths = len({group.spec.tasks for group in groups}) > 1
-    names = {path.name for path in folder.glob("*")}
+    names = {path.name for path in folder.glob("*")} | planned.keys()
     parts_wanted = -(-room.places // max(1, len(groups)))
     fleets = []
     for group in groups:
@@ -65,15 +96,28 @@ def plan(groups: Sequence[Group], folder: Path, room: Room) -> list[Fleet]:
             _check_begun(folder / name, len(begun[name].runs) * size, room)
         fleets += [Fleet(name, group.variant, begun[name], size) for name in mine]
         gone = set().union(*(taken[name] for name in mine)) if mine else set()
-        left = [run for key, run in wanted.items() if key not in gone]
+        left = {run.name: run for key, run in wanted.items() if key not in gone}
+        for name, about in planned.items():
+            same = (about["variant"], about["tasks"]) == (group.variant.title, group.spec.tasks)
+            if same and name not in begun:
+                if not left.keys() >= set(about["runs"]):
+                    raise BadValueError(
+                        f"{folder / name} is planned with runs that these choices leave out: "
+                        "choose the same --seeds, --sequences and --tasks as the other launchers, "
+                        "or wait for them to end and remove study.json, which divides what is left"
+                    )
+                spec = dataclasses.replace(group.spec, runs=tuple(map(left.pop, about["runs"])))
+                _check_begun(folder / name, len(spec.runs) * size, room)
+                fleets.append(Fleet(name, group.variant, spec, size))
         if not left:
             continue
         check_fits(f"{group.variant.title} on {_tasks(group.spec)}", size, room.bytes_per_device)
-        for runs in split(left, room.bytes_per_device // size, parts_wanted, room):
+        for runs in split(list(left.values()), room.bytes_per_device // size, parts_wanted, room):
             name = _free_name(file_name(title), names)
             spec = dataclasses.replace(group.spec, runs=tuple(runs))
             fleets.append(Fleet(name, group.variant, spec, size))
-    return fleets
+    order = {name: place for place, name in enumerate(planned)}
+    return sorted(fleets, key=lambda fleet: order.get(fleet.name, len(order)))
 
 
 def _tasks(spec: FleetSpec) -> str:

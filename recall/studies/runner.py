@@ -3,10 +3,10 @@
 import contextlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recall.errors import BadValueError
+from recall.errors import BadValueError, RecallError
 from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
@@ -15,10 +15,18 @@ from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher, Outcome
 from recall.studies.launch.place import Room
 from recall.studies.launch.scheduler import Scheduler
-from recall.studies.plan import Fleet, plan
+from recall.studies.plan import WHOLE, Fleet, Shard, plan
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
-from recall.studies.study_folder import LOCK, check_folder, known_fleets, write_study
+from recall.studies.study_folder import (
+    LOCK,
+    LOGS,
+    at_work,
+    check_folder,
+    note_end,
+    planned_fleets,
+    write_study,
+)
 from recall.training.provenance import own_command
 
 MakeDisplay = Callable[[Sequence[Job], int], Display]
@@ -30,7 +38,7 @@ def _silent(jobs: Sequence[Job], finished: int) -> Display:
 
 @dataclass(frozen=True)
 class Launch:
-    """A study that was launched, and how far it got."""
+    """A study, or one shard of it, that was launched, and how far it got."""
 
     folder: Path
     fleets: tuple[Fleet, ...]
@@ -66,11 +74,22 @@ class Launch:
         return [read(self.folder / fleet.name) for fleet in self.finished]
 
 
-def plan_study(study: Study, choices: Choices, folder: Path, room: Room) -> list[Fleet]:
-    """Return the fleets of a study in `folder`, without starting or writing anything."""
+def plan_study(
+    study: Study,
+    choices: Choices,
+    folder: Path,
+    room: Room,
+    shards: int = 1,
+    others: bool = False,
+) -> list[Fleet]:
+    """Return the fleets of a study in `folder`, without starting or writing anything.
+
+    There are enough for as many `shards`. Those that `others` train or may begin stay as they are.
+    """
     groups = groups_of(study, choices)
     check_folder(folder, study, choices)
-    return plan(groups, folder, room)
+    room = replace(room, places=room.places * shards)
+    return plan(groups, folder, room, planned_fleets(folder, shards, others))
 
 
 def check_retries(retries: int) -> None:
@@ -87,35 +106,38 @@ def run_study(
     launcher: Callable[[], Launcher],
     display: MakeDisplay = _silent,
     retries: int = 2,
+    shard: Shard = WHOLE,
 ) -> Launch:
-    """Train the unfinished fleets of a study; repeat the call until all fleets are finished."""
+    """Train the unfinished fleets of a study; repeat the call until all fleets are finished.
+
+    Several launchers may do so at the same time: each goes on with the fleets that no other trains.
+    """
     check_retries(retries)
     plan_study(study, choices, folder, room)  # raises an error before anything is written
-    with hold(folder, LOCK):
-        fleets = plan_study(study, choices, folder, room)
-        before = known_fleets(folder)
 
-        def save(outcome: Outcome) -> None:
-            write_study(folder, study, choices, fleets, before, outcome)
+    def note(name: str, seconds: float, failure: str | None) -> None:
+        # A full disk does not end the other fleets.
+        with contextlib.suppress(OSError, RecallError):
+            note_end(folder, name, seconds, failure)
 
-        def save_if_possible(outcome: Outcome) -> None:
-            with contextlib.suppress(OSError):  # a full disk does not end the other fleets
-                save(outcome)
-
-        save(Outcome())
+    with contextlib.ExitStack() as held:
+        with hold(folder, LOCK, wait=True):
+            others = held.enter_context(at_work(folder))
+            planned = plan_study(study, choices, folder, room, shard.count, others)
+            write_study(folder, study, choices, planned, shard.count, others)
+        fleets = shard.part(planned)
         left = [fleet for fleet in fleets if not status(folder / fleet.name).is_over]
         if not left:
             return Launch(folder, tuple(fleets), Outcome(), 0)
         jobs = [_job(fleet, folder) for fleet in left]
         shown, place = display(jobs, len(fleets) - len(left)), launcher()
         try:
-            # Saved whenever a fleet ends, so that a launch that is killed leaves what it knew.
-            scheduler = Scheduler(jobs, place, shown, retries, save_if_possible)
+            # Noted whenever a fleet ends, so that a launch that is killed leaves what it knew.
+            scheduler = Scheduler(jobs, place, shown, retries, note, folder / LOGS)
             stop = scheduler.run()
         finally:
             shown.close()
             place.close()
-        save(scheduler.outcome)
     signal_status = 0 if stop.signal_number is None else stop.exit_status
     return Launch(folder, tuple(fleets), scheduler.outcome, signal_status)
 

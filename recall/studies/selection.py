@@ -37,6 +37,8 @@ class Choices:
     preset: str = "default"
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that override the preset; the study's own settings override these."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that override `changes`."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
         Settings(),
         choices.preset,
         choices.changes,
+        choices.given,
         study.changes,
         variant.changes,
     )

@@ -1,31 +1,35 @@
 """A study's folder, which holds a folder for each fleet and study.json, which describes them.
 
-    study.json    the question, the choices, the variants, the fleets and how they ended
-    NAME/         a fleet (docs/running.md)
-    logs/         the output of the fleets' processes
+    study.json       the question, the choices, the variants, the fleets and how they ended
+    study.lock       held while study.json is written
+    launchers.lock   shared by all launchers at work
+    NAME/            a fleet (docs/running.md)
+    logs/            the output of the fleets' processes; a launcher locks the fleets that it trains
 
 The fleets' folders are the record of what has been trained; study.json is written from them at
 every launch and whenever a fleet ends. If it is lost or was removed because it is damaged, a launch
 of the same study writes it again; only the times and attempts of earlier launches are lost.
 """
 
+import contextlib
 import dataclasses
+import fcntl
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from recall.files.atomic import temporary_of, write_json
 from recall.files.fleet_layout import DESCRIPTION, STUDY, StudyFile, status
 from recall.files.reading import read_checked
-from recall.runs.fleet_folder import FolderInUseError
+from recall.runs.fleet_folder import FolderInUseError, hold, open_lock
 from recall.runs.wording import few
-from recall.studies.launch.jobs import Outcome
 from recall.studies.plan import Fleet, fleets_of_others
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study import Study
 
 LOCK = "study.lock"
+LAUNCHERS = "launchers.lock"
 LOGS = "logs"
 _WAY_OUT = (
     "restore it from a copy, or remove it and repeat the command that launched the study, which "
@@ -42,7 +46,7 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
         _check_unmarked(folder, study, choices)
         return
     held = read_study(folder)
-    there = {"study": held["study"], **_settings(held["choices"])}
+    there = {"study": held["study"], "given": {}, **_settings(held["choices"])}
     wanted = {"study": study.name, **_settings(dataclasses.asdict(choices))}
     wanted = json.loads(json.dumps(wanted))
     for name, value in there.items():
@@ -62,7 +66,7 @@ def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
     """Return a short text that says what is there and what was expected."""
     if name == "study":
         return f"the study {held} and not {wanted}"
-    if name == "changes":
+    if name in ("changes", "given"):
         name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
         held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
     return f"the study {study} with {name} {held} and not {wanted}"
@@ -75,7 +79,9 @@ def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
     are.
     """
     fleets = {path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")}
-    ours = {LOCK, temporary_of(Path(STUDY)).name, *fleets} | ({LOGS} if fleets else set())
+    ours = {LOCK, LAUNCHERS, temporary_of(Path(STUDY)).name, *fleets} | (
+        {LOGS} if fleets else set()
+    )
     found = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
     if strangers := [name for name in found if name not in ours]:
         raise FolderInUseError(
@@ -102,22 +108,42 @@ def known_fleets(folder: Path) -> dict[str, dict[str, Any]]:
     return {fleet["name"]: fleet for fleet in read_study(folder)["fleets"]}
 
 
+@contextlib.contextmanager
+def at_work(folder: Path) -> Iterator[bool]:
+    """Count as a launcher of the study; yield whether there are others. LOCK must be held."""
+    with open_lock(folder, LAUNCHERS) as file:
+        others = False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            others = True
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield others
+
+
+def planned_fleets(folder: Path, shards: int, others: bool) -> dict[str, dict[str, Any]]:
+    """Return what study.json says about the fleets that must not be divided again, by name.
+
+    These are the ones that have begun. While there are other launchers, which may begin any fleet,
+    and in all launches of as many shards, these are all fleets.
+    """
+    known = known_fleets(folder)
+    if others or (known and shards == read_study(folder).get("shards", 1) > 1):
+        return known
+    return {name: each for name, each in known.items() if (folder / name / DESCRIPTION).exists()}
+
+
 def write_study(
     folder: Path,
     study: Study,
     choices: Choices,
     fleets: Sequence[Fleet],
-    before: Mapping[str, dict[str, Any]],
-    outcome: Outcome,
+    shards: int = 1,
+    others: bool = False,
 ) -> None:
-    """Write study.json: the choices and the state of every fleet.
-
-    `before` is what was known when the launch started, and `outcome` what has happened since;
-    training times and attempts are added up.
-    """
-    now = {
-        fleet.name: _about(fleet, folder, before.get(fleet.name, {}), outcome) for fleet in fleets
-    }
+    """Write study.json: the choices and the state of every fleet, at the start of a launch."""
+    before = known_fleets(folder)
+    now = {fleet.name: _about(fleet, folder, before.get(fleet.name, {})) for fleet in fleets}
     variants = {variant.title: variant for variant in study.variants}
     variants |= {fleet.variant.title: fleet.variant for fleet in fleets}
     write_json(
@@ -135,14 +161,26 @@ def write_study(
                 for title, variant in variants.items()
             ],
             # Fleets that were not selected this time are kept.
-            "fleets": list({**before, **now}.values()),
+            "fleets": list({**planned_fleets(folder, shards, others), **now}.values()),
+            "shards": shards,
         },
     )
 
 
-def _about(
-    fleet: Fleet, folder: Path, before: Mapping[str, Any], outcome: Outcome
-) -> dict[str, Any]:
+def note_end(folder: Path, name: str, seconds: float, failure: str | None) -> None:
+    """Add the end of an attempt at a fleet to study.json, to which other launchers write too."""
+    with hold(folder, LOCK, wait=True):
+        content = read_study(folder)
+        for about in content["fleets"]:
+            if about["name"] == name:
+                about["finished"] = status(folder / name).is_over
+                about["failure"] = failure
+                about["seconds"] += seconds
+                about["attempts"] = about.get("attempts", 0) + 1
+        write_json(folder / STUDY, content)
+
+
+def _about(fleet: Fleet, folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": fleet.name,
         "variant": fleet.variant.title,
@@ -151,8 +189,8 @@ def _about(
         "steps_per_task": fleet.spec.steps_per_task,
         "memory_bytes": fleet.memory_bytes,
         "finished": status(folder / fleet.name).is_over,
-        "failure": outcome.failed.get(fleet.name),
+        "failure": None,
         # Wall time from the start of training.
-        "seconds": before.get("seconds", 0) + outcome.seconds.get(fleet.name, 0),
-        "attempts": before.get("attempts", 0) + outcome.attempts.get(fleet.name, 0),
+        "seconds": before.get("seconds", 0),
+        "attempts": before.get("attempts", 0),
     }

@@ -65,10 +65,40 @@ def test_what_a_study_declares_is_not_taken_from_a_file(given, option, tmp_path,
 def test_a_file_chooses_the_preset_unless_an_option_does(preset, hidden, tmp_path):
     config = tmp_path / "mine.toml"
     config.write_text('preset = "laptop"\nupdate_after = 100')
-    choices = StudyOptions("cw3", config=config, preset=preset).choices()
+    choices = StudyOptions("cw3", config=config, preset=preset).choices(STUDIES["cw3"])
     settings = groups_of(STUDIES["cw3"], choices)[0].spec.settings
     assert settings.learner.network.hidden[0] == hidden
     assert settings.schedule.update_after == 100
+
+
+def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
+    config = tmp_path / "mine.toml"
+    config.write_text("update_after = 100\nlearning_rate = 0.1")
+    given = ("learning-rate=3e-4", "network.hidden=64,64,64", "distil=false", "horizon_steps=none")
+    options = StudyOptions("cw3", config=config, methods=("recall",), set=given)
+    (group,) = groups_of(STUDIES["cw3"], options.choices(STUDIES["cw3"]))
+    settings = group.spec.settings
+    assert settings.learner.sac.learning_rate == 3e-4
+    assert settings.learner.network.hidden == (64, 64, 64)
+    assert settings.schedule.update_after == 100
+    assert settings.world.horizon_steps is None
+    assert group.spec.method.distil is False
+
+
+@pytest.mark.parametrize(
+    ("study", "given", "words"),
+    [
+        ("cw3", "learning_rate", "give NAME=VALUE"),
+        ("cw3", "bach_size=1", "did you mean 'batch_size'"),
+        ("lambda", "distillation_weight=3", "the study lambda sets distillation_weight itself"),
+        ("cw3", "distillation_weight=3", "fine_tuning does not have it"),
+    ],
+)
+def test_settings_that_would_have_no_effect_are_refused(study, given, words, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["study", study, "--set", given, "--out", str(tmp_path / "study")])
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "study").exists()
 
 
 def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):

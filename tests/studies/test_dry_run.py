@@ -15,10 +15,9 @@ from recall.studies.dry_run import (
     summary,
     updates,
 )
-from recall.studies.launch.jobs import Outcome
 from recall.studies.launch.place import Place, Room
 from recall.studies.runner import plan_study
-from recall.studies.study_folder import write_study
+from recall.studies.study_folder import note_end, write_study
 from tests.factories.studies import begin
 from tests.studies.test_plan import CHOICES, ROOM, STUDY
 
@@ -76,7 +75,8 @@ def test_the_dry_run_adds_up(tmp_path):
     assert [row["state"] for row in rows(preview)] == ["new", "new"]
     assert any("4 runs in 2 fleets, 1,600 transitions" in line for line in summary(preview))
     fleets = plan_study(STUDY, choices, tmp_path, place.room)
-    write_study(tmp_path, STUDY, choices, fleets, {}, Outcome(seconds={"lambda=10": 61.0}))
+    write_study(tmp_path, STUDY, choices, fleets)
+    note_end(tmp_path, "lambda=10", 61.0, None)
     begin(fleets[0], tmp_path)
     (tmp_path / "lambda=10" / "outcome.json").write_text('{"finished": true, "failed": {}}')
     again = dry_run(STUDY, choices, tmp_path, place, [])

@@ -13,9 +13,8 @@ from recall.learn import fleet as learner
 from recall.replay.buffer import init
 from recall.runs.fleet_folder import check_same
 from recall.studies import STUDIES
-from recall.studies.launch.jobs import Outcome
 from recall.studies.launch.place import Room
-from recall.studies.plan import plan, split
+from recall.studies.plan import Shard, plan, split
 from recall.studies.runner import plan_study
 from recall.studies.selection import Choices, groups_of
 from recall.studies.study_folder import write_study
@@ -151,7 +150,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
         ("lambda=10", 2),
         ("lambda=100", 2),
     ]
-    write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
+    write_study(tmp_path, STUDY, CHOICES, first)
     begin(first[0], tmp_path)
     half = hidden_name(tmp_path / "archive").name
     begin(dataclasses.replace(first[1], name=half), tmp_path)
@@ -179,7 +178,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
 
 def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_path):
     first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
-    write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
+    write_study(tmp_path, STUDY, CHOICES, first)
     begin(first[0], tmp_path)
     run_json = tmp_path / "lambda=10" / "run.json"
     description = json.loads(run_json.read_text())
@@ -200,7 +199,7 @@ def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_
 
 def test_another_bound_on_old_tasks_is_no_other_study_where_all_fit_an_update(tmp_path):
     first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
-    write_study(tmp_path, STUDY, CHOICES, first, {}, Outcome())
+    write_study(tmp_path, STUDY, CHOICES, first)
     older = dataclasses.replace(first[0].spec.method, max_old_tasks=3)
     begun = dataclasses.replace(first[0], spec=dataclasses.replace(first[0].spec, method=older))
     begin(begun, tmp_path)
@@ -213,3 +212,36 @@ def test_another_bound_on_old_tasks_is_no_other_study_where_all_fit_an_update(tm
     begin(dataclasses.replace(begun, spec=dataclasses.replace(spec, method=older)), tmp_path / "b")
     with pytest.raises(BadValueError, match="begun with max_old_tasks 3, and this version trains"):
         plan(groups_of(STUDY, longer), tmp_path / "b", ROOM)
+
+
+def test_every_shard_trains_other_fleets_whenever_it_begins(tmp_path):
+    """What other shards have begun or finished before does not change the division."""
+    choices = dataclasses.replace(CHOICES, seeds=6)
+    parts = []
+    for number in (1, 2, 3, 4):
+        fleets = plan_study(STUDY, choices, tmp_path, ROOM, shards=4)
+        write_study(tmp_path, STUDY, choices, fleets, shards=4)
+        mine = Shard.parse(f"{number}/4").part(fleets)
+        for fleet in mine if number < 3 else ():  # the others are only planned
+            begin(fleet, tmp_path)
+            (tmp_path / fleet.name / "outcome.json").write_text('{"finished": true, "failed": {}}')
+        parts.append([(fleet.name, run.name) for fleet in mine for run in fleet.spec.runs])
+    trained = [run for part in parts for run in part]
+    variants = {(fleet.removesuffix("-2"), run) for fleet, run in trained}
+    assert len(trained) == len(variants) == 12
+    assert all(parts)
+    # Alone and without shards, only what has begun stays as it is.
+    assert len(plan_study(STUDY, choices, tmp_path, ROOM)) == 3
+    # Beside other launchers, nothing is divided again.
+    there = plan_study(STUDY, choices, tmp_path, ROOM, shards=9, others=True)
+    assert sorted((each.name, run.name) for each in there for run in each.spec.runs) == sorted(
+        trained
+    )
+    with pytest.raises(BadValueError, match="planned with runs that these choices leave out"):
+        plan_study(STUDY, dataclasses.replace(choices, seeds=2), tmp_path, ROOM, others=True)
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "1/0", "a/b", "-1/2"])
+def test_shards_that_do_not_exist_are_refused(text):
+    with pytest.raises(BadValueError, match=f"shard '{text}': give i/n"):
+        Shard.parse(text)

@@ -9,7 +9,6 @@ from recall.errors import BadValueError
 from recall.runs.fleet_folder import FolderInUseError
 from recall.runs.store import Store
 from recall.studies import STUDIES
-from recall.studies.launch.jobs import Outcome
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import LOCK, read_study, write_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, SMALL, STUDY, launch
@@ -25,7 +24,7 @@ def folder(tmp_path):
     for fleet in fleets:
         store = Store.create(folder / fleet.name, fleet.spec.describe())
         store.finish({})
-    write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
+    write_study(folder, STUDY, CHOICES, fleets)
     (folder / "logs").mkdir()
     (folder / "logs" / f"{FLEETS[0]}.log").write_text("")
     (folder / LOCK).write_text("")

@@ -84,5 +84,4 @@ class Outcome:
     finished: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)  # name -> reason
     left: list[str] = field(default_factory=list)  # stopped, or never started
-    seconds: dict[str, float] = field(default_factory=dict)  # training time, all attempts together
     attempts: dict[str, int] = field(default_factory=dict)

@@ -1,9 +1,16 @@
-"""The scheduler, which starts jobs as places become free and retries those that fail."""
+"""The scheduler, which starts jobs as places become free and retries those that fail.
 
+Several launchers may have the same jobs: each holds a lock for the jobs that it has begun, and
+passes over those of others, which it begins if they give them up unfinished.
+"""
+
+import contextlib
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from recall.files.fleet_layout import status
+from recall.runs.fleet_folder import FolderHeldError, hold
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import ENDS, Event, Job, Launcher, Outcome
 from recall.training.signals import Stop, stopping
@@ -20,11 +27,17 @@ class Scheduler:
         launcher: Launcher,
         display: Display,
         retries: int,
-        on_end: Callable[[Outcome], None],
+        on_end: Callable[[str, float, str | None], None],
+        locks: Path,
     ):
-        """`on_end` receives the outcome so far whenever an attempt at a job has ended."""
-        self._on_end = on_end
-        self._waiting = deque(jobs)
+        """Keep the jobs' locks in the folder `locks`.
+
+        Whenever an attempt at a job has ended, `on_end` receives its name, how many seconds it took
+        and, if it is given up, why.
+        """
+        self._on_end, self._locks = on_end, locks
+        self._waiting = list(jobs)
+        self._held: dict[str, contextlib.ExitStack] = {}
         self._running: dict[str, Job] = {}
         self._since: dict[str, float] = {}
         self._failures: dict[str, int] = {}
@@ -34,12 +47,15 @@ class Scheduler:
     def run(self) -> Stop:
         """Run until all jobs have ended, or until a signal came and the running jobs have saved."""
         with stopping(self._ask_to_stop, self._launcher.kill) as stop:
-            while self._running or (self._waiting and stop.signal_number is None):
-                self._fill(stop)
+            self._fill(stop)
+            while self._running:
                 for event in self._launcher.events(_SECONDS_BETWEEN_LOOKS):
                     self._take(event)
+                self._fill(stop)
                 self._display.refresh()
         self.outcome.left += [job.name for job in self._waiting]
+        for job in self._waiting:
+            self._release(job)
         return stop
 
     def _ask_to_stop(self) -> None:
@@ -48,17 +64,37 @@ class Scheduler:
 
     def _fill(self, stop: Stop) -> None:
         """Start jobs while there are places and no signal came."""
-        while (
-            self._waiting
-            and len(self._running) < self._launcher.slots
-            and stop.signal_number is None
-        ):
-            job = self._waiting.popleft()
+        for job in list(self._waiting):
+            if len(self._running) >= self._launcher.slots or stop.signal_number is not None:
+                return
+            if not self._hold(job):
+                continue
+            self._waiting.remove(job)
+            if status(Path(job.folder)).is_over:  # another launcher has trained it meanwhile
+                self._display.take(Event(job.name, "finished"))
+                self.outcome.finished.append(job.name)
+                self._release(job)
+                continue
             self._running[job.name] = job
             self._since[job.name] = time.monotonic()
             attempts = self.outcome.attempts
             attempts[job.name] = attempts.get(job.name, 0) + 1
             self._launcher.start(job)
+
+    def _hold(self, job: Job) -> bool:
+        """Return True if this launcher holds the job's lock, or can take it now."""
+        if job.name not in self._held:
+            lock = contextlib.ExitStack()
+            try:
+                lock.enter_context(hold(self._locks, f"{job.name}.lock"))
+            except FolderHeldError:
+                return False
+            self._held[job.name] = lock
+        return True
+
+    def _release(self, job: Job) -> None:
+        if job.name in self._held:
+            self._held.pop(job.name).close()
 
     def _take(self, event: Event) -> None:
         self._display.take(event)
@@ -69,17 +105,18 @@ class Scheduler:
 
     def _end(self, job: Job, event: Event) -> None:
         spent = time.monotonic() - self._since.pop(job.name)
-        self.outcome.seconds[job.name] = self.outcome.seconds.get(job.name, 0.0) + spent
         if event.kind == "finished":
             self.outcome.finished.append(job.name)
         elif event.kind == "stopped":
             self.outcome.left.append(job.name)
         elif event.kind == "lost":
             self._display.message(job.name, f"{event.text}; it continues elsewhere")
-            self._waiting.appendleft(job)
+            self._waiting.insert(0, job)
         else:
             self._retry(job, event.text)
-        self._on_end(self.outcome)
+        if job not in self._waiting:
+            self._release(job)
+        self._on_end(job.name, spent, self.outcome.failed.get(job.name))
 
     def _retry(self, job: Job, reason: str) -> None:
         failures = self._failures[job.name] = self._failures.get(job.name, 0) + 1

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from rich.console import Console
@@ -19,7 +20,7 @@ from recall.config.resolve import resolve
 from recall.files.atomic import write_json
 from recall.studies.launch.display import Display
 from recall.studies.launch.job_runner import work
-from recall.studies.launch.jobs import Job, Outcome
+from recall.studies.launch.jobs import Job
 from recall.studies.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
@@ -77,7 +78,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     folder, (bad, good) = tmp_path / "study", FLEETS
     folder.mkdir()
     fleets = plan_study(STUDY, CHOICES, folder, ROOM)
-    write_study(folder, STUDY, CHOICES, fleets, {}, Outcome())
+    write_study(folder, STUDY, CHOICES, fleets)
     # Begun, with a file where it wants a folder: it can never go on.
     (folder / bad).mkdir()
     write_json(folder / bad / "run.json", {"schema": 1, **fleets[0].spec.describe()})
@@ -170,9 +171,10 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     for pid in (first.pid, fleet):  # nothing moves while somebody else tries
         os.kill(pid, signal.SIGSTOP)
     second = study_process(folder, config)
-    _, error = second.communicate(timeout=60)
-    assert second.returncode == 2
-    assert f"is in use by process {first.pid} on " in error
+    output, error = second.communicate(timeout=60)
+    assert second.returncode == 0, error
+    assert "finished: 0 of 1 fleets" in output
+    assert "1 of the fleets are with other launchers" in output
 
     first.kill()
     first.communicate()
@@ -199,6 +201,28 @@ def test_a_launcher_that_is_killed_or_stopped_loses_nothing(tmp_path, uninterrup
     }
     described = json.loads((folder / FLEETS[0] / "run.json").read_text())
     assert described["command"][1:3] == ["study", STUDY.name]
+
+
+@pytest.mark.slow
+def test_launchers_side_by_side_train_every_fleet_once(tmp_path, uninterrupted):
+    """Both begin at once and have the same fleets, of which each trains those that are free."""
+    with ThreadPoolExecutor() as threads:
+        first, second = threads.map(in_a_process, [tmp_path] * 2)
+    assert sorted(first + second) == sorted(FLEETS)
+    assert left_by(tmp_path) == uninterrupted
+    assert [fleet["attempts"] for fleet in about(tmp_path)["fleets"]] == [1, 1]
+
+
+def in_a_process(folder):
+    """Launch the study in a process of its own; return the fleets that it trained."""
+    program = (
+        "import sys; from pathlib import Path; from tests.factories.studies import launch; "
+        "print(*launch(Path(sys.argv[1])).outcome.attempts)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
 
 
 def test_the_end_of_a_process_is_told_whatever_it_leaves(tmp_path):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recall.training.callbacks.defaults import default_callbacks as default_callbacks
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
+    from recall.worlds.sequence_env import make_sequence as make_sequence
     from recall.worlds.vector import make_vec as make_vec
 
     __version__: str
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "make": "recall.worlds.env",
     "make_vec": "recall.worlds.vector",
+    "make_sequence": "recall.worlds.sequence_env",
     "make_sb3_vec": "recall.worlds.sb3_vec_env",
     "train": "recall.api",
     "resume": "recall.api",

@@ -1,32 +1,33 @@
 """Gymnasium environment of one task."""
 
-import sys
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, get_args
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
+from gymnasium.wrappers import HumanRendering
 
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError, RecallError, UnknownNameError, how_to_install
 from recall.settings import ObservationName, RewardName, WorldSettings
+from recall.settings.checked import LARGEST_WHOLE, Count, from_plain
 from recall.worlds.gym_registration import environment_id
 from recall.worlds.registry import (
     Task,
-    default_horizon_steps,
     horizon_steps,
     make_simulator,
     task_label,
 )
 from recall.worlds.simulator import Array
 
-RenderMode = Literal["rgb_array"]
+RenderMode = Literal["human", "rgb_array"]
 RENDER_FPS = 80  # Continual World: five physics steps of 2.5 ms per step
 
 
 class TaskEnv(gymnasium.Env[Array, Array]):
-    """Gymnasium environment of one task; `recall.make` is another name for this class.
+    """Gymnasium environment of one task. `recall.make` makes it and documents its arguments.
 
     The `info` of a reset and of every step has the same keys, all of them bool: "success" (this
     step), "episode_success" (any step of the episode so far) and the same as "is_success", the name
@@ -35,17 +36,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     goes with each of the rewards; "success" is the one of `reward`.
 
     `reset(seed=s)` starts the random stream (s, 0), and a reset without a seed starts the next
-    episode of that stream. These are the episodes of slot 0 of `make_vec(..., seed=s)`. `options`
-    are passed to the task; Continual World accepts {"rand_vec": ...}, Meta-World's vector of start
-    and goal.
-
-    Args:
-        task: A name from `recall list tasks`, `"gym:<id>"`, or a function that makes a Gymnasium
-            environment.
-        reward: Of Continual World's two variants.
-        observation: Of Continual World's two variants.
-        horizon: Number of steps per episode. None: the world's default, 200 in Continual World.
-        render_mode: "rgb_array" lets `render` return an image.
+    episode of that stream. `options` are passed to the task; Continual World accepts
+    {"rand_vec": ...}, Meta-World's vector of start and goal.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]  # Gymnasium's is no ClassVar
@@ -60,6 +52,9 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         observation: ObservationName = WorldSettings.observation,
         horizon: int | None = WorldSettings.horizon_steps,
         render_mode: RenderMode | None = None,
+        width: int = 480,
+        height: int = 480,
+        camera_name: str | None = None,
     ):
         settings = WorldSettings(reward, observation, horizon)
         check_render_mode(render_mode)
@@ -68,19 +63,21 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         self.observation_space = self.simulator.observation_space
         self.action_space = self.simulator.action_space
         self.render_mode = render_mode
+        self._image = image_arguments(self.simulator.cameras, width, height, camera_name)
         name = environment_id(task)
         if name is not None:
             self.spec = EnvSpec(
                 name,
-                entry_point="recall.worlds.env:TaskEnv",
+                entry_point="recall.worlds.env:registered_env",
+                max_episode_steps=self.horizon_steps,
                 order_enforce=False,
                 disable_env_checker=True,
                 kwargs={
                     "task": task,
                     "reward": reward,
                     "observation": observation,
-                    "horizon": horizon,
                     "render_mode": render_mode,
+                    **self._image,
                 },
             )
         self._episode = -1
@@ -92,6 +89,7 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Start an episode: the first of stream (seed, 0), or without a seed the next one."""
+        self.simulator.check_options(options)
         super().reset(seed=seed)
         self._episode = 0 if seed is not None else self._episode + 1
         stream = (self.np_random_seed, 0)
@@ -122,7 +120,7 @@ class TaskEnv(gymnasium.Env[Array, Array]):
 
     def render(self) -> Array | None:
         """Return an RGB image of the current state if `render_mode` is "rgb_array", else None."""
-        return None if self.render_mode is None else self.simulator.render(0)
+        return None if self.render_mode is None else self.simulator.render(0, **self._image)
 
     def close(self) -> None:
         """Release the simulator."""
@@ -166,29 +164,103 @@ def step_info(
     }
 
 
-def check_render_mode(render_mode: str | None) -> None:
+def check_render_mode(render_mode: str | None, modes: Sequence[str] = get_args(RenderMode)) -> None:
     """Raise UnknownNameError for an unsupported render mode."""
-    modes = get_args(RenderMode)
     if render_mode is not None and render_mode not in modes:
         raise UnknownNameError("render mode", render_mode, modes)
 
 
-def registered_env(task: Task, horizon: int | None = None, **arguments: Any) -> TaskEnv:
+def image_arguments(
+    cameras: Sequence[str], width: int, height: int, camera_name: str | None
+) -> dict[str, Any]:
+    """Return the arguments of `Simulator.render`, checked."""
+    size = {
+        "width": from_plain(Count, width, "width"),
+        "height": from_plain(Count, height, "height"),
+    }
+    if camera_name is None:
+        return size
+    if camera_name not in cameras:
+        hint = "" if cameras else "This task is drawn from one side only."
+        raise UnknownNameError("camera", camera_name, cameras, hint)
+    return {**size, "camera_name": camera_name}
+
+
+def make(
+    task: Task,
+    reward: RewardName = WorldSettings.reward,
+    observation: ObservationName = WorldSettings.observation,
+    horizon: int | None = WorldSettings.horizon_steps,
+    render_mode: RenderMode | None = None,
+    width: int = 480,
+    height: int = 480,
+    camera_name: str | None = None,
+) -> gymnasium.Env[Array, Array]:
+    """Return the Gymnasium environment of one task (see `recall.worlds.env.TaskEnv`).
+
+    Args:
+        task: A name from `recall list tasks`, `"gym:<id>"`, or a function that makes a Gymnasium
+            environment.
+        reward: Of Continual World's two variants.
+        observation: Of Continual World's two variants.
+        horizon: Number of steps per episode. None: the world's default, 200 in Continual World.
+        render_mode: "rgb_array" lets `render` return an image; "human" shows every step in a
+            window, which needs pygame.
+        width: Of images, in pixels. A Gymnasium environment draws in its own size.
+        height: Of images, in pixels.
+        camera_name: One of Meta-World's cameras, such as "corner3" or "gripperPOV", in Continual
+            World. None: a view of the whole table.
+    """
+
+    def make_env(mode: RenderMode | None) -> TaskEnv:
+        return TaskEnv(task, reward, observation, horizon, mode, width, height, camera_name)
+
+    return in_window(make_env, render_mode)
+
+
+def in_window(
+    make_env: Callable[[RenderMode | None], gymnasium.Env[Array, Array]],
+    render_mode: RenderMode | None,
+) -> gymnasium.Env[Array, Array]:
+    """Return what `make_env` makes, shown in Gymnasium's window if the mode is "human"."""
+    if render_mode != "human":
+        return make_env(render_mode)
+    try:
+        import pygame
+
+        pygame.display.init()
+        if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
+            raise pygame.error("there is no display")  # SDL would draw for nobody
+    except ImportError as error:
+        raise RecallError(
+            f"render mode 'human' needs pygame: {how_to_install('pygame')}"
+        ) from error
+    except pygame.error as error:
+        raise RecallError(
+            f"render mode 'human': no window can be opened here ({error}). 'rgb_array' draws "
+            "images without a display"
+        ) from error
+    return HumanRendering(make_env("rgb_array"))
+
+
+def registered_env(task: Task, **arguments: Any) -> gymnasium.Env[Array, Array]:
     """Return the environment of a registered id, which `gymnasium.make` wraps in a time limit.
 
-    The environment has no horizon of its own, unless one is given, so that `max_episode_steps` may
-    be longer than the world's horizon too.
+    The environment has no horizon of its own, so that `max_episode_steps` may be longer than the
+    world's horizon too.
     """
-    env = TaskEnv(task, horizon=horizon, **arguments)
-    longest = default_horizon_steps(task)
-    if horizon is None:
-        env.horizon_steps = sys.maxsize
-    elif horizon > longest:
+    refuse_horizon(arguments)
+    return make(task, horizon=LARGEST_WHOLE, **arguments)
+
+
+# Gymnasium reads it to know what `render_mode` may be.
+registered_env.metadata = TaskEnv.metadata  # type: ignore[attr-defined]
+
+
+def refuse_horizon(arguments: Mapping[str, Any]) -> None:
+    """Raise BadValueError if the `horizon` of a registered id is given: Gymnasium has its own."""
+    if "horizon" in arguments:
         raise BadValueError(
-            f"horizon {horizon} is longer than the {longest} steps of this id: give the length as "
-            f"max_episode_steps={horizon} instead"
+            f"horizon {arguments['horizon']}: the length of the episodes of a registered id is "
+            f"given as max_episode_steps={arguments['horizon']}"
         )
-    return env
-
-
-make = TaskEnv

@@ -25,36 +25,55 @@ from recall.worlds.registry import (
     world_horizon_steps,
     world_of,
 )
+from recall.worlds.sequences import parse_sequence, sequence_names
 
 # Maps a world to its namespace, the part of the id before the slash.
 _NAMESPACES = {"continual_world": "ContinualWorld", "pointworld": "PointWorld"}
+_VERSION = "v1"
 
 # Ids that were sent to this process and could not be read here, with the reasons.
 _unreadable: dict[str, str] = {}
 
 
 def register_all() -> None:
-    """Register our tasks with Gymnasium, for `gymnasium.make` and `gymnasium.make_vec`.
+    """Register our tasks and sequences with Gymnasium, for `gymnasium.make` and `make_vec`.
+
+    Of the sequences, the hundred pairs of tasks are left out.
 
     Plug-ins are not asked for theirs: that would import all of them. Gymnasium imports the entry
     points when it makes an environment.
     """
-    for world, namespace in _NAMESPACES.items():
+    for world in _NAMESPACES:
         for task in tasks_of(world):
-            if f"{namespace}/{task}" not in gymnasium.registry:
-                gymnasium.register(
-                    f"{namespace}/{task}",
-                    entry_point="recall.worlds.env:registered_env",
-                    vector_entry_point="recall.worlds.vector:make_vec",
-                    kwargs={"task": task},
-                    max_episode_steps=world_horizon_steps(world),
-                )
+            _register(
+                task,
+                task,
+                entry_point="recall.worlds.env:registered_env",
+                vector_entry_point="recall.worlds.vector:registered_vec",
+                kwargs={"task": task},
+            )
+    for name in sequence_names():
+        if not name.startswith("pair-"):
+            _register(
+                name,
+                parse_sequence(name).tasks[0],
+                entry_point="recall.worlds.sequence_env:registered_sequence",
+                kwargs={"sequence": name},
+            )
+
+
+def _register(name: str, task: str, **spec: Any) -> None:
+    """Register a task or sequence as `name` in the namespace of its task's world."""
+    world = world_of(task)
+    full_name = f"{_NAMESPACES[world]}/{name}-{_VERSION}"
+    if full_name not in gymnasium.registry:  # it is when Python reloads the package
+        gymnasium.register(full_name, max_episode_steps=world_horizon_steps(world), **spec)
 
 
 def environment_id(task: Task) -> str | None:
     """Return the Gymnasium id of a task of this package, or None for Gymnasium's own tasks."""
     namespace = _NAMESPACES.get(world_of(task))
-    return f"{namespace}/{task}" if namespace else None
+    return f"{namespace}/{task}-{_VERSION}" if namespace else None
 
 
 def known_spec(task: str) -> EnvSpec:

@@ -69,6 +69,8 @@ def expert_action(task: str, observation: Array) -> Array:
 class PointSimulator(Simulator):
     """Simulator that holds all slots of one task in one array."""
 
+    reset_options = ("rand_vec",)
+
     def __init__(self, task: str, slots: int):
         self.task, self.slots = task, slots
         self._spec = _TASKS[task]

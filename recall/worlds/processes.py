@@ -38,7 +38,7 @@ class ProcessSlots:
 
     def reset(
         self,
-        streams: Sequence[Stream] | None,
+        streams: Sequence[Stream | None],
         options: Mapping[str, Any] | None,
         chosen: Array | None = None,
         begun: Array | None = None,
@@ -58,9 +58,9 @@ class ProcessSlots:
         """Step the slots of every worker, except those that are `held`."""
         self._ask(lambda part: ("step", precision, _own(held, part)))
 
-    def render(self) -> list[Array]:
-        """Return an RGB image of every slot."""
-        return [picture for part in self._ask(lambda part: ("render",)) for picture in part]
+    def render(self, image: Mapping[str, Any]) -> list[Array]:
+        """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""
+        return [picture for part in self._ask(lambda part: ("render", image)) for picture in part]
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise BadValueError(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from recall.errors import BadValueError, RecallError
 from recall.worlds.registry import Task
@@ -27,10 +28,9 @@ class Sb3VecEnv(VecEnv):
 
     def reset(self) -> Array:
         """Start an episode in every slot, with the seeds and options set before, if any."""
-        seeds = None if None in self._seeds else self._seeds
         if any(options != self._options[0] for options in self._options):
             raise BadValueError("set_options: all slots are reset with the same options; give one")
-        observation, infos = self.env.reset(seed=seeds, options=self._options[0] or None)
+        observation, infos = self.env.reset(seed=self._seeds, options=self._options[0] or None)
         self.reset_infos = self._split(infos)
         self._reset_seeds()
         self._reset_options()
@@ -89,6 +89,6 @@ def make_sb3_vec(task: Task | Sequence[Task], num_envs: int = 1, **arguments: An
 
     It is wrapped in a VecMonitor, so that returns, lengths and the success rate are logged.
     """
-    if arguments.get("autoreset", "same_step") != "same_step":
-        raise BadValueError("autoreset: Stable-Baselines3 needs 'same_step', the default")
-    return VecMonitor(Sb3VecEnv(make_vec(task, num_envs, **arguments)))
+    return VecMonitor(
+        Sb3VecEnv(make_vec(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **arguments))
+    )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
-from recall.errors import BadValueError
+from recall.errors import BadValueError, UnknownNameError
 
 Array = np.ndarray
 
@@ -86,6 +86,10 @@ class Simulator(ABC):
     # Criteria of success that are told beside `success`, under these names. A world that has
     # several of them has the one that counts as `success`, too.
     criteria: tuple[str, ...] = ()
+    # Names of the options that `reset` accepts. None: any.
+    reset_options: tuple[str, ...] | None = None
+    # Names that `render` accepts as its argument `camera_name`. Without any, it has none.
+    cameras: tuple[str, ...] = ()
     # The part of an action that exploration may replace by random motion. A robot's grip is not:
     # it would drop what it holds.
     motion: slice = slice(None)
@@ -122,6 +126,12 @@ class Simulator(ABC):
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
         """Return an RGB image of the slot, [height, width, 3] uint8."""
         raise NotImplementedError(f"{self.task} cannot be rendered: its world draws no images")
+
+    def check_options(self, options: Mapping[str, Any] | None) -> None:
+        """Raise UnknownNameError for an option that `reset` would ignore."""
+        for name in options or ():
+            if self.reset_options is not None and name not in self.reset_options:
+                raise UnknownNameError("reset option", name, self.reset_options)
 
     def states(self) -> list[Array]:
         """Return the states of all slots."""

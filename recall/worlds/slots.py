@@ -19,11 +19,12 @@ Stream = tuple[int, ...]
 
 
 class Spaces(NamedTuple):
-    """Spaces of one slot and names of further criteria of success, the same for all tasks."""
+    """Spaces of one slot, further criteria of success and cameras that all tasks share."""
 
     observation: Box
     action: Box
     criteria: tuple[str, ...]
+    cameras: tuple[str, ...]
 
 
 class Board(NamedTuple):
@@ -86,13 +87,12 @@ def sizes_of(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Spaces, in
 def joint_spaces(simulators: Sequence[Simulator]) -> Spaces:
     """Return spaces that contain those of every simulator; raise BadValueError if shapes differ.
 
-    Criteria of success are those that every simulator has.
+    Criteria of success and cameras are those that every simulator has.
     """
     check_same_shapes(simulators)
     first = simulators[0]
-    shared = tuple(
-        name for name in first.criteria if all(name in each.criteria for each in simulators)
-    )
+    criteria = (n for n in first.criteria if all(n in each.criteria for each in simulators))
+    cameras = (n for n in first.cameras if all(n in each.cameras for each in simulators))
     boxes = [each.observation_space for each in simulators]
     box = boxes[0]
     if any(each != box for each in boxes):
@@ -100,7 +100,7 @@ def joint_spaces(simulators: Sequence[Simulator]) -> Spaces:
         low = np.min([each.low for each in boxes], axis=0)
         high = np.max([each.high for each in boxes], axis=0)
         box = Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
-    return Spaces(box, first.action_space, shared)
+    return Spaces(box, first.action_space, tuple(criteria), tuple(cameras))
 
 
 class _Group(NamedTuple):
@@ -140,7 +140,7 @@ class Slots:
 
     def reset(
         self,
-        streams: Sequence[Stream] | None,
+        streams: Sequence[Stream | None],
         options: Mapping[str, Any] | None,
         chosen: Array | None = None,
         begun: Array | None = None,
@@ -151,12 +151,14 @@ class Slots:
         episode by themselves and have not been stepped since, that is the one that starts.
         """
         assert self._board is not None
+        for _, episodes in self._groups:
+            episodes.simulator.check_options(options)
         for slots, episodes in self._groups:
             for place, slot in enumerate(slots):
                 if chosen is not None and not chosen[slot]:
                     continue
-                if streams is not None:
-                    episodes.set_stream(place, streams[slot])
+                if (stream := streams[slot]) is not None:
+                    episodes.set_stream(place, stream)
                 elif begun is not None and begun[slot]:
                     if options:
                         self._board.observation[slot] = episodes.restart(place, options)
@@ -199,12 +201,12 @@ class Slots:
             array[slot] = 0
         self._board.observation[slot] = observation
 
-    def render(self) -> list[Array]:
-        """Return an RGB image of every slot."""
+    def render(self, image: Mapping[str, Any]) -> list[Array]:
+        """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""
         pictures: dict[int, Array] = {}
         for slots, episodes in self._groups:
             for place, slot in enumerate(slots):
-                pictures[int(slot)] = episodes.simulator.render(place)
+                pictures[int(slot)] = episodes.simulator.render(place, **image)
         return [pictures[slot] for slot in sorted(pictures)]
 
     def close(self) -> None:

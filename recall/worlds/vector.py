@@ -1,7 +1,7 @@
 """Gymnasium vector environment with many slots of one or several tasks."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
@@ -11,29 +11,35 @@ from gymnasium.vector.utils import batch_space
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
-from recall.worlds.env import RENDER_FPS, RenderMode, check_render_mode, checked_actions, step_info
+from recall.worlds.env import (
+    RENDER_FPS,
+    check_render_mode,
+    checked_actions,
+    image_arguments,
+    refuse_horizon,
+    step_info,
+)
 from recall.worlds.processes import ProcessSlots
 from recall.worlds.registry import Task, tasks_in
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
-Autoreset = Literal["same_step", "next_step", "disabled"]
-_MODES = {mode.name.lower(): mode for mode in AutoresetMode}
+_RENDER_MODES = ["rgb_array"]
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
 class TaskVectorEnv(VectorEnv[Array, Array, Array]):
     """Vector environment of many slots.
 
-    Slot i plays the random stream (seed, i), so its trajectory depends neither on the number of
-    slots nor on the number of workers. `infos` has the keys of `TaskEnv`, with an array of every
-    slot's value in this step. Slots whose physics diverged are truncated, marked in
-    `infos["diverged"]` and counted in `diverged_episodes`.
+    Slot i plays what `recall.make` plays with the seed `seed + i`, so its trajectory depends
+    neither on the number of slots nor on the number of workers. `infos` has the keys of `TaskEnv`,
+    with an array of every slot's value in this step. Slots whose physics diverged are truncated,
+    marked in `infos["diverged"]` and counted in `diverged_episodes`.
 
-    With `autoreset` "same_step", an episode that ends is followed by the next one in the same
-    step, and `infos["final_obs"]` and `infos["final_info"]` hold what `TaskEnv` would have
-    returned. With "next_step", the slot's next step starts the next episode and ignores its action.
-    With "disabled", `reset(options={"reset_mask": mask})` has to start it.
+    With the autoreset mode NEXT_STEP, the step after an episode's end starts the slot's next
+    episode and ignores its action. With SAME_STEP, the next episode starts in the same step, and
+    `infos["final_obs"]` and `infos["final_info"]` hold what `TaskEnv` would have returned. With
+    DISABLED, `reset(options={"reset_mask": mask})` has to start it.
     """
 
     def __init__(
@@ -42,16 +48,20 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         settings: WorldSettings,
         seed: int | None = None,
         workers: int = 1,
-        render_mode: RenderMode | None = None,
-        autoreset: Autoreset = "same_step",
+        render_mode: str | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        width: int = 480,
+        height: int = 480,
+        camera_name: str | None = None,
     ):
+        check_render_mode(render_mode, _RENDER_MODES)
         self.tasks = tuple(tasks)
         self.num_envs = len(self.tasks)
         self.render_mode = render_mode
-        self.autoreset_mode = _MODES[autoreset]  # an attribute too, since torchrl reads it there
+        self.autoreset_mode = autoreset_mode  # an attribute too, since torchrl reads it there
         self.metadata = {
             "autoreset_mode": self.autoreset_mode,
-            "render_modes": ["rgb_array"],
+            "render_modes": _RENDER_MODES,
             "render_fps": RENDER_FPS,
         }
         self.diverged_episodes = 0
@@ -59,7 +69,10 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             Slots(tasks, settings) if workers == 1 else ProcessSlots(tasks, settings, workers)
         )
         self._board: Board = self._slots.make_board()
-        self.single_observation_space, self.single_action_space, _ = self._slots.spaces
+        spaces = self._slots.spaces
+        self._image = image_arguments(spaces.cameras, width, height, camera_name)
+        self.single_observation_space = spaces.observation
+        self.single_action_space = spaces.action
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._np_random, self._np_random_seed = seeding.np_random(seed)
@@ -70,7 +83,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int] | None = None,
+        seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
         """Start an episode in every slot, with the same `options` for each.
@@ -78,8 +91,8 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         `options["reset_mask"]` [slots] selects slots, unless they begin their next episode by
         themselves.
 
-        A seed starts the streams (seed, i). A list of one seed per slot starts the streams
-        (seeds[i], 0), as in `TaskEnv`. Without a seed, every slot starts its next episode.
+        A seed gives slot i the seed `seed + i`, as in Gymnasium's `SyncVectorEnv`; a list has one
+        for each slot. A slot without a seed starts its next episode.
         """
         self._check_open()
         options = dict(options or {})
@@ -122,7 +135,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
 
     def render(self) -> tuple[Array, ...] | None:
         """Return an RGB image of every slot if `render_mode` is "rgb_array", else None."""
-        return None if self.render_mode is None else tuple(self._slots.render())
+        return None if self.render_mode is None else tuple(self._slots.render(self._image))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Release simulators and workers."""
@@ -132,16 +145,18 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         if self.closed:
             raise ClosedEnvironmentError("the environment is closed; make a new one")
 
-    def _streams(self, seed: int | Sequence[int] | None) -> list[Stream] | None:
+    def _streams(self, seed: int | Sequence[int | None] | None) -> Sequence[Stream | None]:
+        """Return the random stream that begins in every slot, or None where none does."""
         if seed is None:
             fresh = not self._started
-            return self._streams(self._np_random_seed) if fresh else None
+            return self._streams(self._np_random_seed) if fresh else [None] * self.num_envs
         if isinstance(seed, Sequence | np.ndarray):
             if len(seed) != self.num_envs:
                 raise BadValueError(f"{len(seed)} seeds for {self.num_envs} slots")
-            return [(_checked_seed(each), 0) for each in seed]
+            seeds = [None if each is None else (_checked_seed(each), 0) for each in seed]
+            return [given or own for given, own in zip(seeds, self._streams(None), strict=True)]
         self._np_random, self._np_random_seed = seeding.np_random(_checked_seed(seed))
-        return [(self._np_random_seed, slot) for slot in range(self.num_envs)]
+        return [(self._np_random_seed + slot, 0) for slot in range(self.num_envs)]
 
     def _held(self) -> Array | None:
         """Return the slots that begin their next episode instead of being stepped."""
@@ -163,7 +178,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         if self.autoreset_mode is not AutoresetMode.DISABLED:
             raise BadValueError(
                 "reset_mask: slots begin their next episode by themselves; make the environment "
-                "with autoreset='disabled'"
+                "with autoreset_mode='Disabled'"
             )
         if mask.shape != (self.num_envs,) or mask.dtype != bool or not mask.any():
             raise BadValueError(
@@ -221,9 +236,11 @@ def make_vec(
     horizon: int | None = WorldSettings.horizon_steps,
     seed: int | None = None,
     workers: int = 1,
-    render_mode: RenderMode | None = None,
-    autoreset: Autoreset = "same_step",
-    max_episode_steps: int | None = None,
+    render_mode: str | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    width: int = 480,
+    height: int = 480,
+    camera_name: str | None = None,
 ) -> TaskVectorEnv:
     """Return a `gymnasium.vector.VectorEnv` of several slots.
 
@@ -236,9 +253,12 @@ def make_vec(
         seed: Of the first episodes.
         workers: Number of processes, at most one per slot, among which the slots are divided. With
             one, they run in the current process.
-        render_mode: As for `recall.make`.
-        autoreset: What happens at the end of an episode (see `TaskVectorEnv`).
-        max_episode_steps: Gymnasium's name for the horizon.
+        render_mode: "rgb_array" lets `render` return an image of every slot.
+        autoreset_mode: What happens at the end of an episode: Gymnasium's "NextStep", "SameStep" or
+            "Disabled" (see `TaskVectorEnv`).
+        width: As for `recall.make`.
+        height: As for `recall.make`.
+        camera_name: As for `recall.make`.
     """
     for kind, number in (("num_envs", num_envs), ("workers", workers)):
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
@@ -248,22 +268,21 @@ def make_vec(
         raise BadValueError(
             f"{len(tasks)} tasks for {num_envs} slots: give at least one task, and a slot for each"
         )
-    if autoreset not in _MODES:
-        raise UnknownNameError("autoreset", autoreset, _MODES)
-    settings = WorldSettings(reward, observation, _limit(horizon, max_episode_steps))
-    check_render_mode(render_mode)
+    try:
+        mode = AutoresetMode(autoreset_mode)
+    except ValueError:
+        modes = [mode.value for mode in AutoresetMode]
+        raise UnknownNameError("autoreset mode", autoreset_mode, modes) from None
+    settings = WorldSettings(reward, observation, horizon)
     seed = None if seed is None else _checked_seed(seed)
     slots = [tasks[slot % len(tasks)] for slot in range(num_envs)]
-    return TaskVectorEnv(slots, settings, seed, workers, render_mode, autoreset)
+    image = (width, height, camera_name)
+    return TaskVectorEnv(slots, settings, seed, workers, render_mode, mode, *image)
 
 
-def _limit(horizon: int | None, max_episode_steps: int | None) -> int | None:
-    """Return the length of episodes; gymnasium.make_vec names the world's own by itself."""
-    if horizon is None or max_episode_steps is None:
-        return horizon or max_episode_steps
-    if horizon > max_episode_steps:
-        raise BadValueError(
-            f"horizon {horizon} is longer than max_episode_steps {max_episode_steps}: give the "
-            f"length as max_episode_steps={horizon} instead"
-        )
-    return horizon
+def registered_vec(
+    task: Task, num_envs: int, max_episode_steps: int, **arguments: Any
+) -> TaskVectorEnv:
+    """Return the vector environment of a registered id, for `gymnasium.make_vec`."""
+    refuse_horizon(arguments)
+    return make_vec(task, num_envs, horizon=max_episode_steps, **arguments)

@@ -8,23 +8,23 @@ import recall
 from tests.factories.environments import counter
 
 
-@pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
-def test_torchrl_rolls_out_our_slots(autoreset):
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_torchrl_rolls_out_our_slots(mode):
     pytest.importorskip("torchrl", reason="torchrl is not installed")
     from torchrl.envs import GymWrapper
 
-    env = GymWrapper(recall.make_vec("point-slide", 3, horizon=5, seed=0, autoreset=autoreset))
+    env = GymWrapper(recall.make_vec("point-slide", 3, horizon=5, seed=0, autoreset_mode=mode))
     env.set_seed(0)
     played = env.rollout(12, break_when_any_done=False)
     assert played.batch_size == (3, 12)
     done = played["next", "done"][..., 0].numpy()
     np.testing.assert_array_equal(done, [[step % 5 == 4 for step in range(12)]] * 3)
-    own = recall.make_vec("point-slide", 3, horizon=5, seed=0)
+    own = recall.make_vec("point-slide", 3, horizon=5, seed=0, autoreset_mode="SameStep")
     own.reset(seed=0)
     first, _ = own.reset()  # torchrl resets once for the seed and once for the rollout
     np.testing.assert_array_equal(played["observation"][:, 0], first)
     # With same_step, torchrl resets once more where all slots end together.
-    for step in range(5 if autoreset == "same_step" else 12):
+    for step in range(5 if mode == "SameStep" else 12):
         _, reward, *_ = own.step(played["action"][:, step].numpy())
         np.testing.assert_allclose(played["next", "reward"][:, step, 0], reward, rtol=1e-6)
 
@@ -81,7 +81,7 @@ def test_minari_records_infos(tmp_path, monkeypatch):
     pytest.importorskip("h5py", reason="h5py is not installed")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     env = minari.DataCollector(
-        gymnasium.make("ContinualWorld/push", max_episode_steps=6), record_infos=True
+        gymnasium.make("ContinualWorld/push-v1", max_episode_steps=6), record_infos=True
     )
     env.action_space.seed(0)
     for episode in range(2):

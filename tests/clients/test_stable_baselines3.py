@@ -81,5 +81,3 @@ def test_what_slots_cannot_do_is_refused():
     env.set_options([{"a": 1}, {}])
     with pytest.raises(BadValueError, match="same options"):
         env.reset()
-    with pytest.raises(BadValueError, match="same_step"):
-        recall.make_sb3_vec("point-slide", 2, autoreset="disabled")

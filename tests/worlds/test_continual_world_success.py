@@ -163,7 +163,7 @@ def test_the_info_has_both_criteria_in_every_reset_and_step():
 
 
 def test_a_vector_tells_the_criteria_of_this_step_and_of_the_last_one():
-    env = recall.make_vec("hammer", 2, horizon=2, seed=0)
+    env = recall.make_vec("hammer", 2, horizon=2, seed=0, autoreset_mode="SameStep")
     _, first = env.reset()
     assert first["success_v1"].tolist() == [False, False]
     (group,) = env._slots._groups

@@ -83,7 +83,7 @@ def test_slots_and_wrapped_environments_are_copied():
     slots.action_space.seed(1)
     play(slots, 17)
     assert_goes_on_equally(slots, [make(slots) for make in COPIES.values()])
-    wrapped = gymnasium.make("ContinualWorld/push", horizon=30)
+    wrapped = gymnasium.make("ContinualWorld/push-v1", max_episode_steps=30)
     wrapped.reset(seed=0)
     wrapped.action_space.seed(1)
     play(wrapped, 17)

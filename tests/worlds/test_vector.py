@@ -53,7 +53,7 @@ def test_a_slot_depends_neither_on_the_other_slots_nor_on_the_workers(tasks):
 
 
 def test_slot_0_plays_what_make_plays():
-    env = recall.make_vec("point-rich", 4, horizon=6, seed=9)
+    env = recall.make_vec("point-rich", 4, horizon=6, seed=9, autoreset_mode="SameStep")
     single = recall.make("point-rich", horizon=6)
     first, _ = env.reset()
     assert np.array_equal(single.reset(seed=9)[0], first[0])
@@ -68,21 +68,21 @@ def test_slot_0_plays_what_make_plays():
         assert infos["success"][0] == info["success"]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("dtype", "seed"), [(np.float32, 4), (np.float64, [9, 4, 6])])
 @pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     ("task", "horizon"),  # `ending` ends after 3 steps: before the horizon, or right at it
     [("point-poor", 7), ("push", 7), ("gym:Pendulum-v1", 7), (breaking, 7),
      (ending, 7), (ending, 3)],
 )  # fmt: skip
-def test_it_equals_gymnasiums_own_vector_of_single_environments(task, horizon, mode, dtype):
-    ours = recall.make_vec(task, 3, horizon=horizon, autoreset=mode.name.lower())
+def test_it_equals_gymnasiums_own_vector_of_single_environments(task, horizon, mode, dtype, seed):
+    ours = recall.make_vec(task, 3, horizon=horizon, autoreset_mode=mode)
     theirs = SyncVectorEnv([lambda: recall.make(task, horizon=horizon)] * 3, autoreset_mode=mode)
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
-    assert ours.metadata == theirs.metadata
-    first, infos = ours.reset(seed=[4, 5, 6])
-    their_first, their_infos = theirs.reset(seed=[4, 5, 6])
+    assert ours.metadata == theirs.metadata | {"render_modes": ["rgb_array"]}
+    first, infos = ours.reset(seed=seed)
+    their_first, their_infos = theirs.reset(seed=seed)
     assert np.array_equal(first, their_first)
     assert first.dtype == ours.observation_space.dtype
     assert_infos_equal(infos, their_infos)
@@ -98,6 +98,8 @@ def test_it_equals_gymnasiums_own_vector_of_single_environments(task, horizon, m
             other, their_infos = theirs.reset(options={"reset_mask": ended})
             assert_equal_results([mine], [other])
             assert_infos_equal(my_infos, their_infos)
+    some = [None, 8, None]  # the others go on in their streams
+    assert np.array_equal(ours.reset(seed=some)[0], theirs.reset(seed=some)[0])
 
 
 def assert_equal_results(ours, theirs):
@@ -152,7 +154,8 @@ def test_actions_keep_their_precision_as_in_meta_world(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ended_episodes_tell_how_they_went(workers):
-    env = recall.make_vec(counter, 3, horizon=4, seed=0, workers=workers)
+    same_step = {"autoreset_mode": "SameStep", "workers": workers}
+    env = recall.make_vec(counter, 3, horizon=4, seed=0, **same_step)
     env.reset()
     infos = [env.step(np.zeros((3, 1)))[4] for _ in range(4)]
     assert [info["success"].tolist() for info in infos] == [[s] * 3 for s in (0, 1, 0, 0)]
@@ -169,7 +172,8 @@ def test_ended_episodes_tell_how_they_went(workers):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_diverged_slot_alone_is_truncated_reset_and_counted(workers):
-    env = recall.make_vec([counter, breaking], 4, horizon=50, seed=0, workers=workers)
+    same_step = {"autoreset_mode": "SameStep", "workers": workers}
+    env = recall.make_vec([counter, breaking], 4, horizon=50, seed=0, **same_step)
     env.reset()
     results = [env.step(np.zeros((4, 1))) for _ in range(9)]
     observation, _, terminated, truncated, infos = results[3]
@@ -236,7 +240,14 @@ def test_equal_seeds_give_equal_episodes_and_resets_give_new_ones():
             BadValueError,
             r"point-rich have shape \(6,\).*gym:Pendulum-v1 \(3,\)",
         ),
-        ({"task": "point-rich", "num_envs": 2, "render_mode": "ascii"}, UnknownNameError, "ascii"),
+        ({"task": "point-rich", "num_envs": 2, "render_mode": "human"}, UnknownNameError, "human"),
+        ({"task": "point-rich", "camera_name": "corner"}, UnknownNameError, "corner"),
+        (
+            {"task": ["push", "hammer"], "num_envs": 2, "camera_name": "x"},
+            UnknownNameError,
+            "topvi",
+        ),
+        ({"task": "point-rich", "autoreset_mode": "soon"}, UnknownNameError, "NextStep"),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
@@ -245,8 +256,9 @@ def test_bad_requests_are_refused(arguments, error, words, workers):
         recall.make_vec(**{"workers": workers, **arguments})
 
 
-def test_bad_resets_are_refused():
-    env = recall.make_vec("point-rich", 2)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bad_resets_are_refused(workers):
+    env = recall.make_vec("point-rich", 2, workers=workers)
     with pytest.raises(ResetNeeded):
         env.step(np.zeros((2, 2)))
     with pytest.raises(BadValueError, match="3 seeds for 2 slots"):
@@ -255,14 +267,21 @@ def test_bad_resets_are_refused():
         env.reset(seed=-4)
     with pytest.raises(BadValueError, match="reset_mask"):
         env.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(RecallError, match=r"reset option 'goal'.*rand_vec"):
+        env.reset(options={"goal": 1})
+    env.close()
 
 
 @pytest.mark.parametrize("mode", [None, "sync", "async"])
 def test_gymnasium_makes_vectors_of_our_tasks(mode):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        env = gymnasium.make_vec("PointWorld/point-rich", 2, vectorization_mode=mode, horizon=3)
-    env.reset(seed=1)
+        env = gymnasium.make_vec(
+            "PointWorld/point-rich-v1", 2, vectorization_mode=mode, max_episode_steps=3
+        )
+    assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    first, _ = env.reset(seed=1)
+    assert np.array_equal(first[1], recall.make("point-rich").reset(seed=2)[0])
     for _ in range(3):
         *_, truncated, _ = env.step(env.action_space.sample())
     assert truncated.all()
@@ -271,7 +290,8 @@ def test_gymnasium_makes_vectors_of_our_tasks(mode):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_every_slot_has_its_picture(workers):
-    env = recall.make_vec("window-close", 3, seed=0, workers=workers, render_mode="rgb_array")
+    image = {"render_mode": "rgb_array", "width": 60, "height": 40, "camera_name": "corner3"}
+    env = recall.make_vec("window-close", 3, seed=0, workers=workers, **image)
     env.reset()
     try:
         pictures = env.render()
@@ -279,6 +299,6 @@ def test_every_slot_has_its_picture(workers):
         if "GL" not in str(error):
             raise
         pytest.skip(str(error))
-    assert [picture.shape for picture in pictures] == [(480, 480, 3)] * 3
+    assert [picture.shape for picture in pictures] == [(40, 60, 3)] * 3
     assert not np.array_equal(pictures[0], pictures[1]), "their starts differ"
     env.close()

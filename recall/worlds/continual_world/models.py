@@ -11,6 +11,7 @@ from recall.worlds.continual_world.tasks.task import Task
 
 _MODELS = Path(__file__).parent / "assets" / "sawyer_xyz"
 SUBSTEPS = 5  # in a step of an episode
+CAMERAS = ("topview", "corner", "corner2", "corner3", "corner4", "behindGripper", "gripperPOV")
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the following steps
 # A weld without offset; quaternion and torque scale as Meta-World sets them.
 _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
+from recall.worlds.continual_world.models import CAMERAS, STATE, SUBSTEPS, load_physics
 from recall.worlds.continual_world.observations import (
     Bound,
     ClassicObserver,
@@ -45,6 +45,8 @@ class SawyerSimulator(Simulator):
     The slots share the model, so a slot's fixture is written into it before the slot is used.
     """
 
+    reset_options = ("rand_vec",)
+    cameras = CAMERAS
     criteria = ("success_v1", "success_v2")
     motion = slice(3)
 
@@ -315,13 +317,15 @@ class SawyerSimulator(Simulator):
 
         return restored, (make_simulator, self._arguments, self.states())
 
-    def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
+    def render(
+        self, slot: int, width: int = 480, height: int = 480, camera_name: str | None = None
+    ) -> Array:
         """Return an RGB image of the slot with its goal, drawn offscreen."""
         from recall.worlds.continual_world.camera import Camera
 
-        if self._camera is None or self._camera.size != (width, height):
+        if self._camera is None or self._camera.view != (width, height, camera_name):
             self._close_camera()
-            self._camera = Camera(self._task, width, height)
+            self._camera = Camera(self._task, width, height, camera_name)
         goal = self._start.target[slot]
         return self._camera.picture(self._data[slot], self._fixture_at[slot], goal)
 

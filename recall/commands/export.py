@@ -12,7 +12,7 @@ from recall.errors import BadValueError
 def export(
     folder: Annotated[
         Positional[Path],
-        arg(metavar="FOLDER", help="Folder of a fleet, or one of its policy files."),
+        arg(metavar="FOLDER", help="Folder of a fleet, one of its policy files, or a robot task."),
     ],
     onnx: Annotated[Path | None, arg(help="ONNX file to write; needs the package onnx.")] = None,
     torch: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from recall.commands.show import TASK_NAMES, Flag, print_rows
-from recall.errors import BadValueError
+from recall.errors import BadValueError, UnknownNameError
 
 if TYPE_CHECKING:
     from recall.filming.film import Film
@@ -17,7 +17,12 @@ Tasks = Annotated[tuple[str, ...], arg(help=f"Tasks to film; all if none are giv
 
 def film(
     folder: Annotated[
-        Positional[Path], arg(metavar="FOLDER", help="Folder of a fleet, or of an archived fleet.")
+        Positional[Path | None],
+        arg(
+            metavar="FOLDER",
+            help="Folder of a fleet, or of an archived fleet. None: the policy of the one robot "
+            "task, which comes with the package.",
+        ),
     ],
     task: Tasks = (),
     out: Annotated[
@@ -47,11 +52,18 @@ def film(
 ) -> None:
     """Film trained policies on their tasks, right after learning each task and at the end."""
     from recall.filming.film import film as make_film
+    from recall.policies.stored import trained_tasks
 
     if sheet and out is not None and out.suffix.lower() != ".png":
         raise BadValueError(
             f"{out}: a contact sheet must be a .png file; without --sheet, a film is written"
         )
+    if folder is None:
+        if len(task) != 1:
+            raise BadValueError("FOLDER is missing; without it, --task names one robot task")
+        if task[0] not in trained_tasks():
+            raise UnknownNameError("robot task", task[0], trained_tasks())
+        folder, task = Path(task[0]), ()
     made = make_film(
         folder,
         task or None,

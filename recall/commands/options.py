@@ -29,7 +29,8 @@ def arguments_of(
 ) -> dict[str, Any]:
     """Return the arguments of a function or a dataclass, by name, as `words` give them.
 
-    Parameters without a default take the words that belong to no option.
+    Parameters without a default take the words that belong to no option, and must have some unless
+    their type says that they may be None.
     """
     whole: Any = typing.get_type_hints(declared).get("options")
     if whole is not None:  # the dataclass of a command with many options
@@ -46,9 +47,10 @@ def arguments_of(
     for name in (name for name in parameters if name not in options):
         count = _most_words(kinds[name])
         own, free = Words(free[:count]), free[count:]
-        if not own:
+        optional = types.NoneType in typing.get_args(typing.get_args(kinds[name])[0])
+        if not own and not optional:
             raise BadValueError(f"{name.upper()} is missing; {usage}")
-        values[name] = from_plain(kinds[name], own, name)
+        values[name] = from_plain(kinds[name], own, name) if own else None
     if free:
         raise BadValueError(f"unexpected argument {free[0]!r}; {usage}")
     return values

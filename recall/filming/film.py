@@ -23,7 +23,7 @@ from recall.files.streams import is_terminal
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode, picture
-from recall.policies.stored import chosen_run, missing, read_stored
+from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import read_description
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.evaluation import streams
@@ -99,11 +99,12 @@ def film(
     finished are shown. Tasks that cannot be drawn are left out; `left_out` of the film says why.
 
     Args:
-        folder: Folder of a fleet, or of an archived fleet.
+        folder: Folder of a fleet, or of an archived fleet, or a robot task such as "hammer", whose
+            policy comes with the package.
         tasks: As for `recall.evaluate`.
         out: File that ends in .mp4, which becomes a .gif if ffmpeg is not installed, .gif, or .png,
             a contact sheet of how the episodes end. None: one in the fleet's folder, whose name
-            says what is shown.
+            says what is shown, or here for a policy of the package.
         run: Name of the run. None: the first.
         seed: Selects a run by its seed.
         at: "learned" and "final" show one of the two times.
@@ -118,10 +119,13 @@ def film(
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every = from_plain(Count | None, every, "every")
     size = from_plain(tuple[_Side, _Side], size, "size")
-    named = as_tasks(tasks)
     if at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
     folder = given_path(folder, "folder")
+    if tasks is None and is_trained(folder):
+        out = out or writable(Path(f"{folder}{SHEET if sheet else '.mp4'}"))
+        folder, tasks, at = TRAINED, str(folder), "final"
+    named = as_tasks(tasks)
     spec, chosen = _chosen(folder, run, seed, named, functions)
     takes = _takes(folder, chosen, named, at)
     path = _path(folder, out, _name(chosen, named, at, deterministic), sheet)

@@ -16,7 +16,7 @@ from recall.files.fleet_layout import (
 )
 from recall.files.paths import given_path
 from recall.policies.file_format import PolicyInfo, read_policy_file
-from recall.policies.stored import chosen_run, missing, read_stored
+from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
@@ -103,7 +103,7 @@ def load_policy(
 
     Args:
         folder: A fleet's folder, or one of its policy files, which holds the policies of one run at
-            one time.
+            one time, or a robot task such as "hammer", whose policy comes with the package.
         task: A task's name, such as "push" or, of a task that the sequence repeats, "3 push", or
             its position in the sequence, from 0 on. It may be left out if there is only one.
         run: Name of a run. None: the first that has the task.
@@ -113,6 +113,8 @@ def load_policy(
     folder = given_path(folder, "folder")
     if at is not None and at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
+    if task is None and is_trained(folder):
+        folder, task = TRAINED, str(folder)
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task, run, at)
     chosen = chosen_run(folder, run, tasks=() if task is None else (task,))

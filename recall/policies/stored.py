@@ -26,6 +26,8 @@ from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 _MOST_NAMED = 3
+TRAINED = Path(__file__).with_name("trained")
+"""An archive that comes with the package, of runs which together learned every robot task."""
 
 
 class _Description(msgspec.Struct):
@@ -39,6 +41,17 @@ def has_policies(folder: Path, name: str) -> bool:
     return bool(policy_paths(folder, name))
 
 
+def trained_tasks() -> list[str]:
+    """Return the names of the tasks that policies of the package have learned."""
+    runs = read_json(TRAINED / DESCRIPTION, kind=_Description).runs
+    return sorted({task for run in runs for task in run.tasks})
+
+
+def is_trained(name: Path) -> bool:
+    """Return True if `name` is no path, but one of these tasks."""
+    return not name.exists() and str(name) in trained_tasks()
+
+
 def chosen_run(
     folder: Path,
     run: str | None = None,
@@ -48,7 +61,9 @@ def chosen_run(
     """Return the first run with policies that is `run`, has the seed and all tasks."""
     if not folder.is_dir():
         what = f"{folder} is no policy file" if folder.exists() else f"there is no folder {folder}"
-        raise BadValueError(f"{what}: give that of a fleet, or one of its policy files")
+        raise BadValueError(
+            f"{what}: give that of a fleet, one of its policy files, or a robot task"
+        )
     if not (folder / DESCRIPTION).exists():
         raise BadValueError(missing(folder, "policies"))
     runs = read_json(folder / DESCRIPTION, kind=_Description).runs

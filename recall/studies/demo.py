@@ -21,12 +21,13 @@ from recall.config.spec import FleetSpec, Sequences
 from recall.errors import RecallError
 from recall.filming.film import film
 from recall.methods import method_class
+from recall.policies.stored import TRAINED
 from recall.report.build import make_report
 from recall.report.tables.terminal import print_table
 from recall.training.callbacks import Callback
 
-ROBOT = Path(__file__).with_name("robot")
-"""An archive of one run of RECALL that learned three robot tasks."""
+ROBOT = "recall-cw3-3-seed401"
+"""The run of the package's policies that is filmed."""
 SINGLE = "single"  # folder of the fleet that learns every task alone
 
 
@@ -117,7 +118,7 @@ def _films(folder: Path, plan: Plan, console: Console) -> Iterator[tuple[str, Pa
         yield f"Film of {last}, when each task was just learned and at the end", made.path
         if plan.tasks != ROBOTS.tasks:
             out = folder / f"robot{suffix}"
-            made = film(ROBOT, out=out, at="final", size=(240, 180), every=4, fps=15)
+            made = film(TRAINED, out=out, run=ROBOT, at="final", size=(240, 180), every=4, fps=15)
             tasks = ", ".join(take.task for take in made.takes)
             yield f"Film of a robot that learned {tasks} with RECALL before", made.path
     except RecallError as error:

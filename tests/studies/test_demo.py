@@ -1,4 +1,4 @@
-"""The demo: its plans, the robot that it comes with, and a small one that is trained and filmed."""
+"""The demo: its plans, and a small one that is trained and filmed."""
 
 from io import StringIO
 
@@ -10,7 +10,6 @@ from recall.config.presets import PRESETS
 from recall.methods import METHODS
 from recall.studies.demo import (
     POINTWORLD,
-    ROBOT,
     ROBOTS,
     Plan,
     show,
@@ -31,12 +30,6 @@ def test_the_plans_can_be_trained_by_every_method(plan):
         ROBOTS.spec("recall").settings.learner.network.hidden
         == (PRESETS["laptop"].settings["hidden"])
     )
-
-
-def test_the_robot_that_comes_with_the_package_has_learned_its_tasks():
-    records = recall.evaluate(ROBOT, episodes=2, workers=1)
-    success = [record["success"] for record in records if record["mode"] == "stochastic"]
-    assert success == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.slow

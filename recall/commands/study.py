@@ -75,14 +75,12 @@ class StudyOptions:
     """GiB of each device's memory that a fleet may use. None: measured."""
     retries: int = 2
     """How many times a failed fleet is retried."""
-    bench: tuple[Path, ...] = ()
-    """JSON files of `recall bench`, to estimate times; else bench*.json in the folder."""
     shard: str | None = None
     """Train only part i of n of the fleets, given as i/n, as one of n launchers."""
     slurm: Path | None = None
     """Only write a Slurm script: an array of n tasks if --shard is i/n, else one per variant."""
     dry_run: Flag = False
-    """Only print what would run, and for how long."""
+    """Only print what would run."""
     quiet: Flag = False
     """Show no progress."""
     json: AsJson = False
@@ -162,7 +160,7 @@ def _value(text: str) -> Any:
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
     from recall.studies import study_named
-    from recall.studies.dry_run import dry_run, read_speeds
+    from recall.studies.dry_run import dry_run
     from recall.studies.launch.devices import use_cpu_only
     from recall.studies.launch.place import place_of
     from recall.studies.runner import check_retries
@@ -178,11 +176,10 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     if options.slurm is not None:
         _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
         return
-    speeds = read_speeds(options.bench, folder)
     place = place_of(options.where(), folder / LOGS)
     try:
         if options.dry_run:
-            _tell_plan(dry_run(chosen, choices, folder, place, speeds, shard), options.json)
+            _tell_plan(dry_run(chosen, choices, folder, place, shard), options.json)
         else:
             _run(chosen, choices, place, shard, options)
     finally:

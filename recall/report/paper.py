@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from recall.analysis.bootstrap import Estimate
-from recall.analysis.families import TRIPLETS, family_of, number_in_family, numbers_of_pair
+from recall.analysis.families import TRIPLETS, family_of, number_in_family
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
 FAMILY_SIZE = 8
@@ -56,24 +56,8 @@ def with_weight(sequence: str, weight: float, metric: str) -> Estimate | None:
     return _estimate("lambda_cw6_1", f"{weight:g}", metric) if sequence == "cw6-1" else None
 
 
-def with_sharing(actor_shared: bool, critic_shared: bool, task: int) -> Estimate | None:
-    """Return perfect memory's result on the first or second task, with or without sharing."""
-    word = {True: "shared", False: "unshared"}
-    setting = f"{word[actor_shared]}_actor_{word[critic_shared]}_critic"
-    return _estimate("network_sharing", setting, ("first_task", "second_task")[task])
-
-
-def with_replay_mode(sequence: str, mode: str, metric: str) -> Estimate | None:
-    """Return perfect memory's `performance` or `forgetting` on the first task of a pair."""
-    return _estimate("replay_mode_first_task", numbers_of_pair(sequence), mode, metric)
 
 
 def over_pairs(method: str, what: str) -> Estimate | None:
     """Return a mean or a count over the hundred pairs."""
     return _estimate("pairs", method, what)
-
-
-def storage(method: str) -> tuple[str, str | None] | None:
-    """Return how much a method stores of the current task and of N old tasks."""
-    found = _find("storage", method)
-    return (found["new"], found["old"]) if found else None

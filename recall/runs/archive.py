@@ -56,7 +56,6 @@ from recall.version import version
 Folder = str | Path
 PoliciesAt = Literal["both", "final", "learned"]
 _LABELS = {"both": "*", "final": FINAL, "learned": learned("*")}
-_BESIDE = (STUDY, "bench*.json")  # studies, and benchmarks, from which studies estimate times
 _PRESET = 6 | lzma.PRESET_EXTREME
 
 
@@ -81,7 +80,7 @@ def archive(
 ) -> Archive:
     """Copy what is worth keeping of a fleet, or of all fleets below a folder, into `out`.
 
-    Records are compressed, studies and benchmarks copied; checkpoints, replay, compiled programs,
+    Records are compressed, studies copied; checkpoints, replay, compiled programs,
     TensorBoard events, logs and films are left out. Damaged fleets are refused: nothing is written
     then.
 
@@ -174,11 +173,11 @@ def _chosen(
 
 
 def _files_beside(source: Path, fleets: Iterable[Path]) -> list[Path]:
-    """Return the studies and benchmarks in the folders of fleets and above, up to the source."""
+    """Return the studies in the folders of fleets and above, up to the source."""
     folders = {source}
     for fleet in fleets:
         folders |= {each for each in (fleet, *fleet.parents) if each.is_relative_to(source)}
-    return sorted(path for each in folders for name in _BESIDE for path in each.glob(name))
+    return sorted(each / STUDY for each in folders if (each / STUDY).exists())
 
 
 def _write_fleet(

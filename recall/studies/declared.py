@@ -79,7 +79,7 @@ LAMBDA = Study(
         for weight in (0.01, 0.1, 1.0, 10.0, 100.0)
     ),
     sequences=("cw6-1",),
-    tables=("lambda",),
+    tables=("variants",),
     figures=("average_success",),
 )
 
@@ -101,7 +101,7 @@ SHARING = Study(
         ),
     ),
     sequences=(EXAMPLE_PAIR,),
-    tables=("sharing",),
+    tables=("variants", f"{EXAMPLE_PAIR}-tasks"),
     figures=("current_task", "training", "q_scale"),
     transfer=False,
 )
@@ -118,7 +118,7 @@ REPLAY_MODE = Study(
         Variant("perfect_memory", "online", {"replay_mode": "online"}),
     ),
     sequences=tuple(f"pair-{pair // 10}-{pair % 10}" for pair in FORGOTTEN_PAIRS),
-    tables=("replay-mode",),
+    tables=("variants",),
     figures=("task_curves",),
     transfer=False,
 )

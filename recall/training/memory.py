@@ -15,6 +15,7 @@ from recall.errors import BadValueError, RecallError
 from recall.learn.agent import Agent
 from recall.learn.fleet import policy_shape
 from recall.replay.history import rows_held
+from recall.runs.wording import counted
 from recall.training.agents import agent_of, collecting_workers, evaluation_workers
 
 # Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
@@ -66,47 +67,31 @@ def explain_out_of_memory(way_on: Callable[[], str]) -> Iterator[None]:
 
 
 def check_memory(spec: FleetSpec, available: Memory | None = None) -> None:
-    """Raise an error with what would fit if the fleet needs more memory than is available."""
+    """Raise an error if the fleet, or its processes alone, need more memory than is available."""
     available = available or measure()
     check_processes(spec, available)
     on_cpu = available.device is None
-    processes = _process_bytes(spec) if on_cpu else 0
     there = available.host if available.device is None else available.device
-    runs, each = len(spec.runs), run_bytes(spec)
-    if runs * each + processes <= there:
-        return
-    agent, _ = agent_of(spec)
-    parts = {"replay": runs * replay_bytes(spec, agent), "networks": runs * learner_bytes(agent)}
-    parts |= {"processes": processes} if on_cpu else {}
-    listed = ", ".join(f"{name} {gibibytes(size)}" for name, size in parts.items())
-    # Fewer workers are the first choice, because they do not change results.
-    workers = most_workers(spec, there - runs * each) if on_cpu else 0
-    fitting = (there - processes) // each
-    if workers:
-        way_out = _fewer(workers)
-    elif fitting > 0:
-        way_out = f"train at most {fitting} at once, or choose a smaller replay_capacity"
-    else:
-        way_out = "choose a smaller replay_capacity or smaller networks (hidden, batch_size)"
-    raise TooLargeError(
-        f"{runs} run{'s need' if runs > 1 else ' needs'} about "
-        f"{gibibytes(runs * each + processes)} of {'memory' if on_cpu else 'device memory'} "
-        f"({listed}), but {gibibytes(there)} are available: {way_out}"
-    )
+    each, processes = run_bytes(spec), _process_bytes(spec) if on_cpu else 0
+    needed = len(spec.runs) * each + processes
+    if needed > there:
+        fitting = max(0, (there - processes) // each)
+        raise TooLargeError(
+            f"{counted(len(spec.runs), 'run')} and their processes need about {gibibytes(needed)} "
+            f"of {'memory' if on_cpu else 'device memory'}, but {gibibytes(there)} are available, "
+            f"enough for {fitting}: train fewer at once, or choose fewer workers, a smaller "
+            "replay_capacity or smaller networks"
+        )
 
 
 def check_processes(spec: FleetSpec, available: Memory) -> None:
     """Raise an error if the host has no room for the processes alone."""
-    needed, there = _process_bytes(spec), available.host
-    if needed <= there:
-        return
-    arrays = len(spec.runs) * run_bytes(spec) if available.device is None else 0
-    workers = most_workers(spec, there - arrays) or most_workers(spec, there)
-    nothing_fits = "not even one worker fits, so free some memory or train fewer runs at once"
-    raise TooLargeError(
-        f"the trainer and its workers need about {gibibytes(needed)} of memory, but "
-        f"{gibibytes(there)} are available: " + (_fewer(workers) if workers else nothing_fits)
-    )
+    if (needed := _process_bytes(spec)) > available.host:
+        raise TooLargeError(
+            f"the trainer and its workers need about {gibibytes(needed)} of memory, but "
+            f"{gibibytes(available.host)} are available: choose fewer workers (to resume a fleet, "
+            "in its run.json), or train fewer runs at once"
+        )
 
 
 def check_fits(what: str, needed: int, there: int) -> None:
@@ -119,32 +104,16 @@ def check_fits(what: str, needed: int, there: int) -> None:
         )
 
 
-def _fewer(workers: int) -> str:
-    return f"choose workers {workers} (to resume a fleet, in its run.json)"
-
-
-def most_workers(spec: FleetSpec, room: int) -> int:
-    """Return the largest `workers` with which all processes fit into `room` bytes, or 0.
-
-    So many workers collect, and as many evaluate, but at most one for each run and task.
-    """
-    processes = (room - _without_workers(spec)) // _WORKER_BYTES
-    return max(processes // 2, processes - len(spec.runs) * spec.tasks, 0)
-
-
 def _process_bytes(spec: FleetSpec) -> int:
     """Return the bytes of the trainer, its workers and the policies that both share."""
-    workers = collecting_workers(spec) + evaluation_workers(spec)
-    return _without_workers(spec) + _WORKER_BYTES * workers
-
-
-def _without_workers(spec: FleetSpec) -> int:
-    """Return the bytes of the trainer, the snapshot and the policies of chunks that are ordered."""
     agent, _ = agent_of(spec)
     schedule = spec.settings.schedule
+    workers = collecting_workers(spec) + evaluation_workers(spec)
+    # Those of the snapshot, and of chunks that are ordered.
     ordered = (1 + schedule.policy_lag) * spec.task_schedule.most_at_once
     policies = len(spec.runs) * (spec.tasks + schedule.environments * ordered)
-    return _TRAINER_BYTES + _FLOAT_BYTES * policies * policy_shape(agent).size
+    shared = _FLOAT_BYTES * policies * policy_shape(agent).size
+    return _TRAINER_BYTES + _WORKER_BYTES * workers + shared
 
 
 def run_bytes(spec: FleetSpec) -> int:

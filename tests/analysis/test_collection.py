@@ -171,14 +171,6 @@ def test_lines_that_cannot_be_used_are_counted(tmp_path):
     assert found.runs[0].curves["stochastic", "success"][0, 1] == 0.0
 
 
-def test_a_seed_that_others_have_is_missed(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0, 1, 2))
-    write_fleet(tmp_path / "b", "ewc", "cw3-1", seeds=(0, 2))
-    found = gather(tmp_path)
-    assert len(found.problems) == 1
-    assert told(found, "EWC lacks seed 1 on cw3-1", "fewer runs")
-
-
 def test_mixed_sequences_are_kept_apart(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw3-1")
     write_fleet(tmp_path / "b", "recall", "push,hammer")
@@ -249,14 +241,6 @@ def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
     (run, *_) = gather(tmp_path).runs
     assert len(run.training["loss_q"]) == 7
     assert "1 line cannot be used" in run.training_problem
-
-
-def test_a_method_with_other_seeds_is_not_said_to_have_fewer(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer", seeds=(0, 1, 2))
-    write_fleet(tmp_path / "b", "ewc", "push,hammer", seeds=(3, 4))
-    told = {problem.split()[0]: problem for problem in gather(tmp_path).problems}
-    assert told["RECALL"].endswith("its means there are over other seeds.")
-    assert told["EWC"].endswith("its means there are over fewer runs.")
 
 
 def test_an_edited_description_is_a_problem(tmp_path):

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from recall.analysis.departures import departures
-from recall.analysis.frames import Analysis, list_of, runs_of
+from recall.analysis.frames import Analysis, list_of
 from recall.analysis.labels import settings_in_words
 from recall.analysis.references import EVALUATE_EVERY, STEPS, References, mismatch
 from recall.analysis.run_result import RunResult
@@ -36,7 +35,7 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     ]
     if silent:
         notes.append(f"Without {_names(silent)}, whose success is not reported.")
-    return (*notes, *_departures(runs_of(rows)))
+    return tuple(notes)
 
 
 def window_note(rows: pd.DataFrame) -> str:
@@ -47,18 +46,6 @@ def window_note(rows: pd.DataFrame) -> str:
         return f"Values at the end of a stage are means of its last {shown} evaluations."
     count = spanned(evaluations for _, evaluations in used)
     return f"Values at the end of a stage are of its last evaluation, of {count}."
-
-
-def _departures(runs: Iterable[RunResult]) -> list[str]:
-    """Return the settings of the experiment that differ from the preset's, unless labels do."""
-    found: dict[str, dict[str, None]] = {}
-    for run in {run.label: run for run in runs}.values():
-        unlike = departures(run.method, run.settings, run.preset)
-        names = [name for name in unlike if name not in run.changes and name != STEPS]
-        if names and run.source == "recall":
-            words = few((settings_in_words({name: unlike[name]}) for name in names), _MOST)
-            found.setdefault(words, {})[run.label] = None
-    return [f"Not the preset's: {words} in {'; '.join(labels)}." for words, labels in found.items()]
 
 
 def paper_notes(rows: Iterable[Row]) -> tuple[str, ...]:

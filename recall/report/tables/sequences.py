@@ -19,7 +19,7 @@ from recall.analysis.families import (
     number_in_family,
 )
 from recall.analysis.frames import Analysis, analyse, list_of, select
-from recall.analysis.measures import METRICS, PERFORMANCE, RETURN, TITLES, TRANSFER
+from recall.analysis.measures import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,

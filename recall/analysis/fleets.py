@@ -155,5 +155,5 @@ def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
     way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
     return [
         f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
-        f"curves and in provisional tables, and left out of the others.{way_on}"
+        f"curves and left out of the tables.{way_on}"
     ]

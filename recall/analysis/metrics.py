@@ -97,11 +97,6 @@ def final_successes(curve: Curves, window: int = WINDOW) -> Array:
     return successes_at(curve, len(curve.tasks) * curve.steps_per_task, window)
 
 
-def latest_successes(curve: Curves, window: int = WINDOW) -> Array:
-    """Return p_i at the last evaluation, [task]."""
-    return successes_at(curve, int(curve.steps[-1]), window)
-
-
 def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
     """Return p_i(i D), [task]: the success at the end of each task's own stage."""
     return np.array(

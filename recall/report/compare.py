@@ -20,8 +20,8 @@ from recall.files.paths import given_path, given_paths
 from recall.report.build import Folder, Report, write_report
 from recall.report.tables.notes import budget_notes, transfer_facts, transfer_note
 from recall.report.tables.pivot import cell, difference_cell
-from recall.report.tables.runs import single_tables
 from recall.report.tables.sequences import return_tables
+from recall.report.tables.single import single_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table, trimmed
 from recall.runs.wording import counted
 

@@ -2,8 +2,8 @@
 
 from recall.analysis.frames import Analysis
 from recall.report.tables.pairs import pair_tables
-from recall.report.tables.runs import provisional_tables, single_tables
 from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
+from recall.report.tables.single import single_tables
 from recall.report.tables.table import Table, trimmed
 from recall.report.tables.variants import variant_tables
 
@@ -16,7 +16,6 @@ def all_tables(analysis: Analysis) -> list[Table]:
         *variant_tables(analysis),
         *sequence_tables(analysis),
         *return_tables(analysis),
-        *provisional_tables(analysis),
         *single_tables(analysis),
     ]
     return [table for table in map(trimmed, tables) if table.rows]

@@ -1,4 +1,4 @@
-"""Fleets that are still training, and tasks that do not report success."""
+"""Tasks that do not report success, and warnings of fleets in training."""
 
 import json
 
@@ -23,34 +23,6 @@ def forgets_half(seed, position, step):
     if step <= position * STEPS:
         return 0.0
     return 1.0 if step <= (position + 1) * STEPS else 0.5
-
-
-def test_an_unfinished_fleet_has_success_when_just_learned_and_now(tmp_path):
-    write_fleet(tmp_path / "a", "ewc", THREE, success=forgets_half, finished=False,
-                until=STEPS + EVERY)  # fmt: skip
-    table = tables_of(tmp_path)[f"provisional-EWC-{THREE}"]
-    assert table.columns == ("success when just learned", "now", "lost")
-    assert [row.heading for row in table.rows] == ["1 push", "2 hammer"]
-    assert [cell.ours.value for cell in table.rows[0].cells] == [1.0, 0.5, 0.5]
-    learned, now, lost = table.rows[1].cells
-    assert (learned.ours, now.ours.value, lost.ours) == (None, 1.0, None)
-    assert "2 runs, at step 1,250 of 3,000. These numbers will change." in table.notes
-
-
-def test_a_stage_whose_end_was_not_evaluated_is_not_learned_yet(tmp_path):
-    """Evaluated at 250, lost at 500, evaluated at 750: the end at 1,000 is still to come."""
-    write_fleet(tmp_path, "recall", "push,hammer", finished=False, until=750)
-    file = tmp_path / "evaluations.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(line for line in lines if json.loads(line)["step"] != 500))
-    table = tables_of(tmp_path)["provisional-RECALL-push,hammer"]
-    assert table.columns == ("now",)
-
-
-def test_finished_and_failed_runs_have_no_provisional_table(tmp_path):
-    failed = {f"ewc-{THREE}-seed1": 1_100}
-    write_fleet(tmp_path / "a", "ewc", THREE, failed=failed)
-    assert not [name for name in tables_of(tmp_path) if name.startswith("provisional")]
 
 
 def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tmp_path):

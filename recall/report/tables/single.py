@@ -1,4 +1,4 @@
-"""Tables of runs by themselves: unfinished ones, and tasks learned alone."""
+"""Tables of tasks learned alone."""
 
 from collections import Counter
 
@@ -6,57 +6,11 @@ import numpy as np
 
 from recall.analysis import bootstrap, metrics
 from recall.analysis.collection import Collection
-from recall.analysis.families import display_name
 from recall.analysis.frames import Analysis
-from recall.analysis.labels import grouped
 from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
-from recall.analysis.run_result import is_multi_task
 from recall.report.tables.table import Cell, Row, Table
-from recall.runs.wording import counted, spanned
-
-_MOST = 4  # provisional tables on the terminal
-
-
-def provisional_tables(analysis: Analysis) -> list[Table]:
-    """Return a table for each label and sequence with runs that train or were stopped.
-
-    They show the success in each task when it was just learned and at the last evaluation.
-    """
-    measure = analysis.measure
-    going = analysis.collection.where(lambda run: not run.finished and run.failed_at is None)
-    tables: list[Table] = []
-    for runs in grouped(going.runs, lambda run: (run.sequence, run.label)).values():
-        first = runs[0]
-        field, what = (measure.field, "success") if first.reports_success else (RETURN, "return")
-        curves = [run.curve(measure.mode, field) for run in runs]
-        together = is_multi_task(first.method)
-        learned = np.array([metrics.trained_successes(curve, measure.window) for curve in curves])
-        now = np.array([metrics.latest_successes(curve, measure.window) for curve in curves])
-        reached = max(int(run.steps[-1]) for run in runs)
-        stages = len(first.tasks) if together else -(-reached // first.steps_per_task)
-        rows = []
-        for task, name in enumerate(first.tasks[:stages]):
-            shown = [now] if together else [learned, now, learned - now]
-            cells = (_mean(values[:, task], f"{first.label}, provisional") for values in shown)
-            rows.append(Row(f"{task + 1} {name}", tuple(cells)))
-        table = Table(
-            name=f"provisional-{first.label}-{first.sequence}",
-            title=f"Provisional: {first.label} on {display_name(first.sequence, first.tasks)}",
-            corner="task",
-            columns=("now",) if together else (f"{what} when just learned", "now", "lost"),
-            rows=tuple(rows),
-            notes=(
-                f"{counted(len(runs), 'run')}, at step "
-                f"{spanned(int(run.steps[-1]) for run in runs)} of {first.total_steps:,}. These "
-                "numbers will change.",
-            ),
-            decimals=2 if first.reports_success else 1,
-            group="provisional",
-            detail=len(tables) >= _MOST,
-        )
-        tables.append(table)
-    return tables
+from recall.runs.wording import spanned
 
 
 def _mean(values: np.ndarray, name: str) -> Cell:

@@ -168,7 +168,7 @@ class Method(Checked):
         """Return the method's own initial state: a pytree of fixed structure, shapes and types."""
         return ()
 
-    def actor_for_training(self, actor: Params, key: Array) -> Params:
+    def actor_for_training(self, method_state: Any, actor: Params, key: Array) -> Params:
         """Return the parameters that a training pass uses (VCL draws them)."""
         return actor
 

@@ -137,7 +137,9 @@ class LossInputs(NamedTuple):
     @property
     def acting(self) -> Params:
         """Return the actor as this update uses it, for passes that are not differentiated."""
-        actor = self.agent.method.actor_for_training(self.trainable.actor, self.noise.key)
+        actor = self.agent.method.actor_for_training(
+            self.method_state, self.trainable.actor, self.noise.key
+        )
         return one_trunk(actor)
 
 
@@ -263,7 +265,7 @@ def actor_loss(actor: Params, inputs: LossInputs) -> tuple[Array, tuple[Array, M
     """Return L_pi,norm = E [alpha log pi - min Q_norm], and log pi [batch]."""
     agent, batch = inputs.agent, inputs.batch
     method, critic = agent.method, one_trunk(inputs.trainable.critic)
-    acting = method.actor_for_training(actor, inputs.noise.key)
+    acting = method.actor_for_training(inputs.method_state, actor, inputs.noise.key)
     policy = agent.policy(acting, batch.observation, batch.layout)
     action, log_pi = gaussian.sample(policy, inputs.noise.noise[1])
     q = agent.q(critic, batch.observation, action, batch.layout)

@@ -6,6 +6,7 @@ from typing import Any
 from recall.errors import BadValueError, UnknownNameError
 from recall.learn.method import Method
 from recall.methods.agem import AGem
+from recall.methods.cka_rl import CkaRl
 from recall.methods.clear import Clear
 from recall.methods.clonex import ClonEx
 from recall.methods.ewc import Ewc
@@ -17,6 +18,7 @@ from recall.methods.packnet import PackNet
 from recall.methods.perfect_memory import PerfectMemory
 from recall.methods.recall import Recall
 from recall.methods.reset import Reset
+from recall.methods.reset_and_distill import ResetAndDistill
 from recall.methods.vcl import Vcl
 from recall.plugins import HOW_TO_IMPORT, note
 from recall.plugins.registry import Registry
@@ -58,6 +60,8 @@ _OURS: dict[str, type[Method]] = {
         Mas,
         Vcl,
         Reset,
+        ResetAndDistill,
+        CkaRl,
         MultiTask,
     )
 }
@@ -89,6 +93,7 @@ __all__ = [
     "L2",
     "METHODS",
     "AGem",
+    "CkaRl",
     "Clear",
     "ClonEx",
     "Ewc",
@@ -100,6 +105,7 @@ __all__ = [
     "PerfectMemory",
     "Recall",
     "Reset",
+    "ResetAndDistill",
     "Vcl",
     "method_class",
     "register_method",

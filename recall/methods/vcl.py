@@ -68,7 +68,7 @@ class Vcl(Method):
         weight = self.weight if self.first_task_kl else 0.0
         return Prior(zeros, zeros.copy(), jnp.asarray(weight, jnp.float32))
 
-    def actor_for_training(self, actor: Params, key: Array) -> Params:
+    def actor_for_training(self, method_state: Any, actor: Params, key: Array) -> Params:
         """Return an actor with one draw of the trunk, used for the whole batch."""
         noise = jnp.exp(actor[SPREAD]) * jax.random.normal(key, actor[SPREAD].shape)
         # The trunk may come twice, for new and for old rows; both get the same draw.

@@ -36,7 +36,7 @@ def test_the_prior_says_how_much_the_divergence_counts(weight):
 def test_training_draws_weights_and_acting_uses_their_means():
     method = Vcl(initial_log_std=-1.0)
     actor = method.init_actor({"trunk": jnp.zeros(20_000), "heads": jnp.ones((2, 3))}, None)
-    drawn = method.actor_for_training(actor, jax.random.PRNGKey(0))
+    drawn = method.actor_for_training((), actor, jax.random.PRNGKey(0))
     assert abs(float(jnp.std(drawn["trunk"])) - np.exp(-1.0)) < 0.01
     acting = method.actor_for_task((), actor, jnp.asarray(0))
     assert set(acting) == {"trunk", "heads"}

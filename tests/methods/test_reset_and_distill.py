@@ -1,0 +1,66 @@
+"""Reset & Distill: a learner without a past, and a student that keeps what learners knew."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recall.methods.reset_and_distill import STUDENT
+from tests.factories.method_fleets import SmallFleet, small
+
+
+def at_second_task(bursts: int) -> SmallFleet:
+    run = SmallFleet(small("reset_and_distill"))
+    run.start()
+    for _ in range(bursts):
+        run.burst()
+    run.end()
+    run.start()
+    return run
+
+
+def test_a_learner_knows_nothing_of_earlier_tasks_and_the_student_does():
+    one, other = at_second_task(0), at_second_task(3)
+    for network in ("actor", "critic", "target"):
+        trunks = [getattr(run.state.trainable, network)["trunk"] for run in (one, other)]
+        np.testing.assert_array_equal(*trunks, err_msg=network)
+    assert not np.array_equal(*(run.policies(0) for run in (one, other)))
+    critic, target = other.state.trainable.critic, other.state.trainable.target
+    np.testing.assert_array_equal(critic["trunk"], target["trunk"])
+
+
+def test_the_learner_acts_on_its_task_and_the_student_on_those_before():
+    run = SmallFleet(small("reset_and_distill", average_actor=None, retraining_updates=0))
+    run.start()
+    run.burst()
+
+    def flat(params: dict) -> np.ndarray:
+        state = run.state._replace(
+            trainable=run.state.trainable._replace(actor=run.state.trainable.actor | params)
+        )
+        return np.asarray(state.trainable.actor["trunk"])
+
+    actor = run.state.trainable.actor
+    size = actor["trunk"].shape[1]
+    np.testing.assert_array_equal(run.policies(0)[:, :size], actor["trunk"])
+    assert not np.array_equal(actor["trunk"], actor[STUDENT]["trunk"])
+    run.end()
+    student = run.state.trainable.actor[STUDENT]["trunk"]
+    np.testing.assert_array_equal(run.policies(0)[:, :size], student)
+    np.testing.assert_array_equal(run.policies(1)[:, :size], flat({}))
+
+
+@pytest.mark.slow
+def test_the_student_comes_to_act_like_the_learner_and_stays_so_on_old_tasks():
+    run = SmallFleet(small("reset_and_distill", retraining_updates=0))
+    run.start()
+    first = run.burst()["loss_distill_new"]
+    for _ in range(150):
+        last = run.burst()["loss_distill_new"]
+    assert np.all(np.asarray(last) < 0.2 * np.asarray(first))
+    run.end()
+    run.start()
+    for _ in range(150):
+        metrics = run.burst()
+    assert np.all(np.asarray(metrics["loss_distill_old"]) < 0.2 * np.asarray(first))
+    assert np.all(np.asarray(metrics["loss_distill_new"]) < np.asarray(first))
+    assert jnp.all(run.state.failed_at < 0)

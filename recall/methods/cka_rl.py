@@ -69,9 +69,11 @@ class CkaRl(Method):
 
     name: ClassVar[str] = "cka_rl"
     label: ClassVar[str] = "CKA-RL"
-    summary: ClassVar[str] = "Adds to a base a mixture of earlier tasks' vectors and one of its own."
+    summary: ClassVar[str] = (
+        "Adds to a base a mixture of earlier tasks' vectors and one of its own."
+    )
     reference: ClassVar[str] = "Hu et al., Continual Knowledge Adaptation for RL, 2025"
-    colour: ClassVar[str] = "#6d597a"
+    colour: ClassVar[str] = "#0c1840"
 
     pool_size: Count = 5
     """Largest number of earlier tasks' vectors; the most similar ones are merged beyond it."""
@@ -122,7 +124,7 @@ class CkaRl(Method):
         draw: Callable[[int, Array], Batch],
         key: Array,
     ) -> LearnerState:
-        """Keep what the task acts with, make its vector the base or part of the pool, begin at 0."""
+        """Keep what the task acts with, and its vector as the base or in the pool; begin at 0."""
         own, actor = state.method_state, state.evaluated_actor
         acting = self.actor_for_task(own, actor, task)["trunk"]
         pool, filled = add_vector(own.pool, own.filled, actor["trunk"])

@@ -44,7 +44,7 @@ class ResetAndDistill(Method):
     label: ClassVar[str] = "Reset & Distill"
     summary: ClassVar[str] = "A fresh learner for each task, distilled into one network."
     reference: ClassVar[str] = "Ahn et al., Prevalence of Negative Transfer in Continual RL, 2025"
-    colour: ClassVar[str] = "#2a9d8f"
+    colour: ClassVar[str] = "#5460fc"
 
     sampling: Sampling = "balanced"
     rehearse: bool = False

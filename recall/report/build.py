@@ -13,7 +13,6 @@ from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.measures import Measure, check_success
 from recall.errors import BadValueError
-from recall.files.atomic import write_text
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, draw_all
@@ -24,7 +23,7 @@ from recall.report.tables import all_tables
 from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
-from recall.report.tables.writers import markdown, write_tables
+from recall.report.tables.writers import write_tables
 from recall.settings.checked import from_plain
 
 Folder = str | Path
@@ -147,8 +146,6 @@ def write_report(
             detailed=detailed,
             tell=tell,
         )
-        verdicts = [] if board else summary.verdicts(analysis)
-        write_text(new / "report.md", _in_markdown(title, analysis, verdicts, tables, problems))
         write_page(new, analysis, tables, gallery, problems, title, live, board)
     if console is not None:  # last, because the reader of a pipe may leave early
         _show(analysis, tables, problems, console)
@@ -187,24 +184,3 @@ def show_tables(tables: Sequence[Table], console: Console) -> None:
             print_table(table, console, told)
             console.print()
             told.update(notes_below(table))
-
-
-def _in_markdown(
-    title: str,
-    analysis: Analysis,
-    verdicts: Sequence[summary.Verdict],
-    tables: Sequence[Table],
-    problems: Sequence[str],
-) -> str:
-    """Return the summary, all tables and the problems as one Markdown page."""
-    parts = [f"# Report of {title}\n"]
-    for verdict in verdicts:
-        parts.append(f"**{verdict.title}.** {' '.join(verdict.sentences)}\n")
-    if caution := summary.few_seeds(analysis.collection):
-        parts.append(f"{caution}\n")
-    parts.append(f"{summary.measured(analysis.measure, analysis.scores)}\n")
-    parts += map(markdown, tables)
-    if problems:
-        listed = "\n".join(f"- {problem}" for problem in problems)
-        parts.append(f"## What is wrong or was left out\n\n{listed}\n")
-    return "\n".join(parts)

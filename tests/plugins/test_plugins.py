@@ -58,7 +58,7 @@ def test_evaluate_film_and_report_know_them(trained, tmp_path, capsys):
     assert {row["task"] for row in rows} == {"corridor-left", "corridor-right"}
     out = tmp_path / "report"
     main(["report", str(trained), "--out", str(out), "--plugin", DECAY, "--plugin", FIGURE])
-    assert "Decay" in (out / "report.md").read_text()
+    assert "Decay" in (out / "index.html").read_text()
     assert list((out / "figures").glob("learned_tasks*.png"))
     with pytest.raises(SystemExit):
         main(["film", str(trained), *plugins])

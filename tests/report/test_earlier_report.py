@@ -54,17 +54,17 @@ def test_a_report_that_is_interrupted_leaves_the_earlier_one(runs, earlier, stop
         recall.make_report(runs, earlier)
     assert files_of(earlier) == before
     assert sorted(path.name for path in earlier.iterdir()) == [
-        "data", "files.json", "index.html", "report.md", "tables"
+        "data", "files.json", "index.html", "tables"
     ]  # fmt: skip
 
 
 def test_a_report_that_ends_while_files_are_replaced_leaves_none_unlisted(runs, earlier, tmp_path):
     other = write_fleet(tmp_path / "other", "ewc", "hammer,push")
-    (earlier / "report.md").unlink()
-    (earlier / "report.md").mkdir()  # in the way: no file can replace it
+    (earlier / "index.html").unlink()
+    (earlier / "index.html").mkdir()  # in the way: no file can replace it
     with pytest.raises(IsADirectoryError):
         recall.make_report(other, earlier, figures=False)
-    (earlier / "report.md").rmdir()
+    (earlier / "index.html").rmdir()
     recall.make_report(runs, earlier, figures=False)
     listed = set(json.loads((earlier / "files.json").read_text()))
     assert set(files_of(earlier)) == listed | {"files.json", "tables/mine.md"}

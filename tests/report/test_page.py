@@ -12,7 +12,7 @@ from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis, analyse
 from recall.report.figures import Gallery, Skipped, draw_all
-from recall.report.page import Film, films_of, origin, page, write_page
+from recall.report.page import Film, films_of, page, write_page
 from recall.report.tables import all_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from tests.factories.runs import made_collection
@@ -147,19 +147,6 @@ def test_sections_without_contents_are_left_out(analysis):
     written = page(analysis, [made_table()], Gallery(()))
     assert 'id="tables"' in written
     assert not re.search('id="(figures|films|notes)"', written)
-
-
-def test_the_origin_says_what_when_and_from_where(analysis, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    about = {
-        "versions": {"recall": "0.0.9"},
-        "git": {"commit": "0123456789abcdef", "dirty": True},
-        "machine": {"processor": "Abacus 3"},
-    }
-    runs = [dataclasses.replace(run, description=about) for run in analysis.collection.runs]
-    told = origin(runs)
-    assert "9 September 2001 at 01:46 UTC" in told
-    assert "recall 0.0.9 (commit 01234567 with changes) on Abacus 3" in told
 
 
 def test_films_of_the_fleets_are_on_the_page_as_far_as_there_is_room(analysis, tmp_path):

@@ -30,8 +30,8 @@ def runs(tmp_path):
 
 def test_a_report_has_tables_and_tells_what_was_left_out(runs, tmp_path):
     made = recall.make_report(runs, tmp_path / "out", figures=False)
-    page = (tmp_path / "out" / "report.md").read_text()
-    assert "### CW3: average performance" in page
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "CW3: average performance" in page
     assert "b is unfinished" in page
     names = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert {"cw3-forgetting.md", "cw3-forgetting.csv", "cw3-1-tasks.tex"} <= names
@@ -92,7 +92,7 @@ def test_an_interval_without_a_lower_bound_is_shown_everywhere(tmp_path):
         write_fleet(tmp_path / "runs" / task, sequence=task, success=lambda seed, *_: float(seed))
     out = tmp_path / "out"
     main(["report", str(tmp_path / "runs"), "--out", str(out)])
-    assert "[-inf, 0.50]" in (out / "report.md").read_text()
+    assert "[-inf, 0.50]" in (out / "tables" / "push-hammer.md").read_text()
     assert "-inf" in (out / "tables" / "push-hammer.csv").read_text()
     assert "Infinity" not in (out / "index.html").read_text()  # no JSON
     assert (out / "figures" / "seeds-push-hammer.png").exists()
@@ -104,7 +104,7 @@ def test_a_reader_that_leaves_early_gets_all_files(tmp_path):
     out = tmp_path / "out"
     with subprocess.Popen([*words, str(out)], stdout=subprocess.PIPE) as command:
         command.stdout.close()  # like `| head -0`
-    assert {"index.html", "report.md", "tables/push-hammer.csv"} <= files_below(out)
+    assert {"index.html", "tables/push-hammer.csv"} <= files_below(out)
 
 
 def files_below(folder):
@@ -138,7 +138,7 @@ def test_a_list_of_files_that_was_edited_removes_nothing_elsewhere(runs, tmp_pat
     [
         {"files.json": '["notes.txt"]', "notes.txt": "kept"},
         {"files.json": "{"},
-        {"index.html": "my own page", "report.md": "my own report"},
+        {"index.html": "my own page"},
     ],
 )
 def test_a_folder_that_holds_no_report_is_left_alone(runs, tmp_path, files):
@@ -179,12 +179,12 @@ def test_problems_and_cautions_are_told_everywhere(tmp_path, capsys):
     health = {"run": 1, "step": 500, "position": 0, "health": "odd", "message": message}
     append_training(folder, health)
     main(["report", str(folder), "--no-figures", "--out", str(tmp_path / "out")])
-    texts = [(tmp_path / "out" / name).read_text() for name in ("report.md", "index.html")]
+    texts = [(tmp_path / "out" / "index.html").read_text()]
     texts.append(" ".join(capsys.readouterr().out.split()))
     for text in texts:
         assert "There are only 3 runs" in text
         assert message in html.unescape(text)
-    assert message not in texts[1]
+    assert message not in texts[0]
     assert "Average performance: RECALL" in texts[0]
 
 

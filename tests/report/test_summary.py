@@ -151,16 +151,3 @@ def test_health_warnings_are_a_line_for_each_method_and_kind(tmp_path):
     assert "collapsed temperature in 3 of 5 runs" in first
     assert f"recall-push,hammer-seed1 in {many} at step 500: the <first>." in first
     assert "dormant policy units in 1 of 5 runs" in second
-
-
-def test_diverging_critics_of_old_tasks_matter_where_they_are_trained(tmp_path):
-    """ClonEx has no more use for the critics of an old task; perfect memory trains them."""
-    message = "the mean Q of push is 9: its critics diverge, and so will a policy"
-    for method in ("clonex", "perfect_memory"):
-        folder = write_fleet(tmp_path / method, method, "push,hammer", seeds=(0,))
-        append_training(folder, warning(0, 1_500, "diverging_critics", message))
-        append_training(folder, warning(0, 1_900, "diverging_critics", message, position=1))
-    old, trained = sorted(health_problems(gather(tmp_path)))
-    assert "the mean Q of push is 9" in old
-    assert "so will a policy" not in old
-    assert "so will a policy" in trained

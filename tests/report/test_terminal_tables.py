@@ -56,7 +56,7 @@ def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
     text = printed(TABLE, width=45)
     assert "[0.88" not in text
     assert "0.90" in text
-    assert " ".join(text.split()).endswith(LEFT_OUT)
+    assert "too narrow for intervals" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 45
     whole = Table("b", "b", "b", ("x" * 60,), (Row("1", (Cell(Estimate(1.0)),)),))
     assert LEFT_OUT not in printed(whole, width=45)  # it has no intervals

@@ -4,7 +4,6 @@ import pytest
 
 import recall
 from recall.analysis.collection import gather
-from recall.analysis.measures import Measure
 from recall.errors import BadValueError
 from recall.report.compare import compare
 from tests.factories.folders import write_fleet
@@ -43,19 +42,7 @@ def test_a_comparison_names_the_argument_that_it_refuses(runs, tmp_path, name, v
         compare(**given)
 
 
-@pytest.mark.parametrize(("name", "value"), [("source", None), ("out", None), ("policies", None)])
-def test_an_archive_names_the_argument_that_it_refuses(runs, tmp_path, name, value):
-    with pytest.raises(BadValueError, match=f"{name} is {value}"):
-        recall.archive(**({"source": runs, "out": tmp_path / "out"} | {name: value}))
-    assert not (tmp_path / "out").exists()
-
-
 def test_one_reference_or_method_is_not_its_letters(runs, tmp_path):
     assert gather(runs, reference=str(runs)).problems == ()
     made = recall.make_report(runs, tmp_path / "out", figures=False, methods="recall")
     assert made.collection.labels == ["RECALL"]
-
-
-def test_a_measure_checks_its_types():
-    with pytest.raises(BadValueError, match="window is 'x'"):
-        Measure(window="x")

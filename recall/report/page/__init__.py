@@ -36,7 +36,6 @@ SECONDS = 30
 """Seconds after which a live page loads itself again."""
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
 _MOST = 6  # names in the heading of a fleet
-_MOST_MACHINES = 3
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def page(
         problems=problems,
         fleets=fleets,
         shared=shared,
-        origin=origin(collection.runs),
+        origin=origin(),
     )
     return written.lstrip()  # the macros above leave empty lines
 
@@ -229,26 +228,12 @@ def _setting(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def origin(runs: Iterable[RunResult]) -> str:
-    """Return the date and version of the report, and versions and machines of the runs.
+def origin() -> str:
+    """Return the date and version of the report.
 
     SOURCE_DATE_EPOCH stands for the time in reproducible builds.
     """
     seconds = os.environ.get("SOURCE_DATE_EPOCH")
     moment = time.gmtime(int(seconds) if seconds else None)
-    made = f"Made on {moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
-    versions: dict[str, None] = {}
-    machines: dict[str, None] = {}
-    for run in runs:
-        git, machine = (run.description.get(name) or {} for name in ("git", "machine"))
-        if found := (run.description.get("versions") or {}).get("recall"):
-            commit = (git.get("commit") or "")[:8]
-            changes = " with changes" if git.get("dirty") else ""
-            versions[f"recall {found}" + (f" (commit {commit}{changes})" if commit else "")] = None
-        if device := ", ".join(machine.get("accelerators") or ()) or machine.get("processor"):
-            machines[str(device)] = None
-    trained = ""
-    if versions:
-        where = f" on {few(machines, _MOST_MACHINES)}" if machines else ""
-        trained = f" The runs were trained with {few(versions, _MOST_MACHINES)}{where}."
-    return f"{made} with recall {version()}.{trained}"
+    date = f"{moment.tm_mday} {time.strftime('%B %Y at %H:%M UTC', moment)}"
+    return f"Made on {date} with recall {version()}."

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 from recall.files.streams import is_terminal
 from recall.report.tables.table import Cell, Table, estimate_text, notes_below
 
-LEFT_OUT = "The terminal is too narrow for intervals; report.md has them."
+LEFT_OUT = "The terminal is too narrow for intervals; the files have them."
 _WIDEST_HEADING = 28
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from recall.plugins import load_plugin as load_plugin
     from recall.policies.policy import load_policy as load_policy
     from recall.report.build import make_report as make_report
+    from recall.report.hub import pull as pull
+    from recall.report.hub import push as push
     from recall.report.results import Results as Results
     from recall.report.results import load_results as load_results
     from recall.runs.archive import archive as archive
@@ -47,6 +49,8 @@ _EXPORTS = {
     "make_report": "recall.report.build",
     "frame": "recall.analysis.frames",
     "archive": "recall.runs.archive",
+    "push": "recall.report.hub",
+    "pull": "recall.report.hub",
 }
 __all__ = ["__version__", *_EXPORTS]
 

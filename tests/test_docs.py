@@ -24,6 +24,8 @@ SLOW = (
     "recall board",
     "recall compare",
     "recall report",
+    "recall push",
+    "recall pull",
     "recall demo",
     "recall study",
     "recall train",

@@ -2,11 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from recall.commands.show import Flag
+
+if TYPE_CHECKING:
+    from recall.runs.archive import Archive
 
 
 def archive(
@@ -27,7 +30,6 @@ def archive(
 ) -> None:
     """Copy what is worth keeping of fleets into a small folder that reports and films can read."""
     from recall.runs.archive import archive as make_archive
-    from recall.runs.wording import counted
 
     made = make_archive(source, out, policies, policies_at, unfinished)
     if not policies:
@@ -36,6 +38,13 @@ def archive(
             "--policies names the runs whose policies are, '*' all.",
             file=sys.stderr,
         )
+    tell_end(made)
+
+
+def tell_end(made: "Archive") -> None:
+    """Print what an archive holds."""
+    from recall.runs.wording import counted
+
     print(
         f"{counted(made.fleets, 'fleet')} of {counted(made.runs, 'run')} and "
         f"{counted(made.policies, 'policy file')}, {made.size_bytes / 1e6:.2f} MB in {made.folder}"

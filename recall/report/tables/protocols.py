@@ -4,7 +4,7 @@ A protocol is a sequence, or sequences of one family, with a world, its settings
 task. Numbers of different protocols never stand in one table.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from recall.analysis.families import display_name, family_of, family_title
@@ -19,10 +19,11 @@ from recall.runs.wording import few
 _MOST_NAMED = 3
 
 
-def protocol_tables(analysis: Analysis) -> list[Table]:
+def protocol_tables(analysis: Analysis, origin: bool = True) -> list[Table]:
     """Return a table of the methods of each protocol, sorted by average performance.
 
-    A label names the settings in which the runs of a method differ within a protocol.
+    A label names the settings in which the runs of a method differ within a protocol. `origin` adds
+    a column with their folders.
     """
     tables, collection = [], analysis.collection
     by_protocol = grouped(
@@ -36,11 +37,12 @@ def protocol_tables(analysis: Analysis) -> list[Table]:
             tuple(list_of(part.sort_values("sequence"), "sequence")): None
             for _, part in here.scores.groupby("label", sort=False)
         }
-        tables += [_of_protocol(here, sequences) for sequences in sorted(covered, key=len)[::-1]]
+        by_size = sorted(covered, key=len, reverse=True)
+        tables += [_of_protocol(here, sequences, origin) for sequences in by_size]
     return tables
 
 
-def _of_protocol(analysis: Analysis, sequences: Sequence[str]) -> Table:
+def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> Table:
     """Return the table of the methods that were run on all these sequences."""
     scores = select(analysis.scores, sequence=list(sequences))
     title = _title(scores["run"].iloc[0], sequences)
@@ -54,20 +56,14 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str]) -> Table:
         corner="method",
         group=title,
     )
-    rows = [
-        Row(
-            row.heading,
-            (
-                *row.cells,
-                Cell(text=f"{row.cells[0].runs}"),
-                Cell(text=_origin(runs_of(select(scores, label=row.heading)))),
-            ),
-        )
-        for row in sorted(table.rows, key=_performance, reverse=True)
-    ]
+    rows = []
+    for row in sorted(table.rows, key=_performance, reverse=True):
+        folders = {str(run.folder): None for run in runs_of(select(scores, label=row.heading))}
+        added = [f"{row.cells[0].runs}", few(folders, _MOST_NAMED)][: 1 + origin]
+        rows.append(Row(row.heading, (*row.cells, *(Cell(text=text) for text in added))))
     return replace(
         table,
-        columns=(*table.columns, "runs", "origin"),
+        columns=(*table.columns, *("runs", "origin")[: 1 + origin]),
         rows=tuple(rows),
         notes=table.notes[1:],  # the first one counts the runs and steps
     )
@@ -92,7 +88,3 @@ def _title(run: RunResult, sequences: Sequence[str]) -> str:
     }
     words = [f"{name} {value}" for name, value in world.items()]
     return ": ".join([where, ", ".join([*words, f"{run.steps_per_task:,} steps per task"])])
-
-
-def _origin(runs: Iterable[RunResult]) -> str:
-    return few(dict.fromkeys(str(run.folder) for run in runs), _MOST_NAMED)

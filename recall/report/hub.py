@@ -1,0 +1,192 @@
+"""Archives on the Hugging Face Hub: pushed with a model card, and pulled as folders of others.
+
+A pulled archive is archived once more from where it was downloaded to. So it is checked as any
+folder is, and nothing but the files of an archive reaches its place.
+"""
+
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recall.analysis.collection import gather
+from recall.analysis.frames import MEASURED, Analysis, analyse
+from recall.analysis.measures import TITLES
+from recall.errors import RecallError, how_to_install
+from recall.files.atomic import write_text
+from recall.files.fleet_layout import (
+    ARCHIVE_NOTE,
+    DESCRIPTION,
+    OUTCOME,
+    POLICIES,
+    POLICY_SUFFIX,
+    STUDY,
+)
+from recall.files.paths import check_contained, given_path
+from recall.files.reading import XZ
+from recall.report import summary
+from recall.report.figures import draw_all
+from recall.report.page import films_of, origin
+from recall.report.tables import all_tables
+from recall.report.tables.protocols import protocol_tables
+from recall.report.tables.writers import markdown
+from recall.report.train_command import train_commands
+from recall.runs.archive import Archive, Folder, archive
+
+CARD = "README.md"
+_KIND = "reinforcement-learning"
+_FILES = [f"*{end}" for end in (DESCRIPTION, OUTCOME, ARCHIVE_NOTE, STUDY, XZ, POLICY_SUFFIX)]
+_FIGURES = ("average_success", "task_curves")
+_FILM = "replay"  # the Hub plays replay.mp4 above the card
+
+
+def push(
+    source: Folder,
+    repo: str,
+    policies: Sequence[str] | str | None = None,
+    private: bool = False,
+) -> str:
+    """Upload an archive of fleets with a model card to the Hugging Face Hub; return its address.
+
+    An archive that was pushed there before is replaced; other files stay.
+
+    Args:
+        source: Folder of a finished fleet, or of several, archived or not.
+        repo: Name of the repository, such as "me/recall-cw3"; it is created if there is none.
+        policies: The runs whose policies are kept, as in `recall.archive`. None: all there are.
+        private: Whether a new repository is private.
+    """
+    hub = _hub()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "archive")
+        stage(source, folder, repo, policies)
+        return upload(hub, folder, repo, private)
+
+
+def pull(repo: str, out: Folder, revision: str | None = None) -> Archive:
+    """Download an archive from the Hugging Face Hub into `out`, once it is checked.
+
+    Args:
+        repo: Name of the repository, such as "me/recall-cw3".
+        out: Folder of the archive, which must not hold anything.
+        revision: A branch, tag or commit. None: the newest.
+    """
+    hub = _hub()
+    with tempfile.TemporaryDirectory() as place:
+        with _explained(repo):
+            hub.snapshot_download(repo, revision=revision, local_dir=place, allow_patterns=_FILES)
+        check_contained(Path(place))
+        return archive(place, out, _all_policies(Path(place)), unfinished=True)
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise RecallError(
+            f"push and pull need huggingface_hub: {how_to_install('huggingface_hub')}"
+        ) from error
+    return huggingface_hub
+
+
+def upload(hub: Any, folder: Path, repo: str, private: bool = False) -> str:
+    """Upload a folder in one commit, in place of an earlier archive; return its address."""
+    with _explained(repo):
+        api = hub.HfApi()
+        address = api.create_repo(repo, private=private, exist_ok=True)
+        api.upload_folder(
+            repo_id=repo, folder_path=folder, delete_patterns=_FILES, commit_message="recall push"
+        )
+        return str(address)
+
+
+@contextlib.contextmanager
+def _explained(repo: str) -> Iterator[None]:
+    """Turn an error of the Hub, its library or the network, which share no class, into ours."""
+    try:
+        yield
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise RecallError(
+            f"{repo}: {type(error).__name__}: {reason}. Check the name, the network, and with "
+            "`hf auth whoami` who you are there"
+        ) from error
+
+
+def _all_policies(folder: Path) -> tuple[str, ...]:
+    return ("*",) if any(folder.rglob(f"{POLICIES}/*/*{POLICY_SUFFIX}")) else ()
+
+
+def stage(
+    source: Folder, folder: Path, repo: str, policies: Sequence[str] | str | None = None
+) -> None:
+    """Write what `push` uploads into a new folder: the archive, a card, figures and one film."""
+    source = given_path(source, "source")
+    archive(source, folder, _all_policies(source) if policies is None else policies)
+    analysis = analyse(gather(folder))
+    gallery = draw_all(analysis.collection, folder / "figures", None, _FIGURES, ["png"], detailed=1)
+    pictures = {drawn.caption: drawn.paths["png"] for drawn in gallery}
+    runs = analysis.collection.runs
+    films, _ = films_of(
+        replace(run, folder=source / run.folder.relative_to(folder)) for run in runs
+    )
+    for film in films[:1]:
+        copy = folder / f"{_FILM}{film.path.suffix.lower()}"
+        shutil.copyfile(film.path, copy)
+        pictures = {film.title: copy} | pictures
+    shown = {text: path.relative_to(folder).as_posix() for text, path in pictures.items()}
+    write_text(folder / CARD, card(analysis, repo, shown))
+
+
+def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
+    """Return the model card of an archive; `pictures` are paths by their captions."""
+    runs = analysis.collection.runs
+    descriptions = {run.folder: run.description for run in runs}.values()
+    commands = dict.fromkeys(text for each in descriptions for text in train_commands(each))
+    tables = protocol_tables(analysis, origin=False) or all_tables(analysis)
+    # JSON is YAML too.
+    header = [f"{name}: {json.dumps(value)}" for name, value in _metadata(analysis).items()]
+    parts = [
+        "\n".join(["---", *header, "---"]),
+        f"# {repo.rpartition('/')[2]}",
+        f"{summary.scope(analysis.collection)} `recall pull {repo} FOLDER` checks them and writes "
+        "an archive, which `recall report`, `evaluate`, `film` and `load_policy` read.",
+        *(f"![{text}]({path})\n\n*{text}*" for text, path in pictures.items()),
+        "## Results",
+        *(markdown(replace(table, advice=())) for table in tables),
+        summary.measured(analysis.measure, analysis.scores),
+        "## Settings",
+        "`run.json` holds all settings. These commands train the runs again:",
+        *(f"```console\n$ {text}\n```" for text in commands),
+        origin(runs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _metadata(analysis: Analysis) -> dict[str, Any]:
+    """Return what the Hub itself reads of a card: tags, and the metrics of labels by sequence."""
+    runs = analysis.collection.runs
+    means = analysis.scores.groupby(["label", "sequence"], sort=False)[[*MEASURED.values()]].mean()
+    results: dict[str, list[dict[str, Any]]] = {}
+    for (label, sequence), row in means.iterrows():
+        values = {metric: row[column] for metric, column in MEASURED.items()}
+        metrics = [
+            {"type": metric, "name": TITLES[metric], "value": round(value, 4)}
+            for metric, value in values.items()
+            if np.isfinite(value)
+        ]
+        what = {"task": {"type": _KIND}, "dataset": {"name": sequence, "type": sequence}}
+        results.setdefault(label, []).append(what | {"metrics": metrics})
+    tags = [*(run.method for run in runs), *(task for run in runs for task in run.tasks)]
+    return {
+        "library_name": "recall-rl",
+        "pipeline_tag": _KIND,
+        "tags": [_KIND, "continual-learning", *dict.fromkeys(tags)],
+        "model-index": [{"name": label, "results": found} for label, found in results.items()],
+    }

@@ -164,7 +164,7 @@ def card(analysis: Analysis, repo: str, pictures: dict[str, str]) -> str:
         "## Settings",
         "`run.json` holds all settings. These commands train the runs again:",
         *(f"```console\n$ {text}\n```" for text in commands),
-        origin(runs),
+        origin(),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -84,7 +84,8 @@ def draw_all(
         if tell is not None:
             tell(found.name)
         paths = _save(found.figure, folder / found.name, formats)
-        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths))
+        width = found.figure.get_figwidth()
+        drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, width))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 

@@ -44,6 +44,8 @@ class Drawn:
     caption: str
     paths: Mapping[str, Path]
     """By format: png, svg, pdf."""
+    width: float
+    """In inches."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from recall.runs.policies import read_policies, runs_with_policies
 from recall.runs.store import Store
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
-from recall.training.agents import agent_of, check_method, tasks_without_success
+from recall.training.agents import agent_of, check_method, shapes_of, tasks_without_success
 from recall.training.behaviour import Behaviour, only_random
 from recall.training.callbacks import Callback
 from recall.training.callbacks.callback import reported_compiling
@@ -45,7 +45,7 @@ from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
 from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
 from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
-from recall.training.programs import kept_programs
+from recall.training.programs import free_others, kept_programs
 from recall.training.provenance import check_unedited, other_versions, surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
@@ -75,6 +75,7 @@ def train(
     settings: Settings | None = None,
     config: Folder | None = None,
     callback: Callback | None = None,
+    vary: Mapping[str, Iterable[float]] | None = None,
     **changes: Any,
 ) -> Results:
     """Train one method on every given sequence with every seed, all at once; return the results.
@@ -95,11 +96,13 @@ def train(
         settings: All settings outside the method. None: the defaults.
         config: A .json or .toml file with settings.
         callback: Is notified of progress. None shows progress and writes TensorBoard events.
+        vary: Values of settings by name, such as `{"learning_rate": (1e-3, 3e-4)}`. There are runs
+            for each, or for every combination, in one fleet and one compiled program.
         changes: Any setting of `recall.settings` or of the method by its name, such as
             `steps_per_task=100_000`, or within its group, such as `network={"hidden": (64, 64)}`.
     """
     return start_fleet(
-        resolve(method, sequence, seeds, preset, settings, config, changes), out, callback
+        resolve(method, sequence, seeds, preset, settings, config, changes, vary), out, callback
     )
 
 
@@ -217,6 +220,7 @@ def _run(
 ) -> Results:
     """Train the fleet to its end in a folder that this process holds."""
     callback = default_callbacks() if callback is None else callback
+    free_others(shapes_of(spec))
     stopping_text = (
         "stopping: saving first, once the computation or compilation in progress is over; "
         "a second signal exits at once"

@@ -97,7 +97,8 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
             steps_per_task=per_task,
             steps=found.steps,
             curves=found.curves,
-            settings=settings,
+            settings=settings
+            | {name.removeprefix("settings."): own for name, own in run.get("own", {}).items()},
             description=description,
             index=index,
             finished=finished,

@@ -58,6 +58,7 @@ class TrainOptions(Checked):
     preset: str | None = None
     config: Path | None = None
     out: Path | None = None
+    vary: tuple[str, ...] = ()
     quiet: bool = False
     tensorboard: bool = True
     wandb: str | None = None
@@ -96,6 +97,7 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
             options.preset,
             config=options.config,
             changes=changes,
+            vary=_values(options.vary),
         )
     except UnknownNameError as error:
         if error.name not in changes:
@@ -106,6 +108,14 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
         raise UnknownNameError("option", spelt(str(error.name)), map(spelt, names), hint) from None
     _check_own_names(spec.method)
     return spec
+
+
+def _values(vary: Iterable[str]) -> dict[str, list[Words]]:
+    """Return the values of each setting in words such as `learning_rate=1e-3,3e-4`."""
+    return {
+        name: [Words((value,)) for value in values.split(",")]
+        for name, _, values in (each.partition("=") for each in vary)
+    }
 
 
 def _check_own_names(method: Any) -> None:
@@ -155,6 +165,8 @@ class _AllOptions:
     """A .json or .toml file with settings. It overrides the preset; options override the file."""
     out: Path | None = None
     """Folder for records, policies and checkpoints. (None: a new one in runs/)"""
+    vary: tuple[str, ...] = ()
+    """Settings with a run for each of their values, such as learning_rate=1e-3,3e-4."""
     quiet: Quiet = False
     tensorboard: TensorBoard = True
     wandb: Wandb = None

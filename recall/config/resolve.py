@@ -8,6 +8,7 @@ A setting's name is its own, or any longer end of its dotted path: `hidden`, `ne
 """
 
 import dataclasses
+import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from recall.config.presets import preset_named
-from recall.config.spec import FleetSpec, Sequences, checked_method, make_spec
+from recall.config.spec import FleetSpec, RunSpec, Sequences, checked_method, make_spec
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.paths import given_path
 from recall.methods import METHODS, Method
 from recall.settings import Settings
-from recall.settings.checked import from_plain
+from recall.settings.checked import from_plain, replaced
+from recall.settings.scalars import scalars
 
 # The default arguments of `train`. A settings file may contain these besides settings.
 ARGUMENTS = {"method": "recall", "sequence": "cw3-1", "seeds": (0,), "preset": "default"}
@@ -35,11 +37,13 @@ def resolve(
     settings: Settings | None = None,
     config: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Iterable[Any]] | None = None,
 ) -> FleetSpec:
     """Return the checked spec of a fleet.
 
     Settings start from `settings` and are changed by the preset, the file `config` and `changes`,
-    in this order. Arguments that are None are taken from the file, or else from ARGUMENTS.
+    in this order. Arguments that are None are taken from the file, or else from ARGUMENTS. There
+    are runs for every combination of the values in `vary`.
     """
     in_file, from_file = read_config(config) if config is not None else ({}, {})
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
@@ -53,7 +57,42 @@ def resolve(
     chosen, complete = choose(
         given["method"], settings or Settings(), given["preset"], from_file, changes or {}
     )
-    return make_spec(chosen, given["sequence"], _seeds(given["seeds"]), complete)
+    spec = make_spec(chosen, given["sequence"], _seeds(given["seeds"]), complete)
+    return _varied(spec, vary) if vary else spec
+
+
+def _varied(spec: FleetSpec, vary: Mapping[str, Iterable[Any]]) -> FleetSpec:
+    """Return the fleet with each of its runs once for every combination of the values."""
+    if not isinstance(vary, Mapping):
+        raise BadValueError(
+            f"vary is {vary!r}: give a dict from settings to the values of each, such as "
+            '{"learning_rate": (1e-3, 3e-4)}'
+        )
+    known, able = list(paths(_Chosen(spec.method, spec.settings))), scalars(spec)
+    values: dict[str, list[Any]] = {}
+    for name, given in vary.items():
+        path = find(name, known)
+        if path not in able:
+            names = ", ".join(each.rpartition(".")[2] for each in able)
+            raise BadValueError(
+                f"{name} cannot vary within a fleet, because it is part of the compiled program: "
+                f"train a fleet for each value. These can vary: {names}"
+            )
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise BadValueError(f"vary: {name} is {given!r}; expected a list of values")
+        values[path] = list(given)
+    runs: dict[str, RunSpec] = {}
+    for combination in itertools.product(*values.values()):
+        own = scalars(replaced(spec, dict(zip(values, combination, strict=True))))
+        if any(own[path] is None for path in values):
+            raise BadValueError("vary: None cannot vary with numbers: train a fleet without it")
+        for run in spec.runs:
+            one = run.with_own({path: own[path] for path in values}, spec.method.name)
+            runs[one.name] = one
+    if not runs:
+        raise BadValueError("vary: a setting has no values; give at least one")
+    fleet = dataclasses.replace(spec, runs=tuple(runs.values()))
+    return dataclasses.replace(fleet.alone(fleet.runs[0]), runs=fleet.runs)
 
 
 def _seeds(seeds: Any) -> list[Any]:
@@ -217,23 +256,6 @@ def by_path(layer: Mapping[str, Any], known: list[str]) -> dict[str, Any]:
             )
         found[path], names[path] = value, name
     return found
-
-
-def replaced(value: Any, changes: Mapping[str, Any]) -> Any:
-    """Return a copy of a dataclass with the settings at dotted names changed.
-
-    All changes are made at once, so values that are only valid together can be given in any order.
-    """
-    new: dict[str, Any] = {}
-    below: dict[str, dict[str, Any]] = {}
-    for path, item in changes.items():
-        first, _, rest = path.partition(".")
-        if rest:
-            below.setdefault(first, {})[rest] = item
-        else:
-            new[first] = item
-    inner = {first: replaced(getattr(value, first), items) for first, items in below.items()}
-    return dataclasses.replace(value, **new, **inner)
 
 
 def flattened(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:

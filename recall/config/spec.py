@@ -1,7 +1,7 @@
 """The spec of a fleet: method, sequences of one length, seeds and settings."""
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from numbers import Integral
@@ -13,7 +13,7 @@ from recall.errors import BadValueError
 from recall.files.names import file_name
 from recall.methods import Method, method_class
 from recall.settings import Settings
-from recall.settings.checked import LARGEST_WHOLE
+from recall.settings.checked import LARGEST_WHOLE, replaced
 from recall.worlds.registry import (
     Task,
     is_task,
@@ -35,6 +35,8 @@ class RunSpec:
     seed: int
     sequence: str
     tasks: tuple[Task, ...]
+    own: tuple[tuple[str, float], ...] = ()
+    """Settings that differ between the fleet's runs, by their dotted names in the FleetSpec."""
 
     @property
     def task_names(self) -> tuple[str, ...]:
@@ -48,6 +50,12 @@ class RunSpec:
         Runs of one seed whose sequences begin alike are therefore independent of each other.
         """
         return self.seed ^ (crc32(",".join(self.task_names).encode()) & LARGEST_WHOLE)
+
+    def with_own(self, own: Mapping[str, float], method: str) -> "RunSpec":
+        """Return this run with values of its own, which its name tells."""
+        values = "-".join(f"{path.rpartition('.')[2]}={value}" for path, value in own.items())
+        name = file_name(f"{method}-{self.sequence}-{values}-seed{self.seed}")
+        return dataclasses.replace(self, name=name, own=tuple(own.items()))
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,11 @@ class FleetSpec:
         settings = dataclasses.replace(self.settings, schedule=schedule)
         return dataclasses.replace(self, settings=settings)
 
+    def alone(self, run: RunSpec) -> "FleetSpec":
+        """Return the fleet of one of the runs, with the run's own settings."""
+        one = dataclasses.replace(run, own=())
+        return dataclasses.replace(replaced(self, dict(run.own)), runs=(one,))
+
     def describe(self) -> dict[str, Any]:
         """Return the spec as plain data, as stored in run.json."""
         return {
@@ -102,6 +115,7 @@ class FleetSpec:
                     "sequence": run.sequence,
                     "tasks": [task_label(task) for task in run.tasks],
                 }
+                | ({"own": dict(run.own)} if run.own else {})
                 for run in self.runs
             ],
             "functions": sorted(self.functions),

@@ -13,6 +13,7 @@ from recall.methods import METHODS, method_class
 from recall.plugins import check_named
 from recall.settings import Settings
 from recall.settings.checked import from_plain
+from recall.settings.scalars import scalars
 from recall.worlds.registry import Task, is_gymnasium, is_task, refuse_instance, task_label
 
 # How old heads were scored and copied, before they took turns in the first steps of a task.
@@ -38,12 +39,19 @@ def spec_from(
             run["seed"],
             run["sequence"],
             tuple(given.get(task, task) for task in run["tasks"]),
+            tuple(run.get("own", {}).items()),
         )
         for run in description["runs"]
     )
     for name in _REMOVED:
         settings["schedule"].pop(name, None)
-    return FleetSpec(chosen, runs, from_plain(Settings, settings))
+    spec = FleetSpec(chosen, runs, from_plain(Settings, settings))
+    named = {tuple(dict(run.own)) for run in runs}
+    if len(named) > 1 or not set(*named) <= set(scalars(spec)):
+        raise BadValueError("its runs have values of their own for settings that cannot vary")
+    for run in runs:
+        spec.alone(run)  # refuses values that no run can have
+    return spec
 
 
 def _is_known(task: str) -> bool:

@@ -66,6 +66,7 @@ class StoredRun(msgspec.Struct):
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
     sequence: str
     tasks: Annotated[list[str], msgspec.Meta(min_length=1)]
+    own: dict[str, float] = {}
 
 
 class _ArchiveNote(msgspec.Struct):

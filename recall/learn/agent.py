@@ -4,7 +4,9 @@ Shapes are named as in recall.nets.arrays. A state holds the heads of all tasks,
 an update it holds only the heads of the batch, [heads, ...] (recall.learn.turns).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import jax
@@ -21,6 +23,7 @@ from recall.nets.multihead import MultiHead
 from recall.nets.optimiser import Moments
 from recall.replay.n_step import NStep
 from recall.settings import LearnerSettings
+from recall.settings.scalars import SCALAR, applies, scalars, with_scalars
 
 
 class Trainable(NamedTuple):
@@ -60,12 +63,22 @@ def shared_layers(sharing: Sharing, layers: int, head_layers: int) -> int:
 
 @dataclass(frozen=True)
 class Agent:
-    """The constant part of a run's learner: method, settings, shapes. Hashable."""
+    """What stays the same in a run's learner: method, settings, shapes.
+
+    For JAX it is a tree, whose leaves are the settings that are scalars (recall.settings.scalars).
+    Everything else is part of a compiled program.
+    """
 
     method: Method
     settings: LearnerSettings
     columns: Columns
     tasks: int
+
+    @cached_property
+    def parts(self) -> tuple[list[Any], "Agent"]:
+        """Return the arguments of compiled programs, and the agent with SCALAR in their places."""
+        arguments = {name: value for name, value in scalars(self).items() if applies(value)}
+        return list(arguments.values()), with_scalars(self, dict.fromkeys(arguments, SCALAR))
 
     @property
     def actor(self) -> MultiHead:
@@ -98,7 +111,7 @@ class Agent:
         return NStep(self.settings.sac.n_step, self.settings.sac.discount)
 
     @property
-    def target_entropy(self) -> float:
+    def target_entropy(self) -> Array:
         """Return the entropy that the temperature steers the policy to."""
         return gaussian.target_entropy(
             self.columns.action_size, self.settings.sac.target_output_std
@@ -182,3 +195,15 @@ class Agent:
         )
         state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32))
         return state._replace(method_state=self.method.init(self, state))
+
+
+def _flatten(agent: Agent) -> tuple[list[Any], Agent]:
+    return agent.parts  # computed once, because every call of a compiled function asks for it
+
+
+def _unflatten(constants: Agent, leaves: Iterable[Any]) -> Agent:
+    names = [name for name, value in scalars(constants).items() if value is SCALAR]
+    return with_scalars(constants, dict(zip(names, leaves, strict=True)))
+
+
+jax.tree_util.register_pytree_node(Agent, _flatten, _unflatten)

@@ -40,8 +40,8 @@ def check_contract(agent: Agent) -> None:
     state = jax.eval_shape(partial(fleet.init, agent), jnp.zeros(1, jnp.int32))
     replay, view = _replay(agent), _view(agent)
     for task in dict.fromkeys((0, agent.tasks - 1)):
-        traced = partial(_updated, agent, fleet.groups_of(agent, task))
-        updated, metrics = jax.eval_shape(traced, state, replay, view)
+        traced = partial(_updated, fleet.groups_of(agent, task))
+        updated, metrics = jax.eval_shape(traced, agent, state, replay, view)
         _check_state(agent, "on_update", state, updated)
         _check_metrics(agent, metrics)
     ended = jax.eval_shape(partial(fleet.end_task, agent), state, replay, view)
@@ -80,11 +80,11 @@ def _view(agent: Agent) -> ReplayView:
 
 
 def _updated(
-    agent: Agent, groups: int, state: Any, replay: Replay, view: ReplayView
+    groups: int, agent: Agent, state: Any, replay: Replay, view: ReplayView
 ) -> tuple[Any, Metrics]:
     """Carry out the first update of every run."""
 
-    def one_run(state: Any, replay: Replay) -> tuple[Any, Metrics]:
+    def one_run(agent: Agent, state: Any, replay: Replay) -> tuple[Any, Metrics]:
         number = jnp.zeros((), jnp.int32)
         noise = update_noise(agent, groups, state.key, number)
         heads = agent.method.heads(view, agent.tasks, groups, number)
@@ -93,7 +93,7 @@ def _updated(
         state = turns.put(state, part, heads)
         return state, merged(metrics, describe(agent, state))
 
-    updated: tuple[Any, Metrics] = jax.vmap(one_run)(state, replay)
+    updated: tuple[Any, Metrics] = fleet.over_runs(one_run, agent, state, replay)
     return updated
 
 

@@ -1,8 +1,9 @@
 """The learner of a fleet, jitted: many runs in lockstep, stacked on the run axis.
 
-Every function takes and returns whole fleets. The agent is a static argument, so equal agents
-share one compilation. The number of groups of old tasks is static too; it stays at the method's
-`max_old_tasks` after a few tasks. Buffers are donated, so arguments must not be used afterwards.
+Every function takes and returns whole fleets. Agents that differ in scalars alone share one
+compilation, and these may have a run axis [run]. The number of groups of old tasks is static; it
+stays at the method's `max_old_tasks` after a few tasks. Buffers are donated, so arguments must not
+be used afterwards.
 """
 
 import platform
@@ -51,15 +52,15 @@ def groups_of(agent: Agent, task: int) -> int:
     return min(task, agent.method.max_old_tasks)
 
 
-@partial(jax.jit, static_argnames=("agent",))
+@jax.jit
 def init(agent: Agent, seeds: Array) -> LearnerState:
     """Return the initial states of the runs with these seeds [run]."""
-    return jax.vmap(agent.init)(seeds)
+    return over_runs(Agent.init, agent, seeds)
 
 
 @partial(
     jax.jit,
-    static_argnames=("agent", "groups", "updates", "unroll"),
+    static_argnames=("groups", "updates", "unroll"),
     donate_argnames=("state",),
     compiler_options=COMPILER_OPTIONS,
 )
@@ -80,7 +81,7 @@ def burst(
     None chooses what is fast on this device.
     """
 
-    def one_run(state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
+    def one_run(agent: Agent, state: LearnerState, replay: Replay) -> tuple[LearnerState, Metrics]:
         numbers = first_update + jnp.arange(updates)
         drawn = jax.vmap(partial(update_noise, agent, groups, state.key))(numbers)
         named = list[Callable[[Array], Metrics]]()
@@ -106,7 +107,7 @@ def burst(
         return state, merged(means, describe(agent, state))
 
     with _precision(agent):
-        return _over_runs(one_run, state, replay)
+        return over_runs(one_run, agent, state, replay)
 
 
 def _precision(agent: Agent) -> AbstractContextManager[Any]:
@@ -123,19 +124,28 @@ def _unrolled() -> int:
     return 2 if jax.default_backend() == "gpu" else 1
 
 
-def _over_runs(one_run: Callable[..., Any], state: LearnerState, replay: Replay) -> Any:
-    """Map over the run axis; a single run is not vmapped, because a batch of one is slower."""
-    if replay.new.shape[0] > 1:
-        return jax.vmap(one_run)(state, replay)
-    first = jax.tree.map(lambda leaf: leaf[0], (state, replay))
-    return jax.tree.map(lambda leaf: leaf[None], one_run(*first))
+def over_runs(one_run: Callable[..., Any], agent: Agent, *stacked: Any) -> Any:
+    """Map over the run axis of `stacked`, and of those scalars of the agent that have one.
+
+    A single run is not vmapped, because a batch of one is slower.
+    """
+    values, constants = jax.tree.flatten(agent)
+
+    def one(values: list[Any], *stacked: Any) -> Any:
+        return one_run(jax.tree.unflatten(constants, values), *stacked)
+
+    if jax.tree.leaves(stacked)[0].shape[0] == 1:
+        first = jax.tree.map(lambda leaf: leaf[0] if jnp.ndim(leaf) else leaf, (values, *stacked))
+        return jax.tree.map(lambda leaf: leaf[None], one(*first))
+    axes = [0 if jnp.ndim(value) else None for value in values]
+    return jax.vmap(one, in_axes=(axes, *(0 for _ in stacked)))(values, *stacked)
 
 
-@partial(jax.jit, static_argnames=("agent",), donate_argnames=("replay",))
+@partial(jax.jit, donate_argnames=("replay",))
 def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> Replay:
     """Archive D_new at the end of a task, with the outputs of policies and critics, in D_old."""
 
-    def one_run(state: LearnerState, replay: Replay) -> Replay:
+    def one_run(agent: Agent, state: LearnerState, replay: Replay) -> Replay:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _KEEPING), view.task)
         trainable, task = state.trainable, view.task
         actor = agent.method.actor_for_task(state.method_state, state.evaluated_actor, task)
@@ -150,29 +160,29 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
         return buffer.archive(replay, view, networks, agent.columns, agent.n_step, key)
 
     with _precision(agent):
-        archived: Replay = jax.vmap(one_run)(state, replay)
+        archived: Replay = over_runs(one_run, agent, state, replay)
         return archived
 
 
-@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+@partial(jax.jit, donate_argnames=("state",))
 def start_task(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
     """Start a task: call the method's hook and reset the optimisers, if the method says so."""
 
-    def one_run(state: LearnerState) -> LearnerState:
+    def one_run(agent: Agent, state: LearnerState) -> LearnerState:
         state = agent.method.on_task_start(agent, state, task)
         return reset_optimisers(state) if agent.method.reset_optimiser else state
 
-    return jax.vmap(one_run)(state)
+    return over_runs(one_run, agent, state)
 
 
-@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+@partial(jax.jit, donate_argnames=("state",))
 def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array) -> LearnerState:
     """Copy head `best_heads` [run] (-1: none) into the head of `task` (best-return start)."""
 
-    def one_run(state: LearnerState, best: Array) -> LearnerState:
+    def one_run(agent: Agent, state: LearnerState, best: Array) -> LearnerState:
         return copy_head(agent, state, best, task)
 
-    return jax.vmap(one_run)(state, best_heads)
+    return over_runs(one_run, agent, state, best_heads)
 
 
 def copy_head(agent: Agent, state: LearnerState, source: Array, target: Array) -> LearnerState:
@@ -230,11 +240,11 @@ def reset_optimisers(state: LearnerState) -> LearnerState:
     )
 
 
-@partial(jax.jit, static_argnames=("agent",), donate_argnames=("state",))
+@partial(jax.jit, donate_argnames=("state",))
 def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView) -> LearnerState:
     """End a task: call the method's hook, which may draw from the task's transitions."""
 
-    def one_run(state: LearnerState, replay: Replay) -> LearnerState:
+    def one_run(agent: Agent, state: LearnerState, replay: Replay) -> LearnerState:
         def draw(size: int, key: Array) -> Batch:
             bits = jax.random.bits(key, (size,))
             return buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
@@ -246,28 +256,28 @@ def end_task(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView
         return reset_optimisers(state) if resets else state
 
     with _precision(agent):
-        ended: LearnerState = jax.vmap(one_run)(state, replay)
+        ended: LearnerState = over_runs(one_run, agent, state, replay)
         return ended
 
 
-@partial(jax.jit, static_argnames=("agent",))
+@jax.jit
 def plasticity(
     agent: Agent, state: LearnerState, replay: Replay, view: ReplayView, step: Array
 ) -> Plasticity:
     """Return the plasticity measures of the current networks; nothing is changed."""
 
-    def one_run(state: LearnerState, replay: Replay) -> Plasticity:
+    def one_run(agent: Agent, state: LearnerState, replay: Replay) -> Plasticity:
         key = jax.random.fold_in(jax.random.fold_in(state.key, _MEASURING), step)
         bits = jax.random.bits(key, (plasticity_of.ROWS,))
         batch = buffer.sample_new(replay, view, agent.columns, agent.n_step, bits)
         return plasticity_of.measure(agent, state, batch, view.task)
 
     with jax.default_matmul_precision("float32"):
-        measured: Plasticity = jax.vmap(one_run)(state, replay)
+        measured: Plasticity = over_runs(one_run, agent, state, replay)
         return measured
 
 
-@partial(jax.jit, static_argnames=("agent", "collecting"))
+@partial(jax.jit, static_argnames=("collecting",))
 def flat_policies(
     agent: Agent, state: LearnerState, task: Array, collecting: bool = False
 ) -> Array:
@@ -277,14 +287,14 @@ def flat_policies(
     that are not finite become zeros, so that a failed run can keep stepping.
     """
 
-    def one_run(state: LearnerState) -> Array:
+    def one_run(agent: Agent, state: LearnerState) -> Array:
         params = state.trainable.actor if collecting else state.evaluated_actor
         actor = agent.method.actor_for_task(state.method_state, params, task)
         head = head_of(actor["heads"], task)
         flat = jnp.concatenate([actor["trunk"], *(leaf.ravel() for leaf in jax.tree.leaves(head))])
         return jnp.nan_to_num(flat, posinf=0.0, neginf=0.0)
 
-    return jax.vmap(one_run)(state)
+    return over_runs(one_run, agent, state)
 
 
 def policy_shape(agent: Agent) -> PolicyShape:

@@ -21,6 +21,7 @@ from recall.replay import buffer
 from recall.replay.batch import Batch, ReplayView
 from recall.replay.buffer import Replay
 from recall.settings.checked import Checked, Count, Positive, Range, Share
+from recall.settings.scalars import SCALAR
 
 if TYPE_CHECKING:
     from recall.learn.agent import Agent, LearnerState
@@ -71,12 +72,12 @@ class Method(Checked):
     """Critic heads: linear, deep (only the first layers are shared), or separate networks."""
     normalise_targets: bool = False
     """Normalise the targets of each head with PopArt."""
-    clip_norm: Positive | None = None
+    clip_norm: Annotated[Positive | None, SCALAR] = None
     """Largest norm of a gradient, for actor and critics separately; None does not clip."""
     clip_apart: bool = True
     """Bound the gradients of new and of old rows each by itself, so that neither scales down the
     other; otherwise their sum (the authors' code)."""
-    average_actor: Share | None = 0.002
+    average_actor: Annotated[Share | None, SCALAR] = 0.002
     """Share of the actor that moves into its average at every update. The average is evaluated,
     tried on new tasks and distilled, while the actor itself collects. None keeps no average."""
     best_return: bool = False

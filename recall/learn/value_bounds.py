@@ -53,20 +53,18 @@ def value_bounds(
     discount: float,
     alpha: Array,
     action_size: int,
-    target_entropy: float,
+    target_entropy: Array,
     lag: float = TARGET_LAG,
 ) -> tuple[Array, Array]:
     """Return the lowest and highest value [heads] that these rewards allow.
 
     Heads of which no reward was seen are not bounded.
     """
-    if discount >= 1.0:  # endless sums have no bound
-        return jnp.full_like(alpha, -jnp.inf), jnp.full_like(alpha, jnp.inf)
-    horizon = 1.0 / (1.0 - discount)
+    horizon = jnp.reciprocal(1.0 - discount)
     low = jnp.minimum(rewards.lowest, rewards.lowest * horizon)
     high = jnp.maximum(rewards.highest, rewards.highest * horizon)
-    seen = rewards.lowest <= rewards.highest
-    low, high = jnp.where(seen, low, -jnp.inf), jnp.where(seen, high, jnp.inf)
     room = discount * horizon * math.exp(lag) * alpha
-    least, most = min(target_entropy, 0.0), action_size * math.log(2.0)
-    return low + room * least, high + room * most
+    least, most = jnp.minimum(target_entropy, 0.0), action_size * math.log(2.0)
+    bounded = (rewards.lowest <= rewards.highest) & (discount < 1.0)  # endless sums have no bound
+    low = jnp.where(bounded, low + room * least, -jnp.inf)
+    return low, jnp.where(bounded, high + room * most, jnp.inf)

@@ -13,7 +13,7 @@ importance accumulates over tasks, while the anchor is replaced.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from recall.nets.gaussian import Gaussian
 from recall.nets.heads import BatchLayout, take_heads
 from recall.replay.batch import Batch
 from recall.settings.checked import Count, NotNegative
+from recall.settings.scalars import SCALAR, applies
 
 # Number of rows whose Jacobians are held in memory at once; at the paper's sizes, one takes 6 MB.
 _ROWS_AT_ONCE = 8
@@ -67,9 +68,9 @@ def mean_of_rows(function: Callable[..., Array], *columns: Array) -> Array:
 class Anchored(Method):
     """Method with the quadratic penalty; subclasses define the importance of each parameter."""
 
-    weight: NotNegative = 1.0
+    weight: Annotated[NotNegative, SCALAR] = 1.0
     """Weight (lambda) of the penalty on the actor."""
-    critic_weight: NotNegative = 0.0
+    critic_weight: Annotated[NotNegative, SCALAR] = 0.0
     """Weight (lambda) of the penalty on the critics; 0 applies none."""
     importance_batches: Count = 10
     """Number of batches, at the end of a task, over which importance is averaged."""
@@ -90,7 +91,7 @@ class Anchored(Method):
         def none_yet(params: Params) -> Anchor:
             return Anchor(jnp.copy(params["trunk"]), jnp.zeros_like(params["trunk"]))
 
-        critic = none_yet(state.trainable.critic) if self.critic_weight else None
+        critic = none_yet(state.trainable.critic) if applies(self.critic_weight) else None
         return Anchors(none_yet(state.trainable.actor), critic)
 
     def extra_actor_loss(
@@ -123,7 +124,7 @@ class Anchored(Method):
         def of_batch(key: Array) -> tuple[Array, Array | None]:
             batch = draw(self.importance_batch_size, key)
             of_actor = self.actor_importance(agent, actor, task, batch)
-            if not self.critic_weight:
+            if not applies(self.critic_weight):
                 return of_actor, None
             return of_actor, self.critic_importance(agent, critic, task, batch)
 

@@ -9,7 +9,7 @@ Replay stores these outputs of policy and critics with the rows.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 
@@ -20,6 +20,7 @@ from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative
+from recall.settings.scalars import SCALAR, applies
 
 
 def mean_of_old(batch: Batch, values: Array) -> Array:
@@ -34,9 +35,9 @@ class Cloning(Method):
     """Method with batches of a new and an old half, and a cloning loss on the old half."""
 
     sampling: Sampling = "balanced"
-    weight: NotNegative = 1.0
+    weight: Annotated[NotNegative, SCALAR] = 1.0
     """Weight (lambda_pi) of the policy's cloning loss."""
-    critic_weight: NotNegative = 0.0
+    critic_weight: Annotated[NotNegative, SCALAR] = 0.0
     """Weight (lambda_Q) of the critics' cloning loss; 0 applies none."""
 
     def __post_init__(self) -> None:
@@ -56,7 +57,7 @@ class Cloning(Method):
     @property
     def trains_old_critics(self) -> bool:
         """Return True if old critics are rehearsed or cloned."""
-        return self.rehearse or self.critic_weight > 0
+        return self.rehearse or applies(self.critic_weight)
 
     def policy_divergence(self, new: Gaussian, old: Gaussian) -> Array:
         """Return the KL divergence [batch] of policies [batch, act]."""
@@ -66,7 +67,7 @@ class Cloning(Method):
         self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return lambda_pi E_old KL."""
-        if not self.weight or batch.stored is None:
+        if not applies(self.weight) or batch.stored is None:
             return 0.0, {}
         loss = mean_of_old(batch, self.policy_divergence(policy, batch.stored.policy))
         return self.weight * loss, {"loss_clone_pi": loss}
@@ -75,7 +76,7 @@ class Cloning(Method):
         self, agent: Agent, method_state: Any, critic: Params, batch: Batch, q: Array
     ) -> tuple[Array | float, Metrics]:
         """Return lambda_Q E_old 1/2 sum (Q - Q_old)^2."""
-        if not self.critic_weight or batch.stored is None:
+        if not applies(self.critic_weight) or batch.stored is None:
             return 0.0, {}
         distance = 0.5 * jnp.sum((q - batch.stored.q) ** 2, axis=0)
         loss = mean_of_old(batch, distance)

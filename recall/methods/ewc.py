@@ -11,7 +11,7 @@ which the Fisher information is (d Q / d theta_i)^2.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from recall.methods._anchored import Anchored, mean_of_rows, trunk_slopes
 from recall.nets.arrays import Array, Params
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative
+from recall.settings.scalars import SCALAR
 
 # Keeps the information of a collapsed policy finite: log std may fall to -20.
 _SMALLEST_VARIANCE = 1e-6
@@ -37,7 +38,7 @@ class Ewc(Anchored):
     colour: ClassVar[str] = "#5a95cf"
 
     weight: float = 1e4
-    importance_floor: NotNegative = 1e-5
+    importance_floor: Annotated[NotNegative, SCALAR] = 1e-5
     """Lower bound of the Fisher information of each actor parameter, applied per state."""
 
     def actor_importance(self, agent: Agent, actor: Params, task: Array, batch: Batch) -> Array:

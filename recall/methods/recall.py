@@ -31,7 +31,7 @@ is plain experience replay with a best-return start.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import jax.numpy as jnp
 
@@ -43,6 +43,7 @@ from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative
+from recall.settings.scalars import SCALAR
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Recall(Method):
     """Whether to distil old policies towards what they were at the end of their task."""
     distil_critics: bool = True
     """Whether to distil critics along with policies, instead of bootstrapping on old tasks."""
-    distillation_weight: NotNegative = 10.0
+    distillation_weight: Annotated[NotNegative, SCALAR] = 10.0
     """Weight of the distillation loss, the paper's lambda."""
     distillation_kl: Literal["mean", "sum"] = "mean"
     """Reduction of the KL over the action dimensions; lambda was tuned for the mean."""

@@ -22,6 +22,7 @@ from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
 from recall.settings.checked import NotNegative, Range
+from recall.settings.scalars import SCALAR, applies
 
 SPREAD = "trunk_log_std"
 
@@ -51,9 +52,9 @@ class Vcl(Method):
     reference: ClassVar[str] = "Nguyen et al., Variational Continual Learning, 2018"
     colour: ClassVar[str] = "#810a8d"
 
-    weight: NotNegative = 1.0
+    weight: Annotated[NotNegative, SCALAR] = 1.0
     """Weight (lambda) of the KL loss."""
-    initial_log_std: Annotated[float, Range(most=0)] = -3.0
+    initial_log_std: Annotated[float, Range(most=0), SCALAR] = -3.0
     """Initial log standard deviation of every shared parameter's posterior."""
     first_task_kl: bool = False
     """Whether the first task has a standard normal prior; otherwise it has none."""
@@ -83,7 +84,7 @@ class Vcl(Method):
         self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian
     ) -> tuple[Array | float, Metrics]:
         """Return the weighted L_KL."""
-        if not self.weight:
+        if not applies(self.weight):
             return 0.0, {}
         loss = divergence(actor["trunk"], actor[SPREAD], method_state)
         return method_state.weight * loss, {

@@ -43,6 +43,6 @@ def kl(new: Gaussian, old: Gaussian) -> Array:
     return 0.5 * (ratio + distance - 1.0) - (new.log_std - old.log_std)
 
 
-def target_entropy(action_size: int, output_std: float) -> float:
+def target_entropy(action_size: int, output_std: float) -> Array:
     """Return the target entropy: that of a Gaussian with std `output_std` in every dimension."""
-    return action_size * math.log(output_std * math.sqrt(2.0 * math.pi * math.e))
+    return action_size * (jnp.log(output_std) + 0.5 * math.log(2.0 * math.pi * math.e))

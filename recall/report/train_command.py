@@ -29,17 +29,26 @@ def train_commands(description: Mapping[str, Any]) -> list[str]:
         return []
     method, settings = description["method"]["name"], settings_of(description)
     preset, plugins = nearest_preset(method, settings), description.get("plugins", ())
+    varied: dict[str, dict[str, None]] = {}  # the values of each setting, without repetition
+    for run in description["runs"]:
+        for name, value in run.get("own", {}).items():
+            varied.setdefault(name.removeprefix("settings."), {})[str(value)] = None
+    shared = {name: value for name, value in settings.items() if name not in varied}
+    vary = [f"{name.partition('.')[2]}={','.join(values)}" for name, values in varied.items()]
+    ending = shlex.join(["--vary", *vary]) if vary else ""
     return [
-        _command(method, sequences, seeds, preset, settings, plugins)
+        " ".join(
+            filter(None, [_command(method, sequences, seeds, preset, shared, plugins), ending])
+        )
         for seeds, sequences in _by_seeds(description["runs"]).items()
     ]
 
 
 def _by_seeds(runs: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
     """Return the sequences that were trained with the same seeds, by these seeds."""
-    seeds: dict[str, list[str]] = {}
+    seeds: dict[str, dict[str, None]] = {}
     for run in runs:
-        seeds.setdefault(run["sequence"], []).append(str(run["seed"]))
+        seeds.setdefault(run["sequence"], {})[str(run["seed"])] = None
     groups: dict[tuple[str, ...], list[str]] = {}
     for sequence, own in seeds.items():
         groups.setdefault(tuple(own), []).append(sequence)

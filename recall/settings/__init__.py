@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from recall.errors import BadValueError
 from recall.settings.checked import Checked, Count, Portion, Positive, Range, Share
+from recall.settings.scalars import SCALAR
 
 # The heads of old tasks that alternate are read and written once in a turn. With much longer turns
 # an old task would wait for long, while the layers that it shares go on learning.
@@ -54,7 +55,7 @@ class NetworkSettings(Checked):
 class PopArtSettings(Checked):
     """Statistics of normalised targets (PopArt)."""
 
-    step_size: Share = 3e-4
+    step_size: Annotated[Share, SCALAR] = 3e-4
     """Step size of the statistics, the paper's beta."""
     sigma_bounds: tuple[Positive, Positive] = (1e-4, 1e6)
     """Smallest and largest scale (sigma) of the targets."""
@@ -79,21 +80,21 @@ class PopArtSettings(Checked):
 class SacSettings(Checked):
     """Soft actor-critic, the underlying algorithm."""
 
-    learning_rate: Portion = 1e-3
+    learning_rate: Annotated[Portion, SCALAR] = 1e-3
     """Learning rate of Adam for actor, critics and temperature."""
-    discount: Portion = 0.99
+    discount: Annotated[Portion, SCALAR] = 0.99
     """Discount factor of future rewards (gamma)."""
     n_step: Count = 5
     """Number of rewards that a target sums before it bootstraps; fewer at the end of an episode."""
-    target_smoothing: Portion = 0.005
+    target_smoothing: Annotated[Portion, SCALAR] = 0.005
     """Fraction by which the target critic moves towards the critic at every update."""
-    target_output_std: Positive = 0.089
+    target_output_std: Annotated[Positive, SCALAR] = 0.089
     """Standard deviation of the Gaussian whose entropy is the target entropy of the temperature."""
-    initial_log_alpha: float | None = None
+    initial_log_alpha: Annotated[float | None, SCALAR] = None
     """Initial log temperature of each task. None uses 1, as the reference code does, and -5 where
     targets are normalised or a task may start from a copied policy: from 1, that would be lost
     while the temperature falls (docs/learning.md)."""
-    adam_epsilon: Positive = 1e-7
+    adam_epsilon: Annotated[Positive, SCALAR] = 1e-7
     """Constant added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True
     """Clip every task's targets to the range of values that its rewards allow."""

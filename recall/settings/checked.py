@@ -21,6 +21,7 @@ from recall.errors import BadValueError, UnknownNameError
 # Learners count in 32-bit integers and compute in 32-bit floats.
 LARGEST_WHOLE = 2**31 - 1
 _LARGEST, _SMALLEST = 3.4e38, 1.2e-38
+T = typing.TypeVar("T")
 _EXPECTED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -66,7 +67,7 @@ class Checked:
     def __post_init__(self) -> None:
         """Convert every field to its type, or raise an error that names it."""
         own: Any = type(self)
-        for name, kinds in _fields(own).items():
+        for name, kinds in fields_of(own).items():
             value = getattr(self, name)
             for kind in kinds:
                 value = from_plain(kind, value, name)
@@ -74,7 +75,7 @@ class Checked:
 
 
 @functools.cache
-def _fields(kind: Any) -> dict[str, list[Any]]:
+def fields_of(kind: Any) -> dict[str, list[Any]]:
     """Return the types of every field; the bounds of a base class hold in its subclasses too."""
     found: dict[str, list[Any]] = {}
     for each in (base for base in kind.__mro__ if dataclasses.is_dataclass(base)):
@@ -209,6 +210,26 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and abs(value) > 10**30:
         return f"about 2**{value.bit_length()}"  # Python refuses to print very long numbers
     return str(value)
+
+
+def replaced(settings: T, changes: Mapping[str, Any], copy: Any = dataclasses.replace) -> T:
+    """Return a copy of a tree of settings with those at dotted names changed.
+
+    All changes are made at once, so values that are only valid together can be given in any order.
+    """
+    new: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {}
+    for path, item in changes.items():
+        first, _, rest = path.partition(".")
+        if rest:
+            below.setdefault(first, {})[rest] = item
+        else:
+            new[first] = item
+    inner = {
+        first: replaced(getattr(settings, first), items, copy) for first, items in below.items()
+    }
+    changed: T = copy(settings, **new, **inner)
+    return changed
 
 
 def given_texts(value: object, name: str) -> tuple[str, ...]:

@@ -4,6 +4,10 @@ Tasks and methods of the user's are tried before a folder is made.
 """
 
 from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
 
 from recall.collect.cores import cores
 from recall.collect.pool import default_workers
@@ -12,16 +16,34 @@ from recall.config.spec import FleetSpec
 from recall.errors import BadValueError, RecallError, described
 from recall.learn.agent import Agent
 from recall.learn.contract import check_contract
+from recall.settings.scalars import with_scalars
 from recall.worlds.gym_world import reports_success
 from recall.worlds.registry import horizon_steps, is_gymnasium, task_label
 
 
 @lru_cache(maxsize=4)  # needed to check a fleet, and again to train it
 def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
-    """Return the fleet's agent and the size of the largest simulator state."""
+    """Return the fleet's agent and the size of the largest simulator state.
+
+    Scalars of which every run has its own value are arrays [run].
+    """
     tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
     columns, state_size = task_sizes(tuple(tasks), spec.settings.world)
-    return Agent(spec.method, spec.settings.learner, columns, spec.tasks), state_size
+    agent = Agent(spec.method, spec.settings.learner, columns, spec.tasks)
+    own = {
+        name.replace("settings.learner.", "settings."): np.array(
+            [dict(run.own)[name] for run in spec.runs], np.float32
+        )
+        for name, _ in spec.runs[0].own
+    }
+    return with_scalars(agent, own), state_size
+
+
+def shapes_of(spec: FleetSpec) -> tuple[Any, ...]:
+    """Return what fleets have in common that can use the same compiled programs."""
+    agent, _ = agent_of(spec)
+    varied = [name for name, _ in spec.runs[0].own]
+    return jax.tree.structure(agent), varied, len(spec.runs), spec.settings.schedule
 
 
 def collecting_workers(spec: FleetSpec) -> int:

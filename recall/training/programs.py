@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from recall.files.fleet_layout import has_checkpoint, status
+from recall.learn import fleet
 
 _MOST_BYTES = 2 * 2**30
 _EVERYTHING = {
@@ -61,6 +62,23 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
             if not on_cpu and status(folder).is_over:
                 shutil.rmtree(programs)
             _bound(programs.parent)
+
+
+_held: object = None
+"""Shapes of the fleet whose programs this process holds."""
+
+
+def free_others(shapes: object) -> None:
+    """Free the compiled programs of earlier fleets, unless these are their shapes too.
+
+    A fleet's programs stay when it ends, so that a sweep over scalars in one process compiles once.
+    """
+    global _held
+    if shapes != _held:
+        for function in vars(fleet).values():
+            if hasattr(function, "clear_cache"):  # a compiled one
+                function.clear_cache()
+        _held = shapes
 
 
 def keep_programs(folder: Path) -> None:

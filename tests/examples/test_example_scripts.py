@@ -24,6 +24,13 @@ def test_own_tasks(tmp_path):
     assert "rich_pendulum" in told
 
 
+def test_a_sweep_with_optuna(tmp_path):
+    pytest.importorskip("optuna", reason="optuna is not installed")
+    told = run("sweep_with_optuna.py", "--trials", "2", "--steps", "200", folder=tmp_path)
+    assert "best: {'learning_rate':" in told
+    assert len(list(tmp_path.glob("runs/sweep/trial-*/outcome.json"))) == 2
+
+
 def test_acting(finished, tmp_path):
     """The policy of a fleet, played without JAX."""
     told = run(

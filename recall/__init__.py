@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from recall.training.callbacks import Callback as Callback
     from recall.training.callbacks import CallbackList as CallbackList
     from recall.training.callbacks.defaults import default_callbacks as default_callbacks
+    from recall.training.callbacks.tensorboard_callback import (
+        TensorBoardCallback as TensorBoardCallback,
+    )
+    from recall.training.callbacks.trackers import TrackioCallback as TrackioCallback
+    from recall.training.callbacks.trackers import WandbCallback as WandbCallback
     from recall.worlds.env import make as make
     from recall.worlds.sb3_vec_env import make_sb3_vec as make_sb3_vec
     from recall.worlds.sequence_env import make_sequence as make_sequence
@@ -41,6 +46,9 @@ _EXPORTS = {
     "Callback": "recall.training.callbacks",
     "CallbackList": "recall.training.callbacks",
     "default_callbacks": "recall.training.callbacks.defaults",
+    "TensorBoardCallback": "recall.training.callbacks.tensorboard_callback",
+    "TrackioCallback": "recall.training.callbacks.trackers",
+    "WandbCallback": "recall.training.callbacks.trackers",
     "Results": "recall.report.results",
     "load_results": "recall.report.results",
     "load_plugin": "recall.plugins",

@@ -73,15 +73,15 @@ def train(
     out: Folder | None = None,
     preset: str | None = None,
     settings: Settings | None = None,
-    config: Folder | None = None,
+    config: Folder | Mapping[str, Any] | None = None,
     callback: Callback | None = None,
     vary: Mapping[str, Iterable[float]] | None = None,
     **changes: Any,
 ) -> Results:
     """Train one method on every given sequence with every seed, all at once; return the results.
 
-    Settings start from `settings`. They are changed by the `preset`, by the file `config`, then by
-    `changes`. What is not given as an argument is taken from the file, or else it is RECALL, cw3-1,
+    Settings start from `settings`. They are changed by the `preset`, by `config`, then by
+    `changes`. What is not given as an argument is taken from `config`, or else it is RECALL, cw3-1,
     seed 0 and the defaults. A signal that stops the fleet, such as Ctrl-C, raises
     `recall.api.Stopped` once it is saved.
 
@@ -94,7 +94,8 @@ def train(
         out: Folder for records, policies and checkpoints. None: a new one in `runs/`.
         preset: Name of a preset, such as "quick".
         settings: All settings outside the method. None: the defaults.
-        config: A .json or .toml file with settings.
+        config: A .json or .toml file with settings, or a mapping like its content, such as a dict
+            or a configuration of OmegaConf.
         callback: Is notified of progress. None shows progress and writes TensorBoard events.
         vary: Values of settings by name, such as `{"learning_rate": (1e-3, 3e-4)}`. There are runs
             for each, or for every combination, in one fleet and one compiled program.

@@ -91,7 +91,6 @@ def test_every_option_has_a_help_text(answer):
         ("train --sequence cw3-9", "'cw3-9'"),
         ("train --config nowhere.toml", "nowhere.toml does not exist"),
         ("train --steps-per-task 120", "steps_per_task is 120"),
-        ("train --wandb project", "Weights & Biases is not installed"),
         ("bench worlds --steps-per-task 0e0", "0 steps"),
         ("bench fleet --runs 5 0", "runs [5, 0]"),
         ("bench learner --runs 1,five", "'five'"),

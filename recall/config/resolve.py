@@ -22,7 +22,7 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.files.paths import given_path
 from recall.methods import METHODS, Method
 from recall.settings import Settings
-from recall.settings.checked import from_plain, replaced
+from recall.settings.checked import from_plain, is_list, replaced
 from recall.settings.scalars import scalars
 
 # The default arguments of `train`. A settings file may contain these besides settings.
@@ -35,15 +35,15 @@ def resolve(
     seeds: Iterable[int] | None = None,
     preset: str | None = None,
     settings: Settings | None = None,
-    config: str | Path | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
     vary: Mapping[str, Iterable[Any]] | None = None,
 ) -> FleetSpec:
     """Return the checked spec of a fleet.
 
-    Settings start from `settings` and are changed by the preset, the file `config` and `changes`,
-    in this order. Arguments that are None are taken from the file, or else from ARGUMENTS. There
-    are runs for every combination of the values in `vary`.
+    Settings start from `settings` and are changed by the preset, `config` (a file, or a mapping
+    like its content) and `changes`, in this order. Arguments that are None are taken from `config`,
+    or else from ARGUMENTS. There are runs for every combination of the values in `vary`.
     """
     in_file, from_file = read_config(config) if config is not None else ({}, {})
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
@@ -52,7 +52,8 @@ def resolve(
     if settings is not None and not isinstance(settings, Settings):
         raise BadValueError(
             f"settings is {settings!r}: expected an object of recall.settings.Settings. Single "
-            "settings are arguments of their own, such as hidden=(64, 64)"
+            "settings are arguments of their own, such as hidden=(64, 64); a mapping of them is "
+            "given as config"
         )
     chosen, complete = choose(
         given["method"], settings or Settings(), given["preset"], from_file, changes or {}
@@ -158,8 +159,31 @@ def _check_not_anothers(name: str, method: Method) -> None:
         )
 
 
-def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read a .json or .toml file; return the arguments of `train` in it and the settings."""
+def read_config(
+    config: str | Path | Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `train` and the settings in a .json or .toml file, or a mapping."""
+    content = _plain(config) if isinstance(config, Mapping) else _read_file(config)
+    arguments = {
+        name: _argument(name, content.pop(name))
+        for name in ARGUMENTS
+        if name in content and not isinstance(content[name], dict)
+    }
+    group = content.get("method", {})  # a group of the method's settings may hold its name too
+    if "name" in group:
+        content["method"] = {name: value for name, value in group.items() if name != "name"}
+        arguments["method"] = _argument("method", group["name"])
+    return arguments, content
+
+
+def _plain(value: Any) -> Any:
+    """Return mappings and sequences of any kind as dicts and lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if is_list(value) else value
+
+
+def _read_file(path: str | Path) -> dict[str, Any]:
     path = given_path(path, "config", "file")
     if not path.exists():
         raise BadValueError(f"settings file {path} does not exist")
@@ -174,16 +198,7 @@ def read_config(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise BadValueError(f"settings file {path} is nested too deeply") from None
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} must contain named settings")
-    arguments = {
-        name: _argument(name, content.pop(name))
-        for name in ARGUMENTS
-        if name in content and not isinstance(content[name], dict)
-    }
-    group = content.get("method", {})  # a group of the method's settings may hold its name too
-    if "name" in group:
-        content["method"] = {name: value for name, value in group.items() if name != "name"}
-        arguments["method"] = _argument("method", group["name"])
-    return arguments, content
+    return content
 
 
 def _read_json(text: str) -> Any:

@@ -9,7 +9,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from numbers import Real
@@ -124,7 +124,7 @@ def _bounded(kind: Any, notes: tuple[Any, ...], value: Any, name: str) -> Any:
 
 def _literal(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     word = _only(value, name) if isinstance(value, Words) else value
-    if isinstance(word, list | tuple | Mapping):
+    if isinstance(word, Mapping) or is_list(word):
         raise BadValueError(f"{name} is {word!r}; expected one of {', '.join(map(repr, choices))}")
     spelt = word.replace("-", "_") if isinstance(word, str) else word
     for choice in choices:
@@ -141,7 +141,7 @@ def _optional(arguments: tuple[Any, ...], value: Any, name: str) -> Any:
 
 
 def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
+    if not is_list(value):
         raise BadValueError(f"{name} is {value!r}; expected a list")
     if isinstance(value, Words) and _unannotated(arguments[0]) in (int, float):
         value = Words(part for word in value for part in word.removesuffix(",").split(","))
@@ -150,6 +150,11 @@ def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]
         raise BadValueError(f"{name} is {value!r}; expected {len(kinds)} values")
     items = [Words((word,)) for word in value] if isinstance(value, Words) else value
     return tuple(from_plain(kind, item, name) for kind, item in zip(kinds, items, strict=True))
+
+
+def is_list(value: object) -> bool:
+    """Return True for sequences of any kind, OmegaConf's too, but not for texts."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
 def _unannotated(kind: Any) -> Any:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+from collections import UserDict, UserList
 
 import numpy as np
 import pytest
@@ -225,3 +226,39 @@ def test_a_retraining_consists_of_whole_bursts():
     told = "retraining_updates is 70; expected a multiple of updates_per_burst, which is 50; 50 is"
     with pytest.raises(BadValueError, match=told):
         resolve("packnet", "push", changes={"retraining_updates": 70})
+
+
+def omegaconf(tree):
+    return pytest.importorskip("omegaconf", reason="omegaconf is not installed").OmegaConf.create(
+        tree
+    )
+
+
+def user_collections(tree):
+    if isinstance(tree, dict):
+        return UserDict({name: user_collections(item) for name, item in tree.items()})
+    return UserList(map(user_collections, tree)) if isinstance(tree, list) else tree
+
+
+@pytest.mark.parametrize("made", [omegaconf, user_collections])
+def test_settings_are_mappings_and_sequences_of_any_kind(made):
+    tree = {
+        "method": "clonex",
+        "sequence": ["point-rich", "point-slide"],
+        "seeds": [3, 4],
+        "preset": "quick",
+        "network": {"hidden": [32, 32]},
+        "popart": {"sigma_bounds": [0.1, 10]},
+        "steps_per_task": 1_000,
+    }
+    settings = made(tree)
+    by_config = resolve(config=settings)
+    assert by_config == resolve(config=json.loads(json.dumps(tree)))
+    assert by_config.settings.learner.network.hidden == (32, 32)
+    names = ("method", "sequence", "seeds", "preset")
+    arguments = [settings[name] for name in names]
+    changes = made({name: item for name, item in tree.items() if name not in names})
+    assert resolve(*arguments, changes=changes) == by_config
+    assert json.loads(json.dumps(by_config.describe()))["settings"]["learner"]["popart"][
+        "sigma_bounds"
+    ] == [0.1, 10]

@@ -8,7 +8,7 @@ from tensorboardX.proto.event_pb2 import Event
 
 from recall.training.callbacks import CallbackList
 from recall.training.callbacks.display import Lines, LiveView
-from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 
 
 class Seen:
@@ -17,7 +17,7 @@ class Seen:
     def __init__(self):
         self.lines, self.screen = io.StringIO(), io.StringIO()
         console = Console(file=self.screen, force_terminal=True, width=120, color_system=None)
-        self.callback = CallbackList([Lines(self.lines), LiveView(console), TensorBoard()])
+        self.callback = CallbackList([Lines(self.lines), LiveView(console), TensorBoardCallback()])
 
 
 def events(folder):

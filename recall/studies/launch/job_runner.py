@@ -28,7 +28,7 @@ from recall.runs.fleet_folder import FolderHeldError
 from recall.studies.launch.jobs import Event, Job, Tell
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.display import failure_text, health_text
-from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 
 _SECONDS_BETWEEN_STEPS = 0.5
 # Time for the process of an earlier attempt to end, or for a file server to notice its end.
@@ -71,7 +71,7 @@ def work(job: Job, tell: Tell, cpus: int | None = None) -> None:
     use_cores(cpus)
     for plugin in job.plugins:
         load_plugin(plugin)
-    callback = CallbackList([Reporter(job.name, tell), TensorBoard()])
+    callback = CallbackList([Reporter(job.name, tell), TensorBoardCallback()])
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:

@@ -1,19 +1,25 @@
 """The default callbacks of training."""
 
+from importlib.util import find_spec
+
 from rich.console import Console
 
 from recall.files.streams import is_terminal
 from recall.training.callbacks.callback import Callback, CallbackList
 from recall.training.callbacks.display import Lines, LiveView
-from recall.training.callbacks.tensorboard_callback import TensorBoard
+from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 
 
 def on_screen(quiet: bool = False) -> Callback:
-    """Return a live view on a terminal, plain lines elsewhere, or no output if `quiet`."""
+    """Return a live view on a terminal or in a notebook, lines elsewhere, nothing if `quiet`.
+
+    In a notebook, rich draws in a widget, for which it needs ipywidgets.
+    """
     if quiet:
         return Callback()
     console = Console(stderr=True)
-    return LiveView(console) if is_terminal(console) else Lines()
+    in_widget = console.is_jupyter and find_spec("ipywidgets") is not None
+    return LiveView(console) if in_widget or is_terminal(console) else Lines()
 
 
 def default_callbacks(
@@ -22,9 +28,9 @@ def default_callbacks(
     """Return callbacks for the screen, TensorBoard and, if a project is named, Weights & Biases."""
     callbacks = [on_screen(quiet)]
     if tensorboard:
-        callbacks.append(TensorBoard())
+        callbacks.append(TensorBoardCallback())
     if wandb is not None:
-        from recall.training.callbacks.wandb_callback import WeightsAndBiases
+        from recall.training.callbacks.trackers import WandbCallback
 
-        callbacks.append(WeightsAndBiases(wandb))
+        callbacks.append(WandbCallback(wandb))
     return CallbackList(callbacks)

@@ -70,6 +70,7 @@ class LiveView(Display):
         if self._live is not None:
             if self.is_over:
                 self.activity = "finished"
+            self._live.refresh()  # in a notebook, `stop` does not draw
             self._live.stop()
             self._live = None
 

@@ -17,7 +17,7 @@ from recall.worlds.registry import task_label
 _NO_SCALARS = ("run", "step", "position", "task", "mode", "episodes")
 
 
-class TensorBoard(Callback):
+class TensorBoardCallback(Callback):
     """Writes TensorBoard events, which `tensorboard --logdir DIR/tensorboard` shows."""
 
     def __init__(self) -> None:

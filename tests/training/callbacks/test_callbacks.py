@@ -1,5 +1,6 @@
 """What people see of a fleet, and that looking changes nothing."""
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -10,8 +11,8 @@ import recall
 from recall.errors import BadValueError
 from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.status import Status
-from recall.training.callbacks.tensorboard_callback import TensorBoard
-from recall.training.callbacks.wandb_callback import WeightsAndBiases
+from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
+from recall.training.callbacks.trackers import TrackioCallback, WandbCallback
 from tests.factories.events import Seen, events
 from tests.factories.fleets import (
     CHANGES,
@@ -91,11 +92,11 @@ def test_tensorboard_has_every_number_of_every_run(watched):
 
 @pytest.mark.slow
 def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
-    callback = CallbackList([TensorBoard(), CrashAt(13)])
+    callback = CallbackList([TensorBoardCallback(), CrashAt(13)])
     with pytest.raises(CrashError):
         run(start(small_spec(checkpoint_minutes=1.0), tmp_path, callback))
     callback.close()
-    trainer, _ = go_on(tmp_path, TensorBoard())
+    trainer, _ = go_on(tmp_path, TensorBoardCallback())
     run(trainer)
     trainer.callback.close()
     name = "recall-point-rich,point-poor-seed0"
@@ -103,9 +104,40 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
     assert sorted(events(tmp_path / "tensorboard" / name)) == sorted(whole)
 
 
-def test_without_weights_and_biases_the_way_to_it_is_told():
-    with pytest.raises(BadValueError, match=r"pip install .*wandb"):
-        WeightsAndBiases("project")
+@pytest.mark.parametrize("kind", [WandbCallback, TrackioCallback])
+def test_without_a_tracker_the_way_to_it_is_told(kind, monkeypatch):
+    monkeypatch.setattr(kind, "package", "not_there")
+    with pytest.raises(BadValueError, match=r"pip install not_there"):
+        kind("project")
+
+
+def test_trackio_has_every_number_of_every_run(tmp_path, monkeypatch):
+    """Two runs at once, which go on in the same trackio runs when the fleet resumes."""
+    pytest.importorskip("trackio", reason="trackio is not installed")
+    storage = importlib.import_module("trackio.sqlite_storage")
+    monkeypatch.setattr(storage, "TRACKIO_DIR", tmp_path / "trackio")
+    callback = CallbackList([TrackioCallback("robots"), StopAt(200)])
+    fleet = {"sequence": SEQUENCE, "seeds": (0, 1), "out": tmp_path / "fleet", **CHANGES}
+    recall.train(callback=callback, **fleet)
+    recall.resume(tmp_path / "fleet", callback=TrackioCallback("robots"))
+    for seed in range(2):
+        name = f"fleet/recall-point-rich,point-poor-seed{seed}"
+        rows = storage.SQLiteStorage.get_logs("robots", name)
+        steps = [row["step"] for row in rows if "stochastic_success/1-point-poor" in row]
+        assert steps == [150, 300, 450, 600]
+        assert {row["step"] for row in rows if "training/loss_q" in row} == set(
+            range(100, 601, 100)
+        )
+
+
+def test_weights_and_biases_has_a_run_for_each_run(tmp_path, monkeypatch):
+    pytest.importorskip("wandb", reason="wandb is not installed")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    fleet = {"sequence": SEQUENCE, "seeds": (0, 1), "out": tmp_path, **CHANGES}
+    recall.train(callback=recall.WandbCallback("robots"), **fleet)
+    written = list(tmp_path.glob("wandb/offline-run-*/*.wandb"))
+    assert len(written) == 2
+    assert all(path.stat().st_size > 1000 for path in written)
 
 
 def status_at(total_steps, method="recall", **changes):
@@ -156,20 +188,24 @@ def test_the_time_left_includes_compiling_in_later_tasks():
     assert status.time_left(400) > alone, "the next stage will compile too"
 
 
+class StopAt(Callback):
+    steps, message = 0, ""
+
+    def __init__(self, stop_at):
+        self.stop_at = stop_at
+
+    def on_steps(self, total_steps):
+        self.steps = total_steps
+
+    def on_message(self, message):
+        self.message = message
+
+    def should_stop(self):
+        return self.steps >= self.stop_at
+
+
 def test_a_callback_stops_a_fleet_which_is_saved(tmp_path, uninterrupted):
-    class StopAt(Callback):
-        steps, message = 0, ""
-
-        def on_steps(self, total_steps):
-            self.steps = total_steps
-
-        def on_message(self, message):
-            self.message = message
-
-        def should_stop(self):
-            return self.steps >= 200
-
-    stopping = StopAt()
+    stopping = StopAt(200)
     callback = CallbackList([Callback(), stopping])
     results = recall.train(
         sequence=SEQUENCE, seeds=(0, 1), out=tmp_path, callback=callback, **CHANGES

@@ -25,11 +25,6 @@ def is_pair(sequence: str) -> bool:
     return _PAIR.fullmatch(sequence) is not None
 
 
-def numbers_of_pair(sequence: str) -> str:
-    """Return the numbers of a named pair's tasks: 5-0 for pair-5-0."""
-    return sequence.removeprefix("pair-")
-
-
 def number_in_family(sequence: str) -> str:
     """Return the number of a sequence in its family, such as 3 for cw3-3, or an empty string."""
     numbered = _NUMBERED.fullmatch(sequence)

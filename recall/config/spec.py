@@ -93,12 +93,6 @@ class FleetSpec:
         tasks = (task for run in self.runs for task in run.tasks)
         return {task_label(task): task for task in tasks if not isinstance(task, str)}
 
-    def with_schedule(self, **changes: Any) -> "FleetSpec":
-        """Return the spec with these settings of its schedule changed."""
-        schedule = dataclasses.replace(self.settings.schedule, **changes)
-        settings = dataclasses.replace(self.settings, schedule=schedule)
-        return dataclasses.replace(self, settings=settings)
-
     def alone(self, run: RunSpec) -> "FleetSpec":
         """Return the fleet of one of the runs, with the run's own settings."""
         one = dataclasses.replace(run, own=())

@@ -5,14 +5,13 @@ from a function that takes a run and returns a curve; plug-ins use it too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.collection import Collection
-from recall.analysis.labels import method_label
 from recall.analysis.measures import RETURN
 from recall.analysis.metrics import performance_over_time
 from recall.analysis.run_result import RunResult
@@ -219,29 +218,12 @@ def join(sentences: Sequence[str]) -> str:
 
 
 def average_success(scene: Scene) -> Iterator[Figure | Skipped]:
-    """Plot P(t), the mean success over all tasks of a sequence, with the variants of methods apart.
-
-    There is a figure for each family, and one for each method that has several variants in it.
-    """
-    yield from _average(scene, "average_success", "Average success")
-    runs = scene.collection.with_success.sequential.runs
-    methods = list(dict.fromkeys(run.method for run in runs))
-    for method in methods if len(methods) > 1 else ():
-        part = scene.of_method(method)
-        if len(part.collection.with_success.sequential.labels) < 2:
-            continue
-        title = f"Variants of {method_label(method)}"
-        for figure in _average(part, f"average_success-{slug(method)}", title):
-            if isinstance(figure, Figure):
-                yield replace(figure, kind="average_success")
-
-
-def _average(scene: Scene, kind: str, title: str) -> Iterator[Figure | Skipped]:
+    """Plot P(t), the mean success over all tasks of a sequence."""
     measure = scene.measure
     return family_figures(
         scene,
-        kind,
-        title,
+        "average_success",
+        "Average success",
         "Success averaged over all tasks of the sequence, those not yet met included; dashed "
         "lines are task boundaries.",
         lambda run: (run.steps, performance_over_time(run.curve(measure.mode, measure.field))),

@@ -107,11 +107,6 @@ class Scene:
         """Return what legends and rows call every label."""
         return short_names(self.collection.labels)
 
-    def of_method(self, method: str) -> "Scene":
-        """Return a scene of one method's runs, whose figures compare its variants."""
-        part = self.collection.where(lambda run: run.method == method)
-        return dataclasses.replace(self, collection=part)
-
     def successes(self, run: RunResult) -> Array:
         """Return the success rates [evaluation, task] of a run."""
         return run.curve(self.measure.mode, self.measure.field).success

@@ -1,18 +1,15 @@
 """Tables of pairs of tasks: means and counts over the pairs that all methods have."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from recall.analysis.bootstrap import Estimate, round_for_comparison
 from recall.analysis.estimates import shared_sequences
-from recall.analysis.families import PAIRS, numbers_of_pair
+from recall.analysis.families import PAIRS
 from recall.analysis.frames import Analysis, list_of, select
 from recall.report import paper
 from recall.report.tables.pivot import Key, groups_of, label_keys, main_labels_of, pivot_table
 from recall.report.tables.table import Cell, Row, Table
-from recall.runs.wording import few
 
 _LEAST = 2  # number of pairs needed for a mean
 _MEANS = {
@@ -27,25 +24,22 @@ def pair_tables(analysis: Analysis) -> list[Table]:
     """Return means and counts over the pairs of tasks that all methods have.
 
     A method that was run on the easy pairs alone would look better than one that was run on all.
-    Labels that lack some of the shared pairs (a variant, or all if too few are shared) keep their
-    own pairs, but are never marked as best; the notes name them.
+    Labels that lack a shared pair, such as variants, are left out.
     """
     scores = select(analysis.scores, family=PAIRS)
-    groups = {
-        label: rows
-        for label, rows in groups_of(scores, list_of(scores, "label")).items()
-        if rows.sequence.nunique() >= _LEAST
-    }
-    if not groups:
-        return []
-    main = main_labels_of(pd.concat(groups.values()))
+    groups = groups_of(scores, list_of(scores, "label"))
+    main = main_labels_of(scores) if len(scores) else []
     shared = shared_sequences(groups[label] for label in main)
-    compared = {
+    if len(shared) < _LEAST:
+        return []
+    shown = {
         label: select(rows, sequence=shared)
         for label, rows in groups.items()
-        if len(shared) >= _LEAST and set(shared) <= set(rows.sequence)
+        if set(shared) <= set(rows.sequence)
     }
-    shown = groups | compared
+    notes = [f"Over {len(shared)} pairs that all methods have; the paper: 100."]
+    if left_out := [label for label in groups if label not in shown]:
+        notes.append(f"Left out, as run on other pairs: {', '.join(left_out)}.")
     names = {key.heading: name for name, key in _MEANS.items()}
     rows = label_keys(analysis, shown)
     means = pivot_table(
@@ -54,7 +48,7 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         rows,
         list(_MEANS.values()),
         published=lambda row, column: paper.over_pairs(row.method, names[column.heading]),
-        notes=_which_pairs(groups, compared),
+        notes=notes,
         name="pairs",
         title="Pairs of tasks: means over pairs",
         corner="method",
@@ -75,24 +69,6 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         group="pairs",
     )
     return [means, counts]
-
-
-def _which_pairs(
-    groups: Mapping[str, pd.DataFrame], compared: Mapping[str, pd.DataFrame]
-) -> list[str]:
-    """Return notes on the pairs that the numbers are of, and on labels that are not compared."""
-    counts = {label: rows.sequence.nunique() for label, rows in {**groups, **compared}.items()}
-    pairs = {
-        label: few([numbers_of_pair(name) for name in list_of(rows, "sequence")], 8)
-        for label, rows in {**groups, **compared}.items()
-    }
-    notes = [f"Pairs: {', '.join(f'{label} {n}' for label, n in counts.items())}; the paper: 100."]
-    if any(counts[label] < groups[label].sequence.nunique() for label in compared):
-        notes.append(f"Only pairs that all methods have count: {pairs[next(iter(compared))]}.")
-    if others := [f"{label} has {pairs[label]}" for label in groups if label not in compared]:
-        told = "; ".join(others)
-        notes.append(f"Of other pairs, so not to be compared, and never bold: {told}.")
-    return notes
 
 
 def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:

@@ -180,7 +180,7 @@ def copy_best(agent: Agent, state: LearnerState, task: Array, best_heads: Array)
     """Copy head `best_heads` [run] (-1: none) into the head of `task` (best-return start)."""
 
     def one_run(agent: Agent, state: LearnerState, best: Array) -> LearnerState:
-        return copy_head(agent, state, best, task)
+        return agent.method.on_copy(agent, copy_head(agent, state, best, task), best, task)
 
     return over_runs(one_run, agent, state, best_heads)
 

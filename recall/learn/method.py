@@ -83,9 +83,10 @@ class Method(Checked):
     best_return: bool = False
     """Let old heads take turns with random actions at the start of a task, and copy the one with
     the highest return (`copies`)."""
-    copies: Literal["better_policy", "best_head"] = "better_policy"
+    copies: Literal["better_policy", "tested_policy", "best_head"] = "better_policy"
     """What a best-return start copies: the policy of the best old head, if it earned more than
-    random actions; or policy and critics in any case, without random actions (the paper)."""
+    random actions, or if a t-test says so; or policy and critics in any case, without random
+    actions (the paper)."""
     reset_optimiser: bool = True
     """Reset the optimisers when a task starts and before retraining: the moments of a task with
     large rewards would slow down one with small rewards for long."""
@@ -289,6 +290,12 @@ class Method(Checked):
 
     def on_task_start(self, agent: "Agent", state: "LearnerState", task: Array) -> "LearnerState":
         """Return the state at the start of `task`, before its first update."""
+        return state
+
+    def on_copy(
+        self, agent: "Agent", state: "LearnerState", source: Array, task: Array
+    ) -> "LearnerState":
+        """Return the state after a best-return start copied head `source` (-1: none) to `task`."""
         return state
 
     def on_task_end(

@@ -10,6 +10,7 @@ from recall.methods.cka_rl import CkaRl
 from recall.methods.clear import Clear
 from recall.methods.clonex import ClonEx
 from recall.methods.ewc import Ewc
+from recall.methods.fame import Fame
 from recall.methods.fine_tuning import FineTuning
 from recall.methods.l2 import L2
 from recall.methods.mas import Mas
@@ -61,6 +62,7 @@ _OURS: dict[str, type[Method]] = {
         Vcl,
         Reset,
         ResetAndDistill,
+        Fame,
         CkaRl,
         MultiTask,
     )
@@ -97,6 +99,7 @@ __all__ = [
     "Clear",
     "ClonEx",
     "Ewc",
+    "Fame",
     "FineTuning",
     "Mas",
     "Method",

@@ -46,6 +46,12 @@ class ResetAndDistill(Method):
     reference: ClassVar[str] = "Ahn et al., Prevalence of Negative Transfer in Continual RL, 2025"
     colour: ClassVar[str] = "#5460fc"
 
+    fixed: ClassVar[dict[str, Any]] = {
+        "sampling": "balanced",
+        "rehearse": False,
+        "best_return": False,
+    }
+
     sampling: Sampling = "balanced"
     rehearse: bool = False
     memory_per_task: int | None = 10_000
@@ -54,7 +60,7 @@ class ResetAndDistill(Method):
     def __post_init__(self) -> None:
         """Raise BadValueError for values that no run can use."""
         super().__post_init__()
-        for name, needed in (("sampling", "balanced"), ("rehearse", False), ("best_return", False)):
+        for name, needed in self.fixed.items():
             if getattr(self, name) != needed:
                 raise BadValueError(
                     f"{name} is {getattr(self, name)!r}, but {self.name} needs {needed!r}: its "

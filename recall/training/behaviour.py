@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
+from scipy.stats import ttest_ind
 
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec
@@ -23,6 +24,10 @@ from recall.training.checkpoint import Progress
 from recall.worlds.registry import horizon_steps
 
 Array = np.ndarray
+Returns = list[list[list[float]]]
+"""Returns [run][1 + head][episode] in a new task, those of random actions first."""
+
+_LEVEL = 0.05  # of the test behind a start from a tested policy
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,13 @@ class Turns:
         first = -1 if self.random or not self.heads else 0
         return first + step // self.turn_steps % (self.heads - first)
 
-    def scores(self, reward: Array, ended: Array, environments: int) -> Array:
-        """Return the mean return of random actions and of every old head, [run, 1 + head].
+    def returns(self, reward: Array, ended: Array, environments: int) -> Returns:
+        """Return the returns of random actions and of every old head.
 
         `reward` and `ended` are [run, step], where environments alternate. Only episodes within one
-        turn count. The score is NaN where there are none.
+        turn count.
         """
-        totals, counts = np.zeros((2, len(reward), 1 + self.heads))
+        found: Returns = [[[] for _ in range(1 + self.heads)] for _ in reward]
         turn = np.arange(self.steps) // self.turn_steps
         for run, environment in np.ndindex(len(reward), environments):
             mine = np.arange(environment, self.steps, environments)
@@ -54,11 +59,8 @@ class Turns:
                 episode = mine[start:end]
                 if turn[episode[0]] == turn[episode[-1]]:
                     actor = 1 + self.actor(episode[0])
-                    totals[run, actor] += reward[run, episode].sum(dtype=float)
-                    counts[run, actor] += 1
-        with np.errstate(invalid="ignore"):
-            scores: Array = totals / counts
-        return scores
+                    found[run][actor].append(float(reward[run, episode].sum(dtype=float)))
+        return found
 
 
 def turn_steps(episode: int, chunk: int) -> int:
@@ -68,6 +70,32 @@ def turn_steps(episode: int, chunk: int) -> int:
     """
     steps = episode if episode % chunk == 0 else 2 * episode
     return -(-steps // chunk) * chunk
+
+
+def means(returns: Returns) -> Array:
+    """Return the mean returns, [run, 1 + head]; NaN where there is no episode."""
+    return np.array([[np.mean(each) if each else np.nan for each in run] for run in returns])
+
+
+def better_by_test(returns: Returns, best: Array) -> Array:
+    """Return `best` [run], or -1 where it may have been better than random actions by chance.
+
+    The test is Welch's, one-sided, at the level 0.05. It needs two episodes of each.
+    """
+
+    def is_better(run: list[list[float]], head: int) -> bool:
+        random, own = run[0], run[1 + head]
+        if min(len(random), len(own)) < 2:
+            return False
+        if np.ptp(own) == np.ptp(random) == 0:  # no test is needed, and none is possible
+            return own[0] > random[0]
+        return bool(ttest_ind(own, random, equal_var=False, alternative="greater").pvalue < _LEVEL)
+
+    chosen = [
+        head if head >= 0 and is_better(run, head) else -1
+        for run, head in zip(returns, best.tolist(), strict=True)
+    ]
+    return np.array(chosen)
 
 
 def best_heads(scores: Array) -> Array:
@@ -106,7 +134,7 @@ class Behaviour:
     def turns(self, stage: int) -> Turns:
         """Return who acts in the first steps of a stage."""
         heads = stage if self._method.best_return else 0
-        random = self._method.copies == "better_policy"
+        random = self._method.copies != "best_head"
         steps = self._schedule.random_steps
         if heads:  # at least one turn for each, in whole chunks
             chunk = self._schedule.chunk_steps

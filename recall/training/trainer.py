@@ -33,7 +33,7 @@ from recall.learn import fleet
 from recall.nets.sharding import reshard, to_int32
 from recall.runs.store import Store
 from recall.runs.training_records import score_records
-from recall.training.behaviour import Behaviour, best_heads
+from recall.training.behaviour import Behaviour, best_heads, better_by_test, means
 from recall.training.callbacks import Callback
 from recall.training.trained_fleet import TrainedFleet
 from recall.worlds.workers import never
@@ -217,8 +217,11 @@ class Trainer(TrainedFleet):
             self.history.replay.new[:, : turns.steps]
         )[2:5]
         ended = np.asarray(terminated + truncated) > 0
-        scores = turns.scores(np.asarray(reward), ended, self.schedule.environments)
+        returns = turns.returns(np.asarray(reward), ended, self.schedule.environments)
+        scores = means(returns)
         best = best_heads(scores)
+        if self.spec.method.copies == "tested_policy":
+            best = better_by_test(returns, best)
         self.flush_all()  # as a checkpoint may just have done, so that records keep their order
         self.store.append("training", score_records(scores, best, self.total_steps, self.task))
         copied = fleet.copy_best(self.agent, self.state, to_int32(self.task), best)

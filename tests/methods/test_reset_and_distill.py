@@ -1,9 +1,10 @@
-"""Reset & Distill: a learner without a past, and a student that keeps what learners knew."""
+"""Reset & Distill and FAME: learners without a past, and students that keep what they knew."""
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.learn import fleet
 from recall.methods.reset_and_distill import STUDENT
 from tests.factories.method_fleets import SmallFleet, small
 
@@ -64,3 +65,18 @@ def test_the_student_comes_to_act_like_the_learner_and_stays_so_on_old_tasks():
     assert np.all(np.asarray(metrics["loss_distill_old"]) < 0.2 * np.asarray(first))
     assert np.all(np.asarray(metrics["loss_distill_new"]) < np.asarray(first))
     assert jnp.all(run.state.failed_at < 0)
+
+
+def test_fame_starts_as_the_meta_learner_with_the_chosen_policy_or_anew():
+    run = SmallFleet(small("fame", average_actor=None))
+    for _ in range(2):
+        run.train()
+    run.start()
+    fresh = run.policies(2)
+    chosen = jnp.array([-1, 0, 1])
+    run.state = fleet.copy_best(run.agent, run.state, jnp.asarray(2), chosen)
+    now = run.policies(2)
+    np.testing.assert_array_equal(now[0], fresh[0])
+    np.testing.assert_array_equal(now[1], run.policies(0)[1])
+    np.testing.assert_array_equal(now[2], run.policies(1)[2])
+    assert not np.array_equal(now[1:], fresh[1:])

@@ -8,7 +8,15 @@ import pytest
 from recall.errors import BadValueError
 from recall.learn import fleet
 from recall.training.agents import agent_of
-from recall.training.behaviour import Behaviour, Turns, best_heads, only_random, turn_steps
+from recall.training.behaviour import (
+    Behaviour,
+    Turns,
+    best_heads,
+    better_by_test,
+    means,
+    only_random,
+    turn_steps,
+)
 from recall.training.checkpoint import Progress
 from tests.factories.fleets import small_spec
 
@@ -108,7 +116,7 @@ def test_a_score_is_the_mean_return_of_the_episodes_within_an_actors_turns(envir
     length = 4 * environments  # of an episode, in steps of the run
     for environment in range(environments):
         ended[:, length - environments + environment :: length] = True
-    scores = turns.scores(reward, ended, environments)
+    scores = means(turns.returns(reward, ended, environments))
     np.testing.assert_allclose(scores[0], [4.0, 40.0, 400.0])
     np.testing.assert_allclose(scores[1], 2.0 * scores[0])
 
@@ -117,9 +125,9 @@ def test_episodes_across_turns_do_not_count():
     turns = Turns(heads=1, turn_steps=10, steps=40)
     reward, ended = np.ones((1, 40)), np.zeros((1, 40), bool)
     ended[0, [6, 15, 29, 39]] = True  # 0-6 random, 7-15 across, 16-29 across, 30-39 of the head
-    np.testing.assert_array_equal(turns.scores(reward, ended, 1), [[7.0, 10.0]])
+    np.testing.assert_array_equal(means(turns.returns(reward, ended, 1)), [[7.0, 10.0]])
     ended[0, 39] = False
-    np.testing.assert_array_equal(turns.scores(reward, ended, 1), [[7.0, np.nan]])
+    np.testing.assert_array_equal(means(turns.returns(reward, ended, 1)), [[7.0, np.nan]])
 
 
 def test_the_best_old_head_is_chosen_where_it_beats_random_actions():
@@ -136,4 +144,18 @@ def test_every_actor_has_whole_episodes_however_long_they_are(episode, heads):
     ended = np.zeros((1, 10_000), bool)
     ended[0, episode - 1 :: episode] = True
     assert turns.turn_steps % 50 == 0
-    np.testing.assert_array_equal(turns.scores(np.ones((1, 10_000)), ended, 1), episode)
+    np.testing.assert_array_equal(means(turns.returns(np.ones((1, 10_000)), ended, 1)), episode)
+
+
+def test_a_policy_is_tested_against_random_actions():
+    """Known answers: clearly better, better by chance, not varying, too few, and none chosen."""
+    random = [1.0, 2.0, 3.0]
+    returns = [
+        [random, [10.0, 11.0, 12.0]],
+        [random, [1.0, 9.0, 2.0]],
+        [[0.0, 0.0], [5.0, 5.0]],
+        [random, [99.0]],
+        [random, [10.0, 11.0, 12.0]],
+    ]
+    found = better_by_test(returns, np.array([0, 0, 0, 0, -1]))
+    np.testing.assert_array_equal(found, [0, -1, 0, -1, -1])

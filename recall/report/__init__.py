@@ -1,1 +1,1 @@
-"""Build reports from records: metrics of many runs as tables, figures, a page and films."""
+"""Build reports from records: metrics of many runs as tables, figures and a page."""

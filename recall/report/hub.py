@@ -23,16 +23,17 @@ from recall.files.atomic import write_text
 from recall.files.fleet_layout import (
     ARCHIVE_NOTE,
     DESCRIPTION,
+    FILMS,
     OUTCOME,
     POLICIES,
     POLICY_SUFFIX,
     STUDY,
 )
-from recall.files.paths import check_contained, given_path
+from recall.files.paths import check_contained, given_path, is_inside
 from recall.files.reading import XZ
 from recall.report import summary
 from recall.report.figures import draw_all
-from recall.report.page import films_of, origin
+from recall.report.page import origin
 from recall.report.tables import all_tables
 from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.writers import markdown
@@ -44,6 +45,7 @@ _KIND = "reinforcement-learning"
 _FILES = [f"*{end}" for end in (DESCRIPTION, OUTCOME, ARCHIVE_NOTE, STUDY, XZ, POLICY_SUFFIX)]
 _FIGURES = ("average_success", "task_curves")
 _FILM = "replay"  # the Hub plays replay.mp4 above the card
+_FILM_KINDS = (".mp4", ".gif", ".png")
 
 
 def push(
@@ -133,13 +135,13 @@ def stage(
     gallery = draw_all(analysis.collection, folder / "figures", None, _FIGURES, ["png"], detailed=1)
     pictures = {drawn.caption: drawn.paths["png"] for drawn in gallery}
     runs = analysis.collection.runs
-    films, _ = films_of(
-        replace(run, folder=source / run.folder.relative_to(folder)) for run in runs
-    )
-    for film in films[:1]:
-        copy = folder / f"{_FILM}{film.path.suffix.lower()}"
-        shutil.copyfile(film.path, copy)
-        pictures = {film.title: copy} | pictures
+    fleets = dict.fromkeys(source / run.folder.relative_to(folder) for run in runs)
+    films = [path for fleet in fleets for path in sorted((fleet / FILMS).glob("[!.]*"))]
+    films = [path for path in films if path.suffix in _FILM_KINDS and path.is_file()]
+    for film in [path for path in films if is_inside(path, source)][:1]:
+        copy = folder / f"{_FILM}{film.suffix}"
+        shutil.copyfile(film, copy)
+        pictures = {film.stem: copy} | pictures
     shown = {text: path.relative_to(folder).as_posix() for text, path in pictures.items()}
     write_text(folder / CARD, card(analysis, repo, shown))
 

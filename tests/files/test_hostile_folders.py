@@ -98,16 +98,6 @@ def test_a_film_is_not_written_through_a_link(folder, outside):
     assert contents(outside) == {outside / "mine": b"private"}
 
 
-def test_a_report_embeds_no_file_from_outside(folder, outside):
-    (folder / "films").mkdir()
-    (folder / "films" / "secret.png").symlink_to(outside / "mine")
-    (folder / "films" / "folder.png").mkdir()
-    made = recall.make_report(folder, folder.parent / "report", figures=False)
-    page = (made.folder / "index.html").read_text()
-    assert "cHJpdmF0ZQ" not in page  # "private" in base64
-    assert "secret.png is not on the page" in page
-
-
 @pytest.mark.parametrize("link", ["study.lock", "study.json", "logs", "stolen"])
 def test_a_study_writes_through_no_link(tmp_path, outside, link):
     folder = tmp_path / "study"

@@ -12,7 +12,7 @@ from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis, analyse
 from recall.report.figures import Gallery, Skipped, draw_all
-from recall.report.page import Film, films_of, page, write_page
+from recall.report.page import page, write_page
 from recall.report.tables import all_tables
 from recall.report.tables.table import MISSING, Cell, Row, Table
 from tests.factories.runs import made_collection
@@ -146,20 +146,7 @@ def test_tables_show_values_intervals_and_the_papers_numbers(report):
 def test_sections_without_contents_are_left_out(analysis):
     written = page(analysis, [made_table()], Gallery(()))
     assert 'id="tables"' in written
-    assert not re.search('id="(figures|films|notes)"', written)
-
-
-def test_films_of_the_fleets_are_on_the_page_as_far_as_there_is_room(analysis, tmp_path):
-    (tmp_path / "films").mkdir()
-    for name, size in (("a.gif", 40), ("b.mp4", 100), ("c.png", 50), ("notes.txt", 1)):
-        (tmp_path / "films" / name).write_bytes(b"x" * size)
-    (tmp_path / "films" / "d.gif").symlink_to("/etc/hostname")
-    moved = dataclasses.replace(analysis.collection.runs[0], folder=tmp_path)
-    films, left_out = films_of([moved, moved], most_bytes=100)
-    assert [film.path.name for film in films] == ["a.gif", "c.png"]
-    assert ["b.mp4" in left_out[0], "d.gif" in left_out[1]] == [True, True]
-    written = page(analysis, [], Gallery(()), [Film(tmp_path / "films" / "b.mp4", "a film")])
-    assert re.search(r'<video [^>]*src="data:video/mp4;base64,eHh4', written)
+    assert not re.search('id="(figures|notes)"', written)
 
 
 def test_fleets_show_their_states_and_settings(analysis):

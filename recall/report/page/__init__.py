@@ -7,8 +7,7 @@ import base64
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -19,8 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
 from recall.files.atomic import write_text
-from recall.files.fleet_layout import FILMS, is_archive
-from recall.files.paths import is_inside
+from recall.files.fleet_layout import is_archive
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles
@@ -30,25 +28,10 @@ from recall.runs.wording import few
 from recall.version import version
 
 FILE = "index.html"
-FILM_KINDS = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
-MOST_FILM_BYTES = 24_000_000  # of all films, so that the page still opens quickly
 SECONDS = 30
 """Seconds after which a live page loads itself again."""
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
 _MOST = 6  # names in the heading of a fleet
-
-
-@dataclass(frozen=True)
-class Film:
-    """A film or contact sheet, and what it shows."""
-
-    path: Path
-    title: str
-
-    @property
-    def kind(self) -> str:
-        """Return the media type."""
-        return FILM_KINDS[self.path.suffix.lower()]
 
 
 def write_page(
@@ -67,9 +50,7 @@ def write_page(
     it shows in different tables are not compared.
     """
     path = folder / FILE
-    films, too_large = films_of(analysis.collection.runs)
-    problems = [*problems, *too_large]
-    write_text(path, page(analysis, tables, gallery, films, problems, title, live, board))
+    write_text(path, page(analysis, tables, gallery, problems, title, live, board))
     return path
 
 
@@ -77,7 +58,6 @@ def page(
     analysis: Analysis,
     tables: Sequence[Table],
     gallery: Gallery,
-    films: Sequence[Film] = (),
     problems: Sequence[str] = (),
     title: str = "runs",
     live: bool = False,
@@ -102,7 +82,6 @@ def page(
         headline=figures[:1],
         figures=figures[1:],
         skipped=gallery.skipped,
-        films=films,
         problems=problems,
         fleets=fleets,
         shared=shared,
@@ -124,7 +103,6 @@ def _template() -> Template:
         "minus": with_minus,
         "number": number_text,
         "notes": notes_below,
-        "uri": lambda film: data_uri(film.path, film.kind),
         "picture": picture,
         "setting": _setting,
         "options": lambda command: re.split(r" (?=--)", command),
@@ -152,28 +130,6 @@ def _grouped(tables: Sequence[Table]) -> list[Table]:
         list(each) for _, each in groupby(tables, key=lambda table: table.group or table.name)
     ]
     return [table for group in groups for table in sorted(group, key=lambda table: table.detail)]
-
-
-def films_of(
-    runs: Iterable[RunResult], most_bytes: int = MOST_FILM_BYTES
-) -> tuple[list[Film], list[str]]:
-    """Return the fleets' films that fit into `most_bytes`, and sentences about the others."""
-    labels: dict[Path, dict[str, None]] = {}
-    for run in runs:
-        labels.setdefault(run.folder, {})[run.label] = None
-    films, left_out, used = [], [], 0
-    for folder, names in labels.items():
-        for path in sorted((folder / FILMS).glob("[!.]*")):
-            if path.suffix.lower() not in FILM_KINDS:
-                continue
-            if not (path.is_file() and is_inside(path, folder)):
-                left_out.append(f"{path} is not on the page: it is no file of its fleet's folder.")
-            elif used + path.stat().st_size > most_bytes:
-                left_out.append(f"{path} is not on the page, which would become too large.")
-            else:
-                used += path.stat().st_size
-                films.append(Film(path, f"{', '.join(names)}: {path.stem}"))
-    return films, left_out
 
 
 def _fleets(runs: Sequence[RunResult]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -8,6 +8,7 @@ from recall.worlds.gym_registration import register_all as _register_all
 if TYPE_CHECKING:
     from recall.analysis.frames import frame as frame
     from recall.api import evaluate as evaluate
+    from recall.api import export_minari as export_minari
     from recall.api import resume as resume
     from recall.api import train as train
     from recall.filming.film import film as film
@@ -43,6 +44,7 @@ _EXPORTS = {
     "train": "recall.api",
     "resume": "recall.api",
     "evaluate": "recall.api",
+    "export_minari": "recall.api",
     "Callback": "recall.training.callbacks",
     "CallbackList": "recall.training.callbacks",
     "default_callbacks": "recall.training.callbacks.defaults",

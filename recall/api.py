@@ -45,6 +45,7 @@ from recall.training.callbacks.defaults import default_callbacks
 from recall.training.checkpoint import NotWrittenError
 from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
 from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
+from recall.training.offline import write_minari
 from recall.training.programs import free_others, kept_programs
 from recall.training.provenance import check_unedited, other_versions, surroundings
 from recall.training.signals import stopping
@@ -353,6 +354,32 @@ def evaluate(
         pool.start(evaluation.episodes())
         records = evaluation.records(pool.results())
         return [{**record, "run": kept[record["run"]]} for record in records]
+
+
+def export_minari(
+    folder: Folder,
+    dataset: str,
+    tasks: Sequence[TaskName] | TaskName | None = None,
+    run: str | None = None,
+    functions: Mapping[str, Task] | None = None,
+) -> Any:
+    """Write what a fleet collected as a Minari dataset, and return it.
+
+    The fleet must be finished, and trained with `keep_replay=True`.
+
+    Args:
+        folder: Folder of the fleet.
+        dataset: Name of the dataset, such as "recall/push-v0".
+        tasks: As for `recall.evaluate`. None: all.
+        run: Name of the only run to export. None: all that did not fail.
+        functions: If the fleet was started with functions as tasks: from their names to them.
+    """
+    folder = given_path(folder, "folder")
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec, chosen = _spec_in(folder, description, functions), as_tasks(tasks)
+    _check_tasks(spec.runs, range(spec.tasks), chosen)
+    return write_minari(folder, spec, dataset, chosen, run)
 
 
 def _check_tasks(

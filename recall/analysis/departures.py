@@ -20,7 +20,7 @@ METHOD = "method."
 # These settings do not affect what is learned.
 NO_MATTER = frozenset(
     f"schedule.{name}"
-    for name in ("workers", "checkpoint_minutes", "record_every", "evaluate_every",
+    for name in ("workers", "checkpoint_minutes", "keep_replay", "record_every", "evaluate_every",
                  "evaluation_episodes", "deterministic_episodes")
 )  # fmt: skip
 STEPS, PRECISION = "schedule.steps_per_task", "learner.sac.precision"

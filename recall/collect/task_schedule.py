@@ -72,6 +72,12 @@ class TaskSchedule:
             return (total_steps // self.chunk_steps % self.tasks,)
         return self.played(stage)
 
+    def before_chunk(self, position: int, number: int) -> int:
+        """Return a run's total steps before chunk `number` of a task, as `collected` counts."""
+        if self.collects == "all":
+            return (number * self.tasks + position) * self.chunk_steps
+        return position * self.steps_per_task + number * self.chunk_steps
+
     def collected(self, position: int, total_steps: int) -> int:
         """Return how many transitions of a task a run has after its first `total_steps` steps."""
         if self.collects == "all":

@@ -1,4 +1,4 @@
-"""`recall export`: trained policies as files for other programs."""
+"""`recall export`: trained policies, and what they have collected, for other programs."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,10 +18,20 @@ def export(
     torch: Annotated[
         Path | None, arg(help="PyTorch file to write (.pt2, read by torch.export.load).")
     ] = None,
+    minari: Annotated[
+        str | None,
+        arg(
+            help="Minari dataset to write with the transitions of a fleet trained with "
+            "--keep-replay, such as recall/push-v0; needs the package minari."
+        ),
+    ] = None,
     task: Annotated[str | None, arg(help=f"Task whose policy is exported. {TASK_NAMES}")] = None,
     run: Annotated[
         str | None,
-        arg(help="Name of the run. None: the first that has the task, or that of the file."),
+        arg(
+            help="Name of the run. None: the first that has the task, or that of the file; for "
+            "Minari all runs."
+        ),
     ] = None,
     at: Annotated[
         Literal["final", "learned"] | None,
@@ -31,12 +41,19 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Export a trained policy to ONNX or PyTorch."""
+    """Export a trained policy to ONNX or PyTorch, or kept transitions to Minari."""
     from recall.policies.export import write_onnx, write_torch
     from recall.policies.policy import load_policy
 
+    if minari is not None:
+        from recall.api import export_minari
+
+        dataset = export_minari(folder, minari, task, run)
+        print(f"{minari}: {dataset.total_episodes:,} episodes, {dataset.total_steps:,} steps")
     if onnx is None and torch is None:
-        raise BadValueError("nothing to export to: name a file with --onnx or --torch")
+        if minari is None:
+            raise BadValueError("nothing to export to: give --onnx, --torch or --minari")
+        return
     policy = load_policy(folder, task, run, at)
     for path, write in ((onnx, write_onnx), (torch, write_torch)):
         if path is not None:

@@ -77,9 +77,10 @@ def completed(description: Mapping[str, Any]) -> dict[str, Any]:
     # Policies were one burst behind the learner, or none.
     if "overlap" in schedule:
         schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
-    # Every run had one environment.
+    # Every run had one environment, and replay was removed at the end.
     if "chunk_steps" in schedule:
         schedule.setdefault("environments", 1)
+        schedule.setdefault("keep_replay", False)
     found = {**settings, "schedule": schedule}
     # Targets summed one reward, and a copied head never took its statistics along.
     if "sac" in (learner := dict(settings.get("learner", {}))):

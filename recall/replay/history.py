@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from recall.collect.chunks import Ended
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.files.stamps import Stamp, Stamps
@@ -60,11 +61,13 @@ class History:
         memory_per_task: int | None,
         folder: Path,
         environments: int = 1,
+        keep_log: bool = False,
     ):
         """Create buffers for at most `capacity` transitions of the task in training.
 
         After the task, `memory_per_task` of them are kept: None keeps all, 0 keeps none. The
-        rows of a run's `environments` alternate in a chunk.
+        rows of a run's `environments` alternate in a chunk. `keep_log` leaves all transitions on
+        disk when the fleet is done.
         """
         self._task_schedule, self._environments = task_schedule, environments
         self.capacity, self._memory = rows_held(
@@ -75,7 +78,8 @@ class History:
         # after them, the stored network outputs, are written when a task is archived.
         whole = self._tasks_kept > 0 and self._memory == self.capacity
         self._columns_in_log = columns.width if whole else 0
-        self._log = TransitionLog(folder, runs, task_schedule.chunk_steps, columns.width)
+        self._keep_log = keep_log
+        self._log = TransitionLog(folder, runs, task_schedule.chunk_steps, columns.width, keep_log)
         self.replay = buffer.init(
             columns, self.capacity, self._tasks_kept, self._memory, runs, over_devices(runs)
         )
@@ -116,10 +120,11 @@ class History:
             else:
                 self.replay = append_old(self.replay, mine, to_int32(task), slot)
 
-    def log(self, number: int, total_steps: int, rows: Array) -> None:
-        """Write the chunk that was appended to disk."""
+    def log(self, number: int, total_steps: int, rows: Array, ended: Ended) -> None:
+        """Write the chunk that was appended, and which of its episodes succeeded, to disk."""
         for part, task in enumerate(self._task_schedule.chunk(number, total_steps)):
-            self._log.append(task, rows[:, part])
+            successes = [outcome.success for _, position, outcome in ended if position == task]
+            self._log.append(task, rows[:, part], successes)
 
     def archive(self, view: ReplayView, archived: Callable[[Replay], Replay]) -> None:
         """Copy the transitions of a finished task that are kept to D_old.
@@ -151,7 +156,8 @@ class History:
     def _tasks_in_log(self, number: int) -> range:
         """Return the tasks whose transitions the log must have in stage `number`."""
         current = self._task_schedule.current(number)
-        return range(0 if self._columns_in_log else current, current + 1)
+        first = 0 if self._columns_in_log or self._keep_log else current
+        return range(first, min(current + 1, self._task_schedule.tasks))
 
     def restore(self, number: int, stamps: Stamps) -> None:
         """Restore replay in stage `number` as it was when `sync` returned `stamps`."""
@@ -172,7 +178,7 @@ class History:
             self._log.forget(before)
 
     def clear(self) -> None:
-        """Remove everything from disk."""
+        """Remove what is not kept from disk."""
         self._log.clear()
 
     def close(self) -> None:

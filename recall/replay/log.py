@@ -1,13 +1,16 @@
 """Log of a fleet's transitions on disk: one file per task, to which chunks are appended.
 
     task-K.rows   every chunk of task K, [chunk, run, step, column] float32
+    task-K.ends   if replay is kept: a byte for each episode of task K that ended, 1 for success
     old-K.npy     what replay keeps of task K after its end
 
 Files are never rewritten. A checkpoint records the length and checksum of what it covers. When a
 fleet resumes, later chunks are cut off and collected again.
+
+Episodes that ended are in the order of chunk, run, environment and step, as `ended` finds them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,40 +18,60 @@ import numpy as np
 from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing
 from recall.files.fleet_layout import REPLAY
+from recall.files.reading import open_file
 from recall.files.stamps import Stamp, Stamps, check_all
 
 Array = np.ndarray
 
 
+def rows_file(task: int) -> str:
+    """Return the name of the file of a task's transitions."""
+    return f"task-{task}.rows"
+
+
+def ends_file(task: int) -> str:
+    """Return the name of the file that says which of a task's episodes succeeded."""
+    return f"task-{task}.ends"
+
+
 class TransitionLog:
     """Log of every transition that a checkpoint may still need."""
 
-    def __init__(self, folder: Path, runs: int, chunk_steps: int, width: int):
+    def __init__(self, folder: Path, runs: int, chunk_steps: int, width: int, kept: bool = False):
+        """Create the folder. If the log is `kept`, nothing that was collected is removed."""
         self.folder = folder / REPLAY
         self.folder.mkdir(parents=True, exist_ok=True)
         self._shape = (runs, chunk_steps, width)
-        self._logs: dict[int, AppendLog] = {}
+        self._all_kept = kept
+        self._logs: dict[Path, AppendLog] = {}
         self._kept: dict[int, Stamp] = {}
 
     def _path(self, task: int) -> Path:
-        return self.folder / f"task-{task}.rows"
+        return self.folder / rows_file(task)
+
+    def _ends_path(self, task: int) -> Path:
+        return self.folder / ends_file(task)
 
     def _kept_path(self, task: int) -> Path:
         return self.folder / f"old-{task}.npy"
 
-    def _log(self, task: int) -> AppendLog:
-        return self._logs.setdefault(task, AppendLog(self._path(task)))
+    def _log(self, path: Path) -> AppendLog:
+        return self._logs.setdefault(path, AppendLog(path))
 
-    def append(self, task: int, rows: Array) -> None:
-        """Append a chunk [run, step, column] of the task."""
-        self._log(task).append(np.ascontiguousarray(rows, np.float32).tobytes())
+    def append(self, task: int, rows: Array, successes: Sequence[bool]) -> None:
+        """Append a chunk [run, step, column] of the task, and which of its episodes succeeded."""
+        self._log(self._path(task)).append(np.ascontiguousarray(rows, np.float32).tobytes())
+        if self._all_kept:
+            self._log(self._ends_path(task)).append(bytes(successes))
 
     def sync(self, tasks: Iterable[int]) -> dict[str, Stamp]:
         """Flush all files to disk; return the stamps of `tasks`, and of what is kept of any."""
         for log in self._logs.values():
             log.sync()
         kept = {self._kept_path(task).name: stamp for task, stamp in self._kept.items()}
-        return {self._path(task).name: self._log(task).stamp() for task in tasks} | kept
+        files = [self._path(task) for task in tasks]
+        files += [self._ends_path(task) for task in tasks if self._all_kept]
+        return {path.name: self._log(path).stamp() for path in files} | kept
 
     def check(self, stamps: Stamps) -> None:
         """Raise an error if a file that `stamps` covers is lost or damaged."""
@@ -60,14 +83,15 @@ class TransitionLog:
         self._logs, self._kept = {}, {}
         tasks = {name: int(name.partition("-")[2].partition(".")[0]) for name in stamps}
         for name, task in tasks.items():
-            if name == self._path(task).name:
-                self._log(task).cut(stamps[name])
-            else:
+            if name == self._kept_path(task).name:
                 self._kept[task] = stamps[name]
+            else:
+                self._log(self.folder / name).cut(stamps[name])
         # Earlier tasks without a stamp stay: an earlier checkpoint may need them.
         for task in self._numbers():
             if task > max(tasks.values(), default=-1):
                 self._path(task).unlink()
+                self._ends_path(task).unlink(missing_ok=True)
 
     def _numbers(self) -> list[int]:
         return [int(path.stem.split("-")[1]) for path in self.folder.glob("task-*.rows")]
@@ -99,19 +123,38 @@ class TransitionLog:
     def forget(self, before: int) -> None:
         """Remove the transitions of the tasks before `before`."""
         for task in self._numbers():
-            if task < before:
-                self._path(task).unlink()
-                if task in self._logs:
-                    self._logs.pop(task).close()
+            path = self._path(task)
+            if task < before and not self._all_kept:
+                path.unlink()
+                if path in self._logs:
+                    self._logs.pop(path).close()
 
     def clear(self) -> None:
-        """Remove all files, once the fleet is done and will not be resumed."""
+        """Remove all files but those that are kept, once the fleet will not be resumed."""
         self.close()
-        for path in self.folder.iterdir():
+        for path in self.folder.glob("old-*" if self._all_kept else "*"):
             path.unlink()
-        self.folder.rmdir()
+        if not self._all_kept:
+            self.folder.rmdir()
 
     def close(self) -> None:
         """Close the files."""
         for log in self._logs.values():
             log.close()
+
+
+def by_environment(rows: Array, environments: int) -> Array:
+    """Return rows [..., step, column] as [..., environment, step, column]: they alternate."""
+    apart = rows.reshape(*rows.shape[:-2], -1, environments, rows.shape[-1])
+    return apart.swapaxes(-3, -2)
+
+
+def read_kept_task(
+    folder: Path, task: int, runs: int, chunk_steps: int, width: int
+) -> tuple[Array, Array]:
+    """Return what a fleet has kept of a task: rows [chunk, run, step, column], and successes."""
+    with open_file(folder / REPLAY / rows_file(task)) as file:
+        rows = np.memmap(file, np.float32, "r")
+    with open_file(folder / REPLAY / ends_file(task)) as file:
+        successes = np.frombuffer(file.read(), np.uint8) > 0
+    return rows.reshape(-1, runs, chunk_steps, width), successes

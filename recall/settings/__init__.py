@@ -163,6 +163,9 @@ class ScheduleSettings(Checked):
     three for each core."""
     checkpoint_minutes: Positive = 10.0
     """Minutes between two checkpoints."""
+    keep_replay: bool = False
+    """Keep all transitions on disk after training, for `recall export --minari`. Those of the
+    robots take 124 bytes each."""
 
     def __post_init__(self) -> None:
         """Refuse lengths that are not whole chunks."""

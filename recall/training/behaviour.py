@@ -174,13 +174,21 @@ class Behaviour:
         self, state: LearnerState, stage: int, steps: int, position: int
     ) -> jax.Array | None:
         """Return the flat policies [run, size] for a task; None stands for random actions."""
-        turns = self.turns(stage)
-        if steps >= self.first_own_step(stage) or position not in self._task_schedule.learned(
-            stage
-        ):
-            return fleet.flat_policies(self._agent, state, to_int32(position), collecting=True)
-        actor = turns.actor(steps)
-        return None if actor < 0 else fleet.flat_policies(self._agent, state, to_int32(actor))
+        actor = self.actor(stage, steps, position)
+        if actor < 0:
+            return None
+        own = actor == position
+        return fleet.flat_policies(self._agent, state, to_int32(actor), collecting=own)
+
+    def actor(self, stage: int, steps: int, position: int) -> int:
+        """Return which head acts for a task in the chunk after `steps` steps of a stage.
+
+        It is -1 for random actions.
+        """
+        learned = position in self._task_schedule.learned(stage)
+        if learned and steps < self.first_own_step(stage):
+            return self.turns(stage).actor(steps)
+        return position
 
 
 def only_random(spec: FleetSpec) -> str | None:

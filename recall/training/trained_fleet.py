@@ -68,6 +68,7 @@ class TrainedFleet:
             spec.method.memory_per_task,
             folder,
             self.schedule.environments,
+            self.schedule.keep_replay,
         )
         self.state = shard(fleet.init(self.agent, jnp.array([run.own_seed for run in spec.runs])))
         self.pool = Pool(

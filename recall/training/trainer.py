@@ -148,7 +148,7 @@ class Trainer(TrainedFleet):
         stage = self.progress.stage
         positions = self.task_schedule.chunk(stage, before)
         self.recorder.check_rows(self.progress, before, rows, positions)
-        self.history.log(stage, before, rows)
+        self.history.log(stage, before, rows, ended)
         self.progress.episodes += [
             [run, outcome.success, outcome.episode_return]
             for run, position, outcome in ended

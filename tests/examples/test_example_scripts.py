@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from recall.cli import main
 from tests.plugins.restored import EXAMPLES, small
 
 
@@ -38,6 +39,18 @@ def test_acting(finished, tmp_path):
         folder=tmp_path,
     )  # fmt: skip
     assert "of 2 episodes succeeded" in told
+
+
+def test_training_offline_with_d3rlpy(tmp_path, monkeypatch):
+    pytest.importorskip("minari", reason="minari is not installed")
+    pytest.importorskip("d3rlpy", reason="d3rlpy is not installed")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    fleet = ["train", "--sequence", "point-poor", "--preset", "quick", "--keep-replay"]
+    main([*fleet, "--steps-per-task", "500", "--out", str(tmp_path / "fleet")])
+    told = run(
+        "offline_d3rlpy.py", "--fleet", str(tmp_path / "fleet"), "--steps", "20", folder=tmp_path
+    )
+    assert "of 20 episodes succeeded" in told
 
 
 def test_a_study_with_a_plugin_on_a_ray_cluster(tmp_path):

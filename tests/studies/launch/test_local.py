@@ -120,8 +120,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     study = about(folder)
     assert (study["study"], study["question"]) == (STUDY.name, STUDY.question)
     assert study["needs"] == ["reference"]
-    assert [fleet["name"] for fleet in study["fleets"]] == [bad, good]
-    assert [fleet["attempts"] for fleet in study["fleets"]] == [3, 2]
+    assert {fleet["name"]: fleet["attempts"] for fleet in study["fleets"]} == {bad: 3, good: 2}
     assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in study["fleets"])
     # And then there is nothing left to do.
     last = launch(folder)

@@ -89,14 +89,6 @@ def test_how_often_is_looked_is_no_variant(tmp_path):
     assert labels(tmp_path) == ["RECALL"]
 
 
-def test_the_precision_is_no_variant_unless_runs_differ_in_it(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", precision="bfloat16")
-    write_fleet(tmp_path / "b", "ewc", "cw3-1", precision="bfloat16")
-    assert labels(tmp_path) == ["EWC", "RECALL"]
-    write_fleet(tmp_path / "c", "recall", "cw3-1", seeds=(7,))
-    assert labels(tmp_path) == ["EWC", "RECALL", "RECALL, precision bfloat16"]
-
-
 def test_runs_of_other_families_make_no_variants(tmp_path):
     write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
     write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)

@@ -209,13 +209,6 @@ def test_interpolation_starts_at_step_0_if_it_was_evaluated():
     assert np.isnan(area_at(short, steps))
 
 
-def test_a_reference_may_have_another_precision(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], precision="bfloat16")
-    assert transfer_of(tmp_path) is not None
-    assert "precision bfloat16 and not precision default" in notes_of(tmp_path)
-
-
 @pytest.fixture
 def shipped(tmp_path, monkeypatch):
     """A folder in the place of the package's own."""

@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 # Compiled functions are kept between runs of the tests.
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 
-.PHONY: help install demo robots methods test coverage test-slow soak check format format-check lint types layers docs policies pages clients lock clean
+.PHONY: help install demo robots methods test coverage test-slow soak check format format-check lint types layers docs policies pages clients lock release-check clean
 
 help:  ## show what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1 - \2/'
@@ -87,6 +87,10 @@ clients: $(INSTALLED)  ## run the examples, and try environments and policies wi
 lock: $(INSTALLED)  ## write the versions that fit pyproject.toml to constraints.txt; LOCK=--upgrade takes the newest
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile pyproject.toml --universal --all-extras --python-version 3.11 --no-annotate --custom-compile-command "make lock" --quiet $(LOCK) -o constraints.txt
+
+release-check: $(INSTALLED)  ## build what PyPI would get, and try it in fresh environments of every Python that is there
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(BIN)/python -m tests.release_check
 
 clean:  ## remove the environment and the caches
 	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -89,3 +89,9 @@ def test_the_links_between_the_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_the_page_for_pypi_links_to_no_file():
+    links = re.findall(r"\]\(([^)]*)\)", (ROOT / "PYPI.md").read_text())
+    assert links
+    assert all(link.startswith("https://") for link in links)

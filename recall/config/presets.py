@@ -35,13 +35,13 @@ PRESETS = {
         "The paper's method, with the changes that it needs to learn the robot tasks."
     ),
     "paper": Preset(
-        "As in the paper, where the default differs (docs/fidelity.md lists what still differs).",
+        "As in the paper, where the default differs.",
         settings={"activation": "relu", **_PUBLISHED},
         every_method={"average_actor": None},
         methods={"recall": _PUBLISHED_RECALL, "clonex": _PUBLISHED_CLONEX},
     ),
     "authors": Preset(
-        "As in the authors' code, as far as there are settings for it (docs/fidelity.md).",
+        "As in the authors' code, as far as there are settings for it.",
         settings={
             "activation": "leaky_relu",
             "popart.statistics_of": "normalised",

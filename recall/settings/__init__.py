@@ -35,7 +35,7 @@ class NetworkSettings(Checked):
     """Width of each hidden layer."""
     activation: Literal["relu", "leaky_relu"] = "leaky_relu"
     """Activation of every hidden layer but the first, which has LayerNorm and tanh. Leaky ReLU has
-    a slope of 0.2 below zero. With plain ReLU, networks die on the robots (docs/learning.md)."""
+    a slope of 0.2 below zero. With plain ReLU, networks die on the robots."""
     head_layers: Annotated[int, Range(least=0)] = 3
     """Number of hidden layers of a deep head."""
 
@@ -62,7 +62,7 @@ class PopArtSettings(Checked):
     bias_corrected: bool = True
     """Divide the step by 1 - (1 - beta)^t, so that a head's first batch of targets sets its scale,
     already for its first loss. Not in the paper: without it, the large gradient of the first batch
-    stays in Adam's second moment for a thousand updates (docs/learning.md)."""
+    stays in Adam's second moment for a thousand updates."""
     statistics_of: Literal["raw", "normalised"] = "raw"
     """Targets that the statistics follow: raw (the paper) or normalised (the paper's code)."""
 
@@ -93,7 +93,7 @@ class SacSettings(Checked):
     initial_log_alpha: Annotated[float | None, SCALAR] = None
     """Initial log temperature of each task. None uses 1, as the reference code does, and -5 where
     targets are normalised or a task may start from a copied policy: from 1, that would be lost
-    while the temperature falls (docs/learning.md)."""
+    while the temperature falls."""
     adam_epsilon: Annotated[Positive, SCALAR] = 1e-7
     """Constant added to the root of Adam's second moment, as in Keras."""
     bound_targets: bool = True

@@ -6,9 +6,17 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from recall.learn import fleet
 from recall.training import programs
-from recall.training.programs import cache_root, keep_programs, kept_programs, own_programs
+from recall.training.programs import (
+    cache_root,
+    free_others,
+    keep_programs,
+    kept_programs,
+    own_programs,
+)
 from tests.factories.folders import write_fleet
+from tests.factories.learners import make_agent
 
 
 @pytest.fixture
@@ -33,6 +41,15 @@ def names(folder):
 
 def compile_one(number):
     jax.jit(lambda x: x * number + 1)(jnp.ones(7)).block_until_ready()
+
+
+def test_programs_are_freed_for_a_fleet_of_other_shapes():
+    free_others("one shape")
+    fleet.init(make_agent(), jnp.array([0]))
+    free_others("one shape")
+    assert fleet.init._cache_size() == 1
+    free_others("another shape")
+    assert fleet.init._cache_size() == 0
 
 
 def test_fleets_on_a_processor_share_one_private_folder(tmp_path, root):

@@ -148,13 +148,7 @@ def write_minari(
 
     kept = KeptReplay(folder, spec)
     names = [each.name for each in spec.runs]
-    if run is not None and run not in names:
-        raise UnknownNameError("run of this fleet", run, names)
-    outcome = read_outcome(folder)
-    failed = {} if outcome is None else outcome.failed
-    runs = [at for at, name in enumerate(names) if name not in failed and run in (None, name)]
-    if not runs:
-        raise BadValueError(f"{folder}: the run failed, and its transitions are not exported")
+    runs = _runs_to_export(folder, names, run)
     wanted = {at: chosen_positions(tasks, spec.runs[at].task_names) for at in runs}
     places = sorted({position for positions in wanted.values() for position in positions})
     shown = {at: numbered(spec.runs[at].task_names) for at in runs}
@@ -197,6 +191,18 @@ def write_minari(
         env.close()
     stored.storage.update_episode_metadata(labels)
     return stored
+
+
+def _runs_to_export(folder: Path, names: Sequence[str], chosen: str | None) -> list[int]:
+    """Return the chosen run, or all, by index; those that failed are left out."""
+    if chosen is not None and chosen not in names:
+        raise UnknownNameError("run of this fleet", chosen, names)
+    outcome = read_outcome(folder)
+    failed = {} if outcome is None else outcome.failed
+    runs = [at for at, name in enumerate(names) if name not in failed and chosen in (None, name)]
+    if not runs:
+        raise BadValueError(f"{folder}: run {chosen} failed, so its transitions are not exported")
+    return runs
 
 
 def _fields(columns: Columns, episode: Kept) -> dict[str, Any]:

@@ -92,6 +92,10 @@ def report(
         arg(help="Methods or labels to show, in this order; all if none are given."),
     ] = (),
     names: Names = (),
+    style: Annotated[
+        Literal["page", "paper"],
+        arg(help="Style of the figures: for a page, or for a paper, with a serif font."),
+    ] = "page",
     serve: Annotated[
         Flag,
         arg(help="Show the page in a browser on this machine, and keep it up to date."),
@@ -116,6 +120,7 @@ def report(
         detailed=detailed,
         methods=methods,
         names=names_from(names),
+        style=style,
     )
     if serve:
         _serve(folders, out, port, partial(make, live=True))

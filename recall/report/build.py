@@ -15,7 +15,7 @@ from recall.analysis.measures import Measure, check_success
 from recall.errors import BadValueError
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
-from recall.report.figures import Detailed, Gallery, draw_all
+from recall.report.figures import Detailed, Gallery, Style, draw_all
 from recall.report.health_notes import health_problems
 from recall.report.manifest import check_place, replacing_earlier
 from recall.report.page import write_page
@@ -53,6 +53,7 @@ def make_report(
     live: bool = False,
     methods: Sequence[str] | str = (),
     names: Mapping[str, str] | None = None,
+    style: Style = "page",
 ) -> Report:
     """Gather the runs below `folders` and write tables, figures and a page into `out`.
 
@@ -73,14 +74,16 @@ def make_report(
         live: Whether the page loads itself again every few seconds.
         methods: Names or labels of what is shown, in this order. None given: all.
         names: From labels to others; that of a method is renamed for all its variants.
+        style: "page" or "paper", for which figures are made.
     """
+    style = from_plain(Style, style, "style")
     detailed = from_plain(Detailed, detailed, "detailed")
     out, given = given_path(out, "out"), given_paths(folders, "folders")
     analysis = analyse(arranged(_gathered(given, reference), methods, names), _checked(measure))
     tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
-    return write_report(analysis, tables, out, title, kinds, console, detailed, live)
+    return write_report(analysis, tables, out, title, kinds, console, detailed, live, style=style)
 
 
 def make_board(
@@ -125,6 +128,7 @@ def write_report(
     detailed: int | None = 2,
     live: bool = False,
     board: bool = False,
+    style: Style = "page",
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis)
@@ -144,6 +148,7 @@ def write_report(
             analysis.measure,
             kinds,
             detailed=detailed,
+            style=style,
             tell=tell,
         )
         write_page(new, analysis, tables, gallery, problems, title, live, board)

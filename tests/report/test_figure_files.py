@@ -54,6 +54,19 @@ def test_files_are_written_in_every_format_and_twice_the_same(scene, tmp_path):
         assert path.read_bytes() == again.drawn[0].paths[kind].read_bytes()
 
 
+def test_a_paper_has_serif_fonts_and_the_same_widths(tmp_path):
+    collection = made_collection(["ewc"], ["cw3-1"], seeds=2, singles=False)
+    texts = {}
+    for style in ("page", "paper"):
+        (drawn,) = draw_all(
+            collection, tmp_path / style, kinds=["seeds"], formats=("svg",), style=style
+        )
+        texts[style] = drawn.paths["svg"].read_text()
+        assert f'width="{6.75 * 72:g}pt"' in texts[style]
+    assert "DejaVuSans" in texts["page"]
+    assert "DejaVuSans" not in texts["paper"]
+
+
 @pytest.mark.parametrize(
     ("sequence", "kinds"),
     [

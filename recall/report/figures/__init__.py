@@ -20,7 +20,7 @@ from recall.report.figures.comparisons import seeds
 from recall.report.figures.curves import average_success, current_task, family_figures, task_curves
 from recall.report.figures.figure import Detailed, Drawn, Figure, Gallery, Scene, Skipped
 from recall.report.figures.matrices import pair_matrices
-from recall.report.figures.style import RC
+from recall.report.figures.style import STYLES, Style
 from recall.report.figures.training import q_scale, training
 from recall.report.figures.transfer_areas import transfer_areas
 from recall.settings.checked import from_plain
@@ -67,15 +67,18 @@ def draw_all(
     kinds: Iterable[str] | None = None,
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
+    style: Style = "page",
     tell: Callable[[str], object] | None = None,
 ) -> Gallery:
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
     `detailed` is the number of sequences per family that get figures of their own; None means all.
-    These figures take most of the time. `tell` is called with the name of each figure, once it is
-    drawn.
+    These figures take most of the time. `style` is that of a page or of a paper. `tell` is called
+    with the name of each figure, once it is drawn.
     """
-    scene = Scene(collection, measure or Measure(), from_plain(Detailed, detailed, "detailed"))
+    detailed = from_plain(Detailed, detailed, "detailed")
+    style = from_plain(Style, style, "style")
+    scene = Scene(collection, measure or Measure(), detailed, style)
     drawn, skipped = [], []
     for found in all_figures(scene, kinds):
         if isinstance(found, Skipped):
@@ -83,17 +86,17 @@ def draw_all(
             continue
         if tell is not None:
             tell(found.name)
-        paths = _save(found.figure, folder / found.name, formats)
+        paths = _save(found.figure, folder / found.name, formats, style)
         width = found.figure.get_figwidth()
         drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, width))
     return Gallery(tuple(drawn), tuple(dict.fromkeys(skipped)))
 
 
-def _save(canvas: Canvas, stem: Path, formats: Sequence[str]) -> dict[str, Path]:
+def _save(canvas: Canvas, stem: Path, formats: Sequence[str], style: Style) -> dict[str, Path]:
     """Save the figure in every format; the same figure gives the same bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in formats}
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context(STYLES[style]):
         for kind, path in paths.items():
             with replacement(path, temporary_of(path)) as temporary:
                 canvas.savefig(temporary, format=kind, dpi=_DPI, metadata=_UNDATED.get(kind))
@@ -107,7 +110,9 @@ def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Fi
             raise UnknownNameError("figure", kind, FIGURES, HOW_TO_IMPORT)
         found = FIGURES[kind](scene)
         while True:
-            with matplotlib.rc_context(RC):  # not while the caller uses what is yielded
+            with matplotlib.rc_context(
+                STYLES[scene.style]
+            ):  # not while the caller uses what is yielded
                 one = next(found, None)
             if one is None:
                 break
@@ -123,6 +128,7 @@ __all__ = [
     "Gallery",
     "Scene",
     "Skipped",
+    "Style",
     "all_figures",
     "draw_all",
     "family_figures",

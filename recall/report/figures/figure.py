@@ -14,7 +14,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis, analyse
 from recall.analysis.measures import Measure
 from recall.analysis.run_result import RunResult
-from recall.report.figures.style import LineStyle, line_styles, short_names
+from recall.report.figures.style import LineStyle, Style, line_styles, short_names
 from recall.settings.checked import Range
 
 Array = np.ndarray
@@ -88,6 +88,7 @@ class Scene:
     collection: Collection
     measure: Measure = field(default_factory=Measure)
     detailed: Detailed = 2
+    style: Style = "page"
 
     @cached_property
     def analysis(self) -> Analysis:

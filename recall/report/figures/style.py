@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
@@ -55,6 +55,26 @@ _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (4, 1.2, 1,
 # For variants and for methods that are not registered: the hues of Okabe and Ito's palette,
 # darkened until they stand out from white paper.
 PALETTE = ("#0072b2", "#b26a00", "#00795a", "#b3498a", "#3a87b8", "#000000", "#8a6508", "#882255")
+
+
+Style = Literal["page", "paper"]
+STYLES: dict[Style, Any] = {
+    "page": RC,
+    "paper": RC
+    | {
+        "font.family": "serif",
+        "font.serif": ["Times New Roman", "Nimbus Roman", "STIXGeneral"],  # the last is always here
+        "mathtext.fontset": "stix",
+        "font.size": 8.0,
+        "axes.titlesize": 8.0,
+        "axes.labelsize": 8.0,
+        "figure.labelsize": 8.0,
+        "legend.fontsize": 7.5,
+        "xtick.labelsize": 7.5,
+        "ytick.labelsize": 7.5,
+    },
+}
+"""Matplotlib's settings for a page on a screen, and for a paper set in a serif font."""
 
 
 @dataclass(frozen=True)

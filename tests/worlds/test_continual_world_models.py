@@ -21,4 +21,6 @@ def test_models_and_meshes_are_meta_worlds():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_all_that_its_pictures_need(task):
-    assert models.load_visual(load_task(task)).ntex
+    model = models.load_visual(load_task(task))
+    assert model.ntex
+    assert {model.camera(i).name for i in range(model.ncam)} == set(models.CAMERAS)

@@ -4,9 +4,8 @@
     pip install --no-deps d3rlpy
     python examples/offline_d3rlpy.py --steps 5000
 
-d3rlpy 2.8.1 asks for Gymnasium 1.0.0 but runs with the newer versions that this package needs,
-hence --no-deps. Without a folder of a fleet that was trained with --keep-replay, a small one is
-trained first.
+d3rlpy 2.8.1 asks for Gymnasium 1.0.0 but runs with what this package needs, hence --no-deps. If
+there is no fleet that was trained with --keep-replay, a small one is trained first.
 """
 
 import argparse
@@ -48,11 +47,10 @@ def main() -> None:
     successes = 0
     for seed in range(20):
         observation, info = env.reset(seed=seed)
-        ended = False
-        while not ended:
+        truncated = False  # pointworld does not terminate
+        while not truncated:
             action = algorithm.predict(observation[None].astype("float32"))[0]
-            observation, _, terminated, truncated, info = env.step(action)
-            ended = terminated or truncated
+            observation, _, _, truncated, info = env.step(action)
         successes += info["is_success"]
     collected = np.mean([each.infos["episode_success"][-1] for each in episodes])
     print(f"{successes} of 20 episodes succeeded; of those in the dataset, {collected:.0%}")

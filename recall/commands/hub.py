@@ -24,11 +24,12 @@ def push(
         arg(help="Runs whose policies are kept, by name or pattern. None: all that there are."),
     ] = None,
     private: Annotated[Flag, arg(help="Make a new repository private.")] = False,
+    unfinished: Annotated[Flag, arg(help="Push unfinished fleets as far as they are.")] = False,
 ) -> None:
     """Upload an archive with a model card to the Hugging Face Hub."""
     from recall.report.hub import push as push_archive
 
-    print(push_archive(source, repo, policies, private))
+    print(push_archive(source, repo, policies, private, unfinished))
 
 
 def pull(

@@ -53,21 +53,23 @@ def push(
     repo: str,
     policies: Sequence[str] | str | None = None,
     private: bool = False,
+    unfinished: bool = False,
 ) -> str:
     """Upload an archive of fleets with a model card to the Hugging Face Hub; return its address.
 
     An archive that was pushed there before is replaced; other files stay.
 
     Args:
-        source: Folder of a finished fleet, or of several, archived or not.
+        source: Folder of a fleet, or of several, archived or not.
         repo: Name of the repository, such as "me/recall-cw3"; it is created if there is none.
         policies: The runs whose policies are kept, as in `recall.archive`. None: all there are.
         private: Whether a new repository is private.
+        unfinished: Whether unfinished fleets are pushed too.
     """
     hub = _hub()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "archive")
-        stage(source, folder, repo, policies)
+        stage(source, folder, repo, policies, unfinished)
         return upload(hub, folder, repo, private)
 
 
@@ -126,11 +128,16 @@ def _all_policies(folder: Path) -> tuple[str, ...]:
 
 
 def stage(
-    source: Folder, folder: Path, repo: str, policies: Sequence[str] | str | None = None
+    source: Folder,
+    folder: Path,
+    repo: str,
+    policies: Sequence[str] | str | None = None,
+    unfinished: bool = False,
 ) -> None:
     """Write what `push` uploads into a new folder: the archive, a card, figures and one film."""
     source = given_path(source, "source")
-    archive(source, folder, _all_policies(source) if policies is None else policies)
+    kept = _all_policies(source) if policies is None else policies
+    archive(source, folder, kept, unfinished=unfinished)
     analysis = analyse(gather(folder))
     gallery = draw_all(analysis.collection, folder / "figures", None, _FIGURES, ["png"], detailed=1)
     pictures = {drawn.caption: drawn.paths["png"] for drawn in gallery}

@@ -137,7 +137,7 @@ class Lines(Display):
             f"step {self.total_steps:,} of {self.sequence_steps:,}",
             self.stage_name(),
             self.speed(),
-            self.time_left(),
+            self.time_left(self.sequence_steps - self.total_steps),
             self.evaluation(),
         ]
         return " | ".join(part for part in parts if part)

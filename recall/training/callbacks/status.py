@@ -1,10 +1,11 @@
 """The status of a fleet in training, in numbers: progress, speed and success."""
 
 import datetime
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from recall.config.spec import FleetSpec
 from recall.runs.description import tasks_without_success_flag_in
@@ -28,15 +29,19 @@ class Status(Callback):
         self.runs = [run.name for run in spec.runs]
         without_success = tasks_without_success_flag_in(folder)
         self.latest = Latest(self.runs, [run.task_names for run in spec.runs], without_success)
+        self._update_after = spec.settings.schedule.update_after
+        self._compiled = [0.0] * self.schedule.stages  # seconds of compiling by stage
         self.bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:,} of {task.total:,}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             speed_estimate_period=_WINDOW_SECONDS,
+            # Compiling is not part of the speed, but added to the time left.
+            get_time=lambda: time.monotonic() - sum(self._compiled),
         )
-        self._stage_bar = self.bars.add_task(self.stage_name(), total=None)
-        self._bar = self.bars.add_task("all tasks", total=spec.total_steps)
+        self._stage_bar = self.bars.add_task(self.stage_name(), total=None, left="")
+        self._bar = self.bars.add_task("all tasks", total=spec.total_steps, left="")
         self._move_to(total_steps)
 
     def on_steps(self, total_steps: int) -> None:
@@ -45,18 +50,29 @@ class Status(Callback):
         self.activity = "training"
 
     def _move_to(self, total_steps: int) -> None:
+        learned_before = self._learns
         self.total_steps = total_steps
-        self.bars.update(self._bar, completed=total_steps)
+        if self._learns != learned_before:  # steps with and without updates differ in speed
+            self.bars.reset(self._bar, left="")
+        left = self.time_left(self.sequence_steps - total_steps)
+        self.bars.update(self._bar, completed=total_steps, left=left)
+        stage_total = self.schedule.steps_per_stage
         self.bars.update(
             self._stage_bar,
             completed=self.stage_steps,
-            total=self.schedule.steps_per_stage,
+            total=stage_total,
             description=self.stage_name(),
+            left=self.time_left(stage_total - self.stage_steps),
         )
 
     def on_activity(self, what: str) -> None:
         """Remember the activity."""
         self.activity = what
+
+    def on_compiled(self, seconds: float) -> None:
+        """Count the time of a compilation."""
+        if self.spec is not None:
+            self._compiled[self.stage] += seconds
 
     def on_evaluation_start(self, total_steps: int) -> None:
         """Remember which step is being evaluated."""
@@ -104,9 +120,14 @@ class Status(Callback):
         return self.total_steps - self.stage * self.schedule.steps_per_stage
 
     @property
+    def _learns(self) -> bool:
+        """Return True if the learner already updates at this step of the stage."""
+        return self.stage_steps >= self._update_after
+
+    @property
     def steps_per_second(self) -> float:
         """Return the steps per second of one run over the last minute, 0 if not known yet."""
-        return self.bars.tasks[self._bar].speed or 0.0
+        return self.bars.tasks[1].speed or 0.0
 
     def speed(self) -> str:
         """Return the speed of all runs together and of each run, as text."""
@@ -116,7 +137,14 @@ class Status(Callback):
         each = f" ({rate:,.0f} a run)" if len(self.runs) > 1 else ""
         return f"{rate * len(self.runs):,.0f} steps/s{each}"
 
-    def time_left(self) -> str:
-        """Return the time that is left at this speed, as text; "" while it is not known."""
-        seconds = self.bars.tasks[self._bar].time_remaining
-        return "" if seconds is None else f"{datetime.timedelta(seconds=round(seconds))} left"
+    def time_left(self, steps: int) -> str:
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
+
+        Every later stage is expected to compile for as long as the current one did.
+        """
+        rate = self.steps_per_second
+        if not rate or not self._learns:
+            return ""
+        stages = (self.total_steps + steps - 1) // self.schedule.steps_per_stage
+        compiling = (stages - self.stage) * self._compiled[self.stage]
+        return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"

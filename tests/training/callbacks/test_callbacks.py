@@ -69,6 +69,7 @@ def test_the_live_view_has_bars_and_a_table_of_every_run_and_task(watched):
         "all tasks",
         "600 of 600",
         "steps/s",
+        "left",
         "success at 600",
         "recall-point-rich,point-poor-seed0",
         "mean",
@@ -151,6 +152,18 @@ def test_the_status_names_the_task_in_training():
     assert status_at(450, "multi_task").stage_name() == "2 tasks at once"
 
 
+def test_no_end_is_foretold_from_steps_without_updates():
+    status = status_at(0, update_after=150)
+    for steps in (50, 100):
+        status.on_steps(steps)
+    assert status.speed()
+    assert not status.time_left(500)
+    status.on_steps(150)  # with the first burst, which was compiled on the way
+    assert not status.time_left(450)
+    status.on_steps(200)
+    assert status.time_left(400).endswith("left")
+
+
 def test_views_say_how_far_an_evaluation_is_behind():
     status = status_at(300)
     assert status.evaluation() == ""
@@ -160,6 +173,19 @@ def test_views_say_how_far_an_evaluation_is_behind():
     assert status.evaluation() == "evaluating step 300, 150 steps behind"
     status.on_evaluation(300, [])
     assert status.evaluation() == ""
+
+
+def test_the_time_left_includes_compiling_in_later_tasks():
+    status, clock = status_at(0), iter(range(1000))
+    status.bars.get_time = lambda: float(next(clock)) / 2.0
+    for bar in status.bars.tasks:
+        bar._get_time = status.bars.get_time
+    for steps in range(100, 250, 50):
+        status.on_steps(steps)
+    alone = status.time_left(400)
+    status.on_compiled(30.0)
+    assert status.time_left(50) == f"0:00:0{round(50 / status.steps_per_second)} left"
+    assert status.time_left(400) > alone, "the next stage will compile too"
 
 
 class StopAt(Callback):

@@ -49,7 +49,9 @@ class UnknownNameError(RecallError, ValueError):
         ]
         message = f"unknown {kind} {name!r}"
         message += f"; did you mean {near[0]!r}?" if near else "."
-        if len(names) <= _SHORT_LIST:
+        if not names:
+            message += " There is none."
+        elif len(names) <= _SHORT_LIST:
             message += f" Valid: {', '.join(names)}."
         else:
             some = f"Near: {', '.join(near)}." if near else f"Valid: {', '.join(names[:_FEW])}, ..."

@@ -113,7 +113,9 @@ def load_policy(
     folder = given_path(folder, "folder")
     if at is not None and at not in get_args(At):
         raise UnknownNameError("time", at, get_args(At))
-    if task is None and is_trained(folder):
+    if is_trained(folder):
+        if task not in (None, str(folder)):
+            raise BadValueError(f"{folder} is a task already: leave out task {task!r}")
         folder, task = TRAINED, str(folder)
     if folder.suffix == POLICY_SUFFIX:
         return _from_file(folder, task, run, at)

@@ -5,6 +5,7 @@ which steps noise alone moved the robot. An episode that had not ended when its 
 is not part of the dataset.
 """
 
+import shutil
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -141,11 +142,15 @@ def write_minari(
     try:
         import minari
         from minari.data_collector import EpisodeBuffer
+        from minari.storage import get_dataset_path
     except ImportError as error:
         raise RecallError(
             f"export to Minari needs the package minari: {how_to_install('minari[hdf5]')}"
         ) from error
 
+    place = get_dataset_path(dataset)
+    if place.exists():
+        raise BadValueError(f"dataset {dataset!r} already exists, in {place}: choose another name")
     kept = KeptReplay(folder, spec)
     names = [each.name for each in spec.runs]
     runs = _runs_to_export(folder, names, run)
@@ -182,11 +187,11 @@ def write_minari(
                 algorithm_name=spec.method.label,
                 description=f"Replay of {spec.method.label} on {', '.join(map(task_label, made))}.",
             )
-    except (RecallError, OSError):  # while it was written
-        minari.delete_dataset(dataset)
+    except BaseException as error:  # what was begun must not stand in the way of the next export
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, ValueError) and not isinstance(error, RecallError):
+            raise BadValueError(f"dataset {dataset!r}: {error}") from error
         raise
-    except ValueError as error:  # its name, or another dataset has it
-        raise BadValueError(f"dataset {dataset!r}: {error}") from error
     finally:
         env.close()
     stored.storage.update_episode_metadata(labels)

@@ -7,6 +7,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from recall.errors import BadValueError
 from recall.settings import ObservationName, RewardName, ScheduleSettings, WorldSettings
 from recall.settings.checked import LARGEST_WHOLE, Count, Range, from_plain
 from recall.worlds.env import RenderMode, TaskEnv, in_window, refuse_horizon
@@ -36,6 +37,8 @@ class SequenceEnv(gymnasium.Env[Array, Array]):
     def __init__(
         self, tasks: Sequence[Task], steps_per_task: int, settings: WorldSettings, **image: Any
     ):
+        if not tasks:
+            raise BadValueError("a sequence without tasks: give at least one")
         self.tasks = tuple(tasks)
         self.steps_per_task = from_plain(Count, steps_per_task, "steps_per_task")
         self.render_mode = image.get("render_mode")
@@ -65,9 +68,10 @@ class SequenceEnv(gymnasium.Env[Array, Array]):
         """Start an episode, of the next task if the current one has had its steps."""
         super().reset(seed=seed)
         rest = dict(options or {})
-        if "task_index" in rest:
-            position = Annotated[int, Range(least=0, most=len(self.tasks) - 1)]
-            chosen = from_plain(position, rest.pop("task_index"), "task_index")
+        position = Annotated[int, Range(least=0, most=len(self.tasks) - 1)]
+        chosen = from_plain(position | None, rest.pop("task_index", None), "task_index")
+        self._env.simulator.check_options(rest)  # before anything changes
+        if chosen is not None:
             self.close()
             self._begin(chosen)
         elif self._is_over():

@@ -212,4 +212,4 @@ def test_an_exported_pytorch_program_agrees_and_needs_no_recall(folder, observat
 def test_an_export_without_a_file_is_refused(folder, capsys):
     with pytest.raises(SystemExit):
         main(["export", str(folder), "--task", "1"])
-    assert "--onnx or --torch" in capsys.readouterr().err
+    assert "--onnx, --torch" in capsys.readouterr().err

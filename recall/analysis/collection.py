@@ -19,7 +19,7 @@ from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
 from recall.files.paths import given_paths
 
-__all__ = ["Collection", "RunResult", "gather"]
+__all__ = ["Collection", "RunResult", "gather", "unequal_lengths"]
 
 SHIPPED = Path(__file__).with_name("shipped")
 """An archive (recall.runs.archive) of single-task runs, for forward transfer without training."""
@@ -113,10 +113,9 @@ def gather(
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
     runs = labelled(runs)
-    found = [*_lengths(runs), *of_other_code(runs)]
     return Collection(
         tuple(runs),
-        tuple(dict.fromkeys([*problems, *more, *same, *strange, *found])),
+        tuple(dict.fromkeys([*problems, *more, *same, *strange, *of_other_code(runs)])),
         tuple(filter(is_reference, labelled(others))),
     )
 
@@ -162,7 +161,7 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
     return kept, problems
 
 
-def _lengths(runs: Sequence[RunResult]) -> list[str]:
+def unequal_lengths(runs: Sequence[RunResult]) -> list[str]:
     """Return sentences on sequences whose runs were trained for different steps."""
     sequences: dict[tuple[int, ...], list[str]] = {}
     several = [run for run in runs if len(run.tasks) > 1]  # figures show none of single tasks

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from recall.analysis.arrange import arranged
-from recall.analysis.collection import Collection, gather
+from recall.analysis.collection import Collection, gather, unequal_lengths
 from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.measures import Measure, check_success
 from recall.errors import BadValueError
@@ -98,7 +98,13 @@ def make_board(
     The arguments are those of `make_report`.
     """
     out, given = given_path(out, "out"), given_paths(folders, "folders")
-    analysis = analyse(_gathered(given, reference), _checked(measure))
+    collection = _gathered(given, reference)
+    if not collection.sequential.runs:
+        raise BadValueError(
+            "a board shows runs of sequences, and all of these are of single tasks: "
+            "`recall report` shows them"
+        )
+    analysis = analyse(collection, _checked(measure))
     tables = protocol_tables(analysis)
     title = ", ".join(map(str, given))
     return write_report(analysis, tables, out, title, (), console, board=True)
@@ -131,7 +137,7 @@ def write_report(
     style: Style = "page",
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
-    collection, problems = analysis.collection, problems_of(analysis)
+    collection, problems = analysis.collection, problems_of(analysis, board)
     check_place(out)
     status = None if console is None else console.status("Writing tables")
 
@@ -157,12 +163,13 @@ def write_report(
     return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)
 
 
-def problems_of(analysis: Analysis) -> tuple[str, ...]:
+def problems_of(analysis: Analysis, board: bool = False) -> tuple[str, ...]:
     """Return the problems of gathering, of metrics and training records, and health warnings."""
     collection = analysis.collection
     training = (run.training_problem for run in collection.runs)
     found = [
         *collection.problems,
+        *(() if board else unequal_lengths(collection.runs)),  # a board has no figures
         *analysis.problems,
         *(problem for problem in training if problem is not None),
         *health_problems(collection),

@@ -39,6 +39,8 @@ def compare(
     check_success(measure)
     folders = given_path(first, "first"), given_path(second, "second")
     out, others = given_path(out, "out"), given_paths(reference, "reference")
+    if folders[0].resolve() == folders[1].resolve():
+        raise BadValueError(f"{first} would be compared with itself: name two different folders")
     sides = gather(folders[0]), gather(folders[1])
     for side, folder in zip(sides, folders, strict=True):
         if not side.runs:

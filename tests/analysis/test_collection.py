@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from recall.analysis.collection import gather
+from recall.analysis.collection import gather, unequal_lengths
 from recall.analysis.frames import analyse, list_of, matrix
 from tests.factories.folders import EVERY, STEPS, append_training, learns_each_task, write_fleet
 
@@ -223,7 +223,7 @@ def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_pat
     write_fleet(tmp_path / "b", "recall", sequences, steps_per_task=2 * STEPS)
     write_fleet(tmp_path / "alone", sequence="push")
     write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
-    (problem,) = gather(tmp_path).problems
+    (problem,) = unequal_lengths(gather(tmp_path).runs)
     assert problem.startswith("hammer,push, push,hammer: there are runs with ")
     # As many of each: the longer ones are drawn, whatever the order.
     assert problem.endswith(f"steps per task; figures show those with {2 * STEPS:,}.")

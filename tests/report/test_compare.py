@@ -91,4 +91,6 @@ def test_folders_with_nothing_in_common_are_refused(tmp_path):
             compare(tmp_path / "a", tmp_path / other, tmp_path / "out")
     with pytest.raises(BadValueError, match="missing has no runs"):
         compare(tmp_path / "a", tmp_path / "missing", tmp_path / "out")
+    with pytest.raises(BadValueError, match="with itself"):
+        compare(tmp_path / "a", tmp_path / "b" / ".." / "a", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+
+import pytest
 
 from tests.factories.folders import write_fleet
 
@@ -14,12 +17,27 @@ def test_a_served_page_holds_the_report_and_loads_itself_again(tmp_path):
     serve = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     try:
         url = re.search(r"http://127\.0\.0\.1:\d+/", serve.stdout.readline())[0]
-        while not (tmp_path / "report" / "index.html").exists():
-            assert serve.poll() is None
         with urllib.request.urlopen(url, timeout=30) as answer:
             page = answer.read().decode()
         assert "Results on push, hammer" in page
         assert 'http-equiv="refresh"' in page
+        other = urllib.request.Request(url, headers={"Host": "example.org"})
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(other, timeout=30)
+    finally:
+        serve.kill()
+        serve.wait()
+        serve.stdout.close()
+
+
+def test_a_folder_without_runs_is_told_and_waited_for(tmp_path):
+    words = [sys.executable, "-m", "recall", "report", "runs", "--serve"]
+    serve = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        assert "there are no runs" in serve.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+/", serve.stdout.readline())[0]
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            assert answer.headers["Refresh"]
     finally:
         serve.kill()
         serve.wait()

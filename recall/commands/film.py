@@ -19,15 +19,19 @@ def film(
     folder: Annotated[
         Positional[Path | None],
         arg(
-            metavar="FOLDER",
-            help="Folder of a fleet, or of an archived fleet. None: the policy of the one robot "
-            "task, which comes with the package.",
+            metavar="[FOLDER]",
+            help="Folder of a fleet, or of an archived fleet. Without it, --task names a robot "
+            "task, whose policy comes with the package.",
+            default=None,
         ),
     ],
     task: Tasks = (),
     out: Annotated[
         Path | None,
-        arg(help="File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films."),
+        arg(
+            help="File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films, or "
+            "here without FOLDER."
+        ),
     ] = None,
     run: Annotated[str | None, arg(help="Name of the run to film. None: the first run.")] = None,
     seed: Annotated[int | None, arg(help="Film the first run with this seed.")] = None,

@@ -103,6 +103,21 @@ def split_options(
     return found, free
 
 
+def values_by_name(option: str, words: Sequence[str]) -> dict[str, str]:
+    """Return the values in the words of an option that are like NAME=VALUE."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, is_given, value = word.partition("=")
+        if not is_given:
+            raise BadValueError(f"{option} {word}: give NAME=VALUE, such as learning_rate=3e-4")
+        if found.setdefault(name, value) != value:
+            raise BadValueError(
+                f"{option} gives {name} twice, as {found[name]} and {value}; give it once, several "
+                "values joined by commas"
+            )
+    return found
+
+
 def spelt(name: str) -> str:
     """Return an option as it is written."""
     return f"--{name.replace('_', '-')}"

@@ -1,6 +1,5 @@
 """`recall study`: run an experiment of the paper, or one of ours, with one command."""
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.options import spelt
+from recall.commands.options import spelt, values_by_name
 from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, RecallError
 from recall.settings.checked import Words
@@ -103,27 +102,29 @@ class StudyOptions:
                     f"{name} in {self.config}: a study has its own; {option} chooses among them"
                 )
         preset = self.preset or (ARGUMENTS | in_file)["preset"]
-        given = {name: _value(text) for name, text in self._given(study)}
+        given = dict(self._given(study))
         return Choices(
             self.scale, self.seeds, self.tasks, self.sequences, self.methods, preset, changes, given
         )
 
-    def _given(self, study: "Study") -> Iterator[tuple[str, str]]:
+    def _given(self, study: "Study") -> Iterator[tuple[str, Words]]:
         """Yield the names and values of --set; refuse what the study sets itself."""
+        from recall.config.resolve import ARGUMENTS
+
         own = set(study.changes)
         for variant in study.variants:
             own |= {*variant.changes, *variant.shares}
-        for word in self.set:
-            name, is_given, value = word.partition("=")
-            if not is_given:
-                raise BadValueError(f"--set {word}: give NAME=VALUE, such as learning_rate=3e-4")
+        for name, value in values_by_name("--set", self.set).items():
+            if name in ARGUMENTS:
+                option = _OPTION_OF.get(name, spelt(name))
+                raise BadValueError(f"--set {name}={value}: a study has an option {option} for it")
             last = name.replace("-", "_").rpartition(".")[2]
             if last in own:
                 raise BadValueError(
-                    f"--set {word}: the study {study.name} sets {last} itself; --methods chooses "
-                    "among its variants"
+                    f"--set {name}={value}: the study {study.name} sets {last} itself; --methods "
+                    "chooses among its variants"
                 )
-            yield name, value
+            yield name, Words((value,))
 
     def shard_wanted(self) -> "Shard":
         """Return the part of the fleets that this launcher trains."""
@@ -132,11 +133,11 @@ class StudyOptions:
         return WHOLE if self.shard is None else Shard.parse(self.shard)
 
     def words(self) -> list[str]:
-        """Return the options that were given as words again, but for those of a single shard."""
+        """Return the options that were given as words again, as every task of an array has them."""
         found = [self.name]
         for option in fields(self):
             value = getattr(self, option.name)
-            if option.name in ("name", "shard", "slurm") or value == option.default:
+            if option.name in ("name", "shard", "slurm", "dry_run") or value == option.default:
                 continue
             values = value if isinstance(value, tuple) else () if value is True else (value,)
             found += [spelt(option.name), *map(str, values)]
@@ -147,14 +148,6 @@ class StudyOptions:
         from recall.studies.launch.place import Where
 
         return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
-
-
-def _value(text: str) -> Any:
-    """Return a value as in a JSON file, or else as an option's word."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return Words((text,))
 
 
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:

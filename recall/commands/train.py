@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import Positional, arg
 
-from recall.commands.options import PLUGIN_HELP, spelt, split_options
+from recall.commands.options import PLUGIN_HELP, spelt, split_options, values_by_name
 from recall.commands.show import TASK_NAMES, AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
@@ -110,11 +110,11 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
     return spec
 
 
-def _values(vary: Iterable[str]) -> dict[str, list[Words]]:
+def _values(vary: Sequence[str]) -> dict[str, list[Words]]:
     """Return the values of each setting in words such as `learning_rate=1e-3,3e-4`."""
     return {
         name: [Words((value,)) for value in values.split(",")]
-        for name, _, values in (each.partition("=") for each in vary)
+        for name, values in values_by_name("--vary", vary).items()
     }
 
 

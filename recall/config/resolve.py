@@ -81,6 +81,8 @@ def _varied(spec: FleetSpec, vary: Mapping[str, Iterable[Any]]) -> FleetSpec:
             )
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise BadValueError(f"vary: {name} is {given!r}; expected a list of values")
+        if path in values:
+            raise BadValueError(f"vary: {name} is given twice; give all its values at once")
         values[path] = list(given)
     runs: dict[str, RunSpec] = {}
     for combination in itertools.product(*values.values()):

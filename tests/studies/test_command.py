@@ -73,12 +73,18 @@ def test_a_file_chooses_the_preset_unless_an_option_does(preset, hidden, tmp_pat
 def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
     config = tmp_path / "mine.toml"
     config.write_text("update_after = 100\nlearning_rate = 0.1")
-    given = ("learning-rate=3e-4", "network.hidden=64,64,64", "distil=false", "horizon_steps=none")
+    given = (
+        "learning-rate=3e-4",
+        "hidden=64",
+        "head_layers=1",
+        "distil=false",
+        "horizon_steps=none",
+    )
     options = StudyOptions("cw3", config=config, methods=("recall",), set=given)
     (group,) = groups_of(STUDIES["cw3"], options.choices(STUDIES["cw3"]))
     settings = group.spec.settings
     assert settings.learner.sac.learning_rate == 3e-4
-    assert settings.learner.network.hidden == (64, 64, 64)
+    assert settings.learner.network.hidden == (64,)
     assert settings.schedule.update_after == 100
     assert settings.world.horizon_steps is None
     assert group.spec.method.distil is False
@@ -89,6 +95,7 @@ def test_set_overrides_the_file_and_means_what_it_means_elsewhere(tmp_path):
     [
         ("cw3", "learning_rate", "give NAME=VALUE"),
         ("cw3", "bach_size=1", "did you mean 'batch_size'"),
+        ("cw3", "sequence=cw3-1", "--sequences"),
         ("lambda", "distillation_weight=3", "the study lambda sets distillation_weight itself"),
         ("cw3", "distillation_weight=3", "fine_tuning does not have it"),
     ],

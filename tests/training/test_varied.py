@@ -43,6 +43,7 @@ def test_there_is_a_run_for_every_combination_of_values():
         ({"learning_rate": 1e-3}, "expected a list"),
         ({"learning_rate": (1e-3, -1)}, "learning_rate is -1"),
         ({"learning_rate": ()}, "at least one"),
+        ({"discount": (0.9,), "sac.discount": (0.99,)}, "given twice"),
         ({"learning_rat": (1e-3,)}, "did you mean 'learning_rate'"),
         ({"clip_norm": (None, 0.1)}, "None cannot vary"),
         ([1e-3], "give a dict"),

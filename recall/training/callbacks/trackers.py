@@ -55,8 +55,10 @@ class WandbCallback(Callback):
         """Open a run of the tracker for each run."""
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._names = [run.name for run in spec.runs]
-        config, resumed = spec.describe(), total_steps > 0
-        self._runs = [self._open(folder, name, config, resumed) for name in self._names]
+        self._runs = [
+            self._open(folder, run.name, spec.alone(run).describe(), total_steps > 0)
+            for run in spec.runs
+        ]
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Log the success and the return of every task."""

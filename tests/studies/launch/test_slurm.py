@@ -23,7 +23,7 @@ def write_script(folder, monkeypatch):
     settings = [f"{name}={word(value)}" for name, value in SMALL.items()]
     options = ["--sequences", SEQUENCE, "--methods", "fine_tuning", "--seeds", "2", "--quiet"]
     main(["study", "cw3", *options, "--out", "runs", "--set", *settings,
-          "--memory", "1", "--shard", "1/2", "--slurm", "study.sh"])  # fmt: skip
+          "--memory", "1", "--shard", "1/2", "--slurm", "study.sh", "--dry-run"])  # fmt: skip
     return folder / "study.sh"
 
 

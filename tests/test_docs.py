@@ -75,6 +75,8 @@ def test_the_commands_in_the_pages_run(command):
     if program == "make":
         run(["make", "--dry-run", *arguments])
         return
+    if program == "pip":  # it would install another version
+        return
     assert program == "recall", f"no way is known to test {command!r}"
     if command.startswith("recall train"):
         with plugins_forgotten():  # asking for help would check less

@@ -203,7 +203,11 @@ def _flatten(agent: Agent) -> tuple[list[Any], Agent]:
 
 def _unflatten(constants: Agent, leaves: Iterable[Any]) -> Agent:
     names = [name for name, value in scalars(constants).items() if value is SCALAR]
-    return with_scalars(constants, dict(zip(names, leaves, strict=True)))
+    values = list(leaves)
+    agent = with_scalars(constants, dict(zip(names, values, strict=True)))
+    # JAX puts anything in the leaves' places, also False, and expects the same tree again.
+    vars(agent)["parts"] = values, constants
+    return agent
 
 
 jax.tree_util.register_pytree_node(Agent, _flatten, _unflatten)

@@ -37,8 +37,8 @@ def train(place, layout):
     replay = fleet.archive(agent, state, replay, first)
     state = fleet.start_task(agent, state, jnp.asarray(1))
     state = fleet.copy_best(agent, state, jnp.asarray(1), jnp.zeros(RUNS, jnp.int32))
-    given = state, replay, second, jnp.asarray(3)
-    burst = fleet.burst.lower(agent, *given, fleet.groups_of(agent, 1), 5).compile()
+    given = agent, state, replay, second, jnp.asarray(3)
+    burst = fleet.burst.lower(*given, fleet.groups_of(agent, 1), 5).compile()
     state, metrics = burst(*given)
     return state, replay, metrics, burst.as_text()
 

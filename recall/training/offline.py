@@ -148,9 +148,9 @@ def write_minari(
             f"export to Minari needs the package minari: {how_to_install('minari[hdf5]')}"
         ) from error
 
-    place = get_dataset_path(dataset)
-    if place.exists():
-        raise BadValueError(f"dataset {dataset!r} already exists, in {place}: choose another name")
+    written = get_dataset_path(dataset)
+    if written.exists():
+        raise BadValueError(f"dataset {dataset!r} already exists in {written}: choose another name")
     kept = KeptReplay(folder, spec)
     names = [each.name for each in spec.runs]
     runs = _runs_to_export(folder, names, run)
@@ -188,7 +188,7 @@ def write_minari(
                 description=f"Replay of {spec.method.label} on {', '.join(map(task_label, made))}.",
             )
     except BaseException as error:  # what was begun must not stand in the way of the next export
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(written, ignore_errors=True)
         if isinstance(error, ValueError) and not isinstance(error, RecallError):
             raise BadValueError(f"dataset {dataset!r}: {error}") from error
         raise

@@ -26,6 +26,7 @@ NO_MATTER = frozenset(
 STEPS, PRECISION = "schedule.steps_per_task", "learner.sac.precision"
 OLD_TASKS, COPIES = f"{METHOD}max_old_tasks", f"{METHOD}copies"
 AVERAGE = f"{METHOD}average_actor"
+BOUNDARIES = "schedule.boundaries"
 OF_EXPERIMENT = (
     "schedule.", PRECISION, "learner.sac.n_step", f"{METHOD}retraining_updates", OLD_TASKS,
     AVERAGE, COPIES,

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import (
+    BOUNDARIES,
     DEFAULT,
     OF_EXPERIMENT,
     STEPS,
@@ -41,12 +42,13 @@ _ABSENT = {
     "clip_norm": "no clipping",
 }
 _PRESENT = {"normalise_targets": "normalised", "best_return": "best-return start"}
-_HEADS = {
+_CHOICES = {
     ("actor_heads", "separate"): "separate actors",
     ("critic_heads", "separate"): "separate critics",
     ("actor_heads", "shallow"): "shared actor",
     ("critic_heads", "shallow"): "linear critic heads",
     ("critic_heads", "deep"): "deep critic heads",
+    ("boundaries", "hidden"): "hidden boundaries",
 }
 
 
@@ -66,7 +68,9 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
                 name: value
                 for name, value in departures(run.method, run.settings, preset).items()
                 if name not in _STEPS
-                and (name in varying or (ours and not name.startswith(OF_EXPERIMENT)))
+                and (
+                    name in {BOUNDARIES, *varying} or (ours and not name.startswith(OF_EXPERIMENT))
+                )
             }
             if run.steps_per_task != usual[_table_of(run)]:
                 changes[STEPS] = run.steps_per_task
@@ -157,8 +161,8 @@ def _one_in_words(name: str, value: Any) -> str:
         return _ABSENT.get(name, f"no {spaced}")
     if value is True:
         return _PRESENT.get(name, spaced)
-    if isinstance(value, str) and (name, value) in _HEADS:
-        return _HEADS[name, value]
+    if isinstance(value, str) and (name, value) in _CHOICES:
+        return _CHOICES[name, value]
     return f"{_SYMBOLS.get(name, spaced)} {_short(value)}"
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import (
     AVERAGE,
+    BOUNDARIES,
     COPIES,
     METHOD,
     NO_MATTER,
@@ -44,7 +45,7 @@ TOLERATED = {
 _FEWEST_EVALUATIONS = 4  # of a longer reference, unless the run itself has fewer
 # Settings that plain SAC on a single task does not use; the last two are of older records.
 _UNUSED = (
-    "learner.popart.", COPIES, OLD_TASKS,
+    "learner.popart.", BOUNDARIES, COPIES, OLD_TASKS,
     "schedule.scoring_episodes", "schedule.random_steps_after_copy",
 )  # fmt: skip
 # Settings of Continual World's code that concern SAC itself.

@@ -11,7 +11,7 @@ from zlib import crc32
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
 from recall.files.names import file_name
-from recall.methods import Method, method_class
+from recall.methods import METHODS, Method, method_class
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, replaced
 from recall.worlds.registry import (
@@ -88,6 +88,34 @@ class FleetSpec:
         return TaskSchedule(self.method.collects, self.tasks, self.steps_per_task, chunk_steps)
 
     @property
+    def hidden(self) -> bool:
+        """Return True if the learner is not told where a task ends and the next begins."""
+        return self.settings.schedule.boundaries == "hidden"
+
+    @property
+    def learner_schedule(self) -> TaskSchedule:
+        """Return the schedule as the learner knows it: with hidden boundaries, of one long task."""
+        if not self.hidden:
+            return self.task_schedule
+        return TaskSchedule("all", 1, self.total_steps, self.settings.schedule.chunk_steps)
+
+    def head(self, position: int) -> int:
+        """Return the number of the head that acts on the task at a position of the sequence."""
+        return 0 if self.hidden else position
+
+    @property
+    def replay_capacity(self) -> int:
+        """Return how many transitions replay holds of one of the learner's tasks, at most.
+
+        With hidden boundaries these are as many as a learner that knows them holds in all.
+        """
+        capacity = self.settings.schedule.replay_capacity
+        if not self.hidden:
+            return capacity
+        held = self.tasks if self.method.stores_old_data() else 1
+        return held * min(capacity, self.steps_per_task)
+
+    @property
     def functions(self) -> dict[str, Task]:
         """Return the tasks that are the user's functions, by name."""
         tasks = (task for run in self.runs for task in run.tasks)
@@ -128,6 +156,7 @@ def make_spec(
     _check_seeds(seeds)
     _check_length(parsed, settings)
     _check_retraining(method, settings)
+    _check_boundaries(method, settings)
     runs = tuple(
         RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
         for name, tasks in parsed
@@ -238,4 +267,20 @@ def _check_retraining(method: Method, settings: Settings) -> None:
         raise BadValueError(
             f"retraining_updates is {updates}; expected a multiple of updates_per_burst, which is "
             f"{burst}; {max(burst, round(updates / burst) * burst)} is the nearest"
+        )
+
+
+def _check_boundaries(method: Method, settings: Settings) -> None:
+    if settings.schedule.boundaries == "announced":
+        return
+    if reason := method.needs_boundaries():
+        without = [name for name, kind in METHODS.items() if not kind().needs_boundaries()]
+        raise BadValueError(
+            f"boundaries is 'hidden', but {method.name} must know them: {reason}; use "
+            f"boundaries='announced', or a method that does without, such as {', '.join(without)}"
+        )
+    if settings.schedule.keep_replay:
+        raise BadValueError(
+            "keep_replay is True, but with hidden boundaries the transitions of all tasks are one "
+            "ring, which cannot be exported by task; use keep_replay=False"
         )

@@ -77,10 +77,11 @@ def completed(description: Mapping[str, Any]) -> dict[str, Any]:
     # Policies were one burst behind the learner, or none.
     if "overlap" in schedule:
         schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
-    # Every run had one environment, and replay was removed at the end.
+    # Runs had one environment, replay was removed at the end, and boundaries were announced.
     if "chunk_steps" in schedule:
         schedule.setdefault("environments", 1)
         schedule.setdefault("keep_replay", False)
+        schedule.setdefault("boundaries", "announced")
     found = {**settings, "schedule": schedule}
     # Targets summed one reward, and a copied head never took its statistics along.
     if "sac" in (learner := dict(settings.get("learner", {}))):

@@ -138,6 +138,28 @@ class Method(Checked):
                     "sampling='balanced'"
                 )
 
+    def needs_boundaries(self) -> str:
+        """Return why the method must know where a task ends, or "" if it does without."""
+        hooks = {
+            "on_task_start": "it acts at the start of every task",
+            "on_copy": "it acts when a task starts from an old head",
+            "on_task_end": "it acts at the end of every task",
+        }
+        reasons = {
+            "it collects for several tasks at once": self.collects != "current",
+            "it sets a part of every batch aside for old tasks": self.sampling == "balanced",
+            "memory_per_task keeps a sample of every task": bool(self.memory_per_task),
+            "best_return starts every task from an old head": self.best_return,
+            "retraining_updates follow every task": self.retraining_updates > 0,
+            "every task has networks of its own": "separate"
+            in (self.actor_heads, self.critic_heads),
+            **{
+                reason: getattr(type(self), name) is not getattr(Method, name)
+                for name, reason in hooks.items()
+            },
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
+
     @property
     def critics(self) -> int:
         """Return the number of critics; targets and policies use the smallest of their values."""

@@ -149,10 +149,6 @@ class History:
         """Raise an error if a file that `stamps` covers is lost or damaged."""
         self._log.check(stamps)
 
-    def is_over(self, number: int) -> bool:
-        """Return True if stage `number` is behind the last one, and nothing is learned in it."""
-        return number >= self._task_schedule.stages
-
     def _tasks_in_log(self, number: int) -> range:
         """Return the tasks whose transitions the log must have in stage `number`."""
         current = self._task_schedule.current(number)
@@ -173,9 +169,8 @@ class History:
         self.replay = buffer.Replay(*shard((new, old)))
 
     def forget(self, before: int) -> None:
-        """Remove transitions from disk that no checkpoint in task `before` or later needs."""
-        if not self._columns_in_log:
-            self._log.forget(before)
+        """Remove transitions from disk that no checkpoint in stage `before` or later needs."""
+        self._log.forget(self._tasks_in_log(before).start)
 
     def clear(self) -> None:
         """Remove what is not kept from disk."""

@@ -130,6 +130,9 @@ class ScheduleSettings(Checked):
     """Number of steps that every run trains on each task."""
     chunk_steps: Count = 50
     """Number of steps that every run collects between two bursts of updates."""
+    boundaries: Literal["announced", "hidden"] = "announced"
+    """Whether the learner is told where a task ends and the next begins. Where it is not, it has
+    one head and trains on the whole sequence as if it were one task."""
     update_after: Count = 1_000
     """Step of a task at which updates start."""
     random_steps: Annotated[int, Range(least=0)] = 10_000

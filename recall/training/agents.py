@@ -29,7 +29,7 @@ def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
     """
     tasks = dict.fromkeys(task for run in spec.runs for task in run.tasks)
     columns, state_size = task_sizes(tuple(tasks), spec.settings.world)
-    agent = Agent(spec.method, spec.settings.learner, columns, spec.tasks)
+    agent = Agent(spec.method, spec.settings.learner, columns, spec.learner_schedule.tasks)
     own = {
         name.replace("settings.learner.", "settings."): np.array(
             [dict(run.own)[name] for run in spec.runs], np.float32

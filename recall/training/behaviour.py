@@ -112,7 +112,7 @@ class Behaviour:
 
     def __init__(self, spec: FleetSpec, agent: Agent):
         """Raise BadValueError if replay cannot hold the turns, from which old heads are scored."""
-        self._agent, self._method = agent, spec.method
+        self._agent, self._method, self._spec = agent, spec.method, spec
         self._task_schedule, self._schedule = spec.task_schedule, spec.settings.schedule
         self._turn_steps = [
             turn_steps(
@@ -136,6 +136,8 @@ class Behaviour:
         heads = stage if self._method.best_return else 0
         random = self._method.copies != "best_head"
         steps = self._schedule.random_steps
+        if self._spec.hidden:  # random actions are at the start of the run alone
+            steps = max(0, steps - self._task_schedule.steps_at(stage, 0))
         if heads:  # at least one turn for each, in whole chunks
             chunk = self._schedule.chunk_steps
             steps = max(-(-steps // chunk) * chunk, (heads + random) * self._turn_steps[stage])
@@ -178,7 +180,8 @@ class Behaviour:
         if actor < 0:
             return None
         own = actor == position
-        return fleet.flat_policies(self._agent, state, to_int32(actor), collecting=own)
+        head = to_int32(self._spec.head(actor))
+        return fleet.flat_policies(self._agent, state, head, collecting=own)
 
     def actor(self, stage: int, steps: int, position: int) -> int:
         """Return which head acts for a task in the chunk after `steps` steps of a stage.

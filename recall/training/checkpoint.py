@@ -58,8 +58,10 @@ class Progress:
 class SavedFiles:
     """The files of one fleet that its checkpoints need."""
 
-    def __init__(self, folder: Path, store: Store, history: History):
+    def __init__(self, folder: Path, store: Store, history: History, stages: int):
+        """Take the fleet's parts; nothing is learned after the last of its `stages`."""
         self._folder, self._store, self._history = folder, store, history
+        self._stages = stages
         self._started_as = identity(read_description(folder))
         self.policies: dict[str, Stamp] = {}
 
@@ -81,7 +83,7 @@ class SavedFiles:
         if changes := differences(self._started_as, metadata["fleet"]):
             raise RecallError(f"it belongs to another fleet: {edits_in_words(changes)}")
         self._store.check(read_stamps(metadata["records"]))
-        if not self._history.is_over(metadata["progress"]["stage"]):
+        if metadata["progress"]["stage"] < self._stages:
             self._history.check(read_stamps(metadata["replay"]))
         check_all(self._folder, read_stamps(metadata["policies"]))
 
@@ -93,7 +95,7 @@ class SavedFiles:
             return
         self._store.cut(read_stamps(metadata["records"]))
         stage = metadata["progress"]["stage"]
-        if not self._history.is_over(stage):
+        if stage < self._stages:
             self._history.restore(stage, read_stamps(metadata["replay"]))
         self.policies = read_stamps(metadata["policies"])
 

@@ -124,11 +124,11 @@ def run_bytes(spec: FleetSpec) -> int:
 
 def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
     """Return the bytes of D_new and D_old of one run, and of copying one into the other."""
-    columns, schedule = agent.columns, spec.settings.schedule
+    columns = agent.columns
     capacity, memory = rows_held(
-        schedule.replay_capacity, spec.steps_per_task, spec.method.memory_per_task
+        spec.replay_capacity, spec.learner_schedule.steps_per_task, spec.method.memory_per_task
     )
-    kept = spec.tasks - 1 if spec.method.stores_old_data() else 0
+    kept = agent.tasks - 1 if spec.method.stores_old_data() else 0
     copied = _COPIES * memory if kept else 0
     numbers = capacity * columns.width + (kept * memory + copied) * columns.old_width
     return _FLOAT_BYTES * numbers

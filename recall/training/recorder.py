@@ -43,7 +43,7 @@ class Recorder:
     def __init__(self, spec: FleetSpec, store: Store, callback: Callback):
         self._names = [run.name for run in spec.runs]
         self._tasks = [numbered(run.task_names) for run in spec.runs]
-        self._task_schedule = spec.task_schedule
+        self._spec, self._task_schedule = spec, spec.task_schedule
         self._store, self._callback = store, callback
         self.broken_tasks: dict[str, None] = {}  # that returned non-finite numbers, in this process
         self._deferred: list[Callable[[], None]] = []
@@ -106,6 +106,9 @@ class Recorder:
         if not runs:
             return
         values = jax.tree.map(np.asarray, metrics)
+        if self._spec.hidden:
+            current = self._task_schedule.current(progress.stage)
+            values = {name: self._of_task(value, current) for name, value in values.items()}
         records = training_records(step, runs, episodes, values)
         self._store.append("training", records)
         self._callback.on_training(records)
@@ -116,6 +119,17 @@ class Recorder:
             for symptom in health.due(found, progress.symptoms, self._names[run]):
                 self._store.append("training", [health_record(run, step, symptom)])
                 self._callback.on_health(self._names[run], step, symptom.message)
+
+    def _of_task(self, values: Array, position: int) -> Array:
+        """Return values [run, 1] of the only head as those of a task, [run, task]; NaN elsewhere.
+
+        Values [run] stay as they are.
+        """
+        if values.ndim == 1:
+            return values
+        of_tasks = np.full((len(values), self._spec.tasks), np.nan, values.dtype)
+        of_tasks[:, position] = values[:, 0]
+        return of_tasks
 
     def check_rows(
         self, progress: Progress, step: int, rows: Array, positions: Sequence[int]

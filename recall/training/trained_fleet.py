@@ -61,10 +61,10 @@ class TrainedFleet:
         self.recorder = Recorder(spec, store, callback)
         self.checkpoints = Checkpoints(folder)
         self.history = History(
-            spec.task_schedule,
+            spec.learner_schedule,
             self.agent.columns,
             len(spec.runs),
-            self.schedule.replay_capacity,
+            spec.replay_capacity,
             spec.method.memory_per_task,
             folder,
             self.schedule.environments,
@@ -92,7 +92,7 @@ class TrainedFleet:
         )
         self.saved_at = time.monotonic()  # of the newest checkpoint
         self._stage_saved = 0  # stage of the newest checkpoint
-        self.files = SavedFiles(folder, store, self.history)
+        self.files = SavedFiles(folder, store, self.history, self.task_schedule.stages)
 
     @property
     def total_steps(self) -> int:
@@ -101,8 +101,8 @@ class TrainedFleet:
 
     @property
     def task(self) -> int:
-        """Return the position of the task whose transitions are the learner's new data."""
-        return self.task_schedule.current(self.progress.stage)
+        """Return the number of the head whose transitions are the learner's new data."""
+        return self.spec.learner_schedule.current(self.progress.stage)
 
     def view(self) -> ReplayView:
         """Return the learner's view of replay."""
@@ -110,7 +110,8 @@ class TrainedFleet:
 
     def policies(self, position: int) -> Array:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        return np.asarray(fleet.flat_policies(self.agent, self.state, to_int32(position)))
+        head = to_int32(self.spec.head(position))
+        return np.asarray(fleet.flat_policies(self.agent, self.state, head))
 
     def write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
         """Write policies [run, size] by task; return the stamps of their files."""
@@ -122,11 +123,11 @@ class TrainedFleet:
         step = self.total_steps
         self.callback.on_evaluation_start(step)
         policies = [
-            fleet.flat_policies(self.agent, self.state, to_int32(position))
+            fleet.flat_policies(self.agent, self.state, to_int32(self.spec.head(position)))
             for position in range(self.spec.tasks)
         ]
         measured = None  # before the current task has transitions (multi-task)
-        if self.task_schedule.collected(self.task, step):
+        if self.spec.learner_schedule.collected(self.task, step):
             measured = fleet.plasticity(
                 self.agent, self.state, self.history.replay, self.view(), to_int32(step)
             )

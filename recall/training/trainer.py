@@ -79,9 +79,10 @@ class Trainer(TrainedFleet):
         self.store.finish(self.progress.failed, self.files.policies)
 
     def start_stage(self) -> None:
-        """Reset the optimisers and build the environments."""
+        """Reset the optimisers, unless the boundary is hidden, and build the environments."""
         stage = self.progress.stage
-        self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
+        if stage == 0 or not self.spec.hidden:
+            self.state = reshard(fleet.start_task(self.agent, self.state, to_int32(self.task)))
         self.pool.begin(self.task_schedule.played(stage), fresh=self.task_schedule.learned(stage))
 
     def _train_stage(self) -> None:
@@ -105,8 +106,11 @@ class Trainer(TrainedFleet):
         rows, ended = self.chunks.take()
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
+        if self.spec.hidden and self._at_end:
+            self._end_episodes(rows)
         self.history.append(self.progress.stage, before, rows)
-        metrics = self.update() if self.progress.steps >= self.schedule.update_after else {}
+        since = self.total_steps if self.spec.hidden else self.progress.steps
+        metrics = self.update() if since >= self.schedule.update_after else {}
         self._order_ahead()
         self.flush()
         self._log_chunk(rows, ended, before)
@@ -127,6 +131,11 @@ class Trainer(TrainedFleet):
             if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
                 return
             self.chunks.order(self.behaviour.requests(self.state, self.progress, ahead))
+
+    def _end_episodes(self, rows: Array) -> None:
+        """Truncate the last row of every environment, whose next one is of another task."""
+        truncated = self.agent.columns.split(rows)[4]
+        truncated[..., -self.schedule.environments :] = 1.0
 
     def update(self) -> Any:
         """Start one burst of updates; return its metrics without waiting for them."""
@@ -228,13 +237,18 @@ class Trainer(TrainedFleet):
         self.state = reshard(copied)
 
     def _end_task(self) -> None:
-        """Call the method's end-of-task hook and retrain, unless that has already been done."""
+        """Call the method's end-of-task hook and retrain, unless that has already been done.
+
+        A learner that boundaries are hidden from knows of the end of the last task alone.
+        """
         progress = self.progress
+        last = progress.stage == self.task_schedule.stages - 1
+        if self.spec.hidden and not last:
+            return
         if progress.retrained < 0:
             replay = self.history.replay
             self.state = reshard(fleet.end_task(self.agent, self.state, replay, self.view()))
             progress.retrained = 0
-        last = progress.stage == self.task_schedule.stages - 1
         updates = 0 if last else self.spec.method.retraining_updates
         if progress.retrained < updates:
             self.callback.on_activity("retraining")

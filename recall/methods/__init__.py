@@ -20,6 +20,7 @@ from recall.methods.perfect_memory import PerfectMemory
 from recall.methods.recall import Recall
 from recall.methods.reset import Reset
 from recall.methods.reset_and_distill import ResetAndDistill
+from recall.methods.ssde import Ssde
 from recall.methods.vcl import Vcl
 from recall.plugins import HOW_TO_IMPORT, note
 from recall.plugins.registry import Registry
@@ -64,6 +65,7 @@ _OURS: dict[str, type[Method]] = {
         ResetAndDistill,
         Fame,
         CkaRl,
+        Ssde,
         MultiTask,
     )
 }
@@ -109,6 +111,7 @@ __all__ = [
     "Recall",
     "Reset",
     "ResetAndDistill",
+    "Ssde",
     "Vcl",
     "method_class",
     "register_method",

@@ -146,6 +146,11 @@ def test_values_that_no_run_could_use_are_refused(method, bad):
         ("l2", {"importance_batches": 0}),
         ("packnet", {"reset_optimiser": False}),
         ("packnet", {"actor_heads": "separate"}),
+        ("ssde", {"reset_optimiser": False}),
+        ("ssde", {"actor_heads": "separate"}),
+        ("ssde", {"sampling": "uniform", "memory_per_task": None}),
+        ("ssde", {"best_return": True}),
+        ("ssde", {"active_units": 0.0}),
         ("clonex", {"weight": -1.0}),
         ("clonex", {"sampling": "uniform"}),
         ("clear", {"normalise_targets": True}),
@@ -214,7 +219,7 @@ def test_a_method_that_accepts_balanced_sampling_can_be_trained_with_it(name):
     try:
         method = small(name, sampling="balanced", memory_per_task=MEMORY)
     except BadValueError:
-        assert name in ("packnet", "multi_task")
+        assert name in ("packnet", "ssde", "multi_task")
         return
     run = SmallFleet(method)
     run.pass_by()

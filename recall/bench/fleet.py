@@ -1,5 +1,6 @@
 """Measure a fleet end to end, with evaluations, and its learner and workers alone."""
 
+import dataclasses
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -7,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from recall.bench.worker import measure_worker, processor_seconds
+from recall.collect.policy import NumpyPolicy
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec, make_spec
-from recall.errors import BadValueError
+from recall.errors import BadValueError, UnknownNameError
 from recall.learn import fleet
+from recall.learn.method import Method
+from recall.nets.arrays import Array, Params
 from recall.nets.sharding import shard
+from recall.policies.policy import load_policy
 from recall.replay.buffer import Replay
 from recall.runs.store import Store
 from recall.runs.wording import counted
@@ -32,9 +40,9 @@ _WARM_CHUNKS = 4
 _MOST_TASKS = 2 * len(TASKS)
 
 
-def sequence_of(tasks: int) -> str:
+def sequence_of(tasks: int, last: str = LAST) -> str:
     """Return a sequence of this length that ends with the measured task."""
-    names = [task for task in TASKS if task != LAST] + [LAST]
+    names = [task for task in TASKS if task != last] + [last]
     return ",".join((names * 2)[-tasks:])
 
 
@@ -46,6 +54,7 @@ def spec_of(
     tasks: int,
     policy_lag: int,
     environments: int,
+    last: str = LAST,
 ) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
@@ -68,7 +77,36 @@ def spec_of(
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
     )
-    return make_spec(method, sequence_of(tasks), range(runs), settings)
+    return make_spec(method, sequence_of(tasks, last), range(runs), settings)
+
+
+def acting_as_trained(spec: FleetSpec) -> FleetSpec:
+    """Return the fleet with the package's trained policies acting in place of those it learns.
+
+    The physics of robots that touch things takes longer than that of an untrained policy's.
+    """
+    flat = np.stack(
+        [
+            np.concatenate([layer.ravel() for layer in load_policy(task).layers.values()])
+            for task in spec.runs[0].tasks
+        ]
+    )
+    learned = type(spec.method)
+
+    def actor_for_task(self: Method, method_state: Any, actor: Params, task: Array) -> Params:
+        actor = learned.actor_for_task(self, method_state, actor, task)
+        one_head, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], actor["heads"]))
+        trunk, head = jnp.split(jnp.asarray(flat)[task], [flat.shape[1] - one_head.size])
+        heads = jax.tree.map(
+            lambda leaf, all_heads: jnp.broadcast_to(leaf, all_heads.shape),
+            unravel(head),
+            actor["heads"],
+        )
+        return {"trunk": trunk, "heads": heads}
+
+    trained = type("Trained", (learned,), {"actor_for_task": actor_for_task})
+    fields = {field.name: getattr(spec.method, field.name) for field in dataclasses.fields(learned)}
+    return dataclasses.replace(spec, method=trained(**fields))
 
 
 def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
@@ -83,10 +121,13 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
         try:
             _go_to_last_task(trainer)
             rates = _rates(trainer, chunks)
-            shape = fleet.policy_shape(trainer.agent)
+            actor = NumpyPolicy(
+                fleet.policy_shape(trainer.agent), trainer.policies(trainer.task)[0]
+            )
         finally:
             trainer.close()
-    parts = measure_worker(LAST, spec.settings.world, shape)
+    last = spec.runs[0].tasks[-1]
+    parts = measure_worker(last, spec.settings.world, actor)
     schedule = spec.settings.schedule
     return {
         "runs": len(spec.runs),
@@ -193,7 +234,7 @@ def _wait(trainer: Trainer) -> float:
 
 def _evaluation_steps(trainer: Trainer, chunks: int) -> float:
     """Return the number of steps that each run plays in the measured evaluations."""
-    horizon = horizon_steps(LAST, trainer.spec.settings.world)
+    horizon = horizon_steps(trainer.spec.runs[0].tasks[-1], trainer.spec.settings.world)
     episodes = sum(counts_of(trainer.schedule).values())
     return -(-chunks // CHUNKS) * episodes * trainer.spec.tasks * horizon
 
@@ -206,20 +247,26 @@ def bench_fleet(
     tasks: Sequence[int] = (3, 20),
     policy_lag: int = POLICY_LAG,
     environments: int = 1,
+    last: str = LAST,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Measure fleets of these sizes on the last of so many Continual World tasks."""
+    """Measure fleets of these sizes in `last`, the last of so many Continual World tasks.
+
+    Trained policies act, so that a bench agrees with a study.
+    """
     for count in tasks:
         if not 1 <= count <= _MOST_TASKS:
             raise BadValueError(f"tasks {count}: a number from 1 to {_MOST_TASKS}")
+    if last not in TASKS:
+        raise UnknownNameError("robot task", last, TASKS)
     if chunks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"runs {list(runs)} and chunks {chunks} must all be at least 1")
     rows = []
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            spec = spec_of(count, method, precision, chunks, length, policy_lag, environments)
-            rows.append(measure(spec, chunks))
+            spec = spec_of(count, method, precision, chunks, length, policy_lag, environments, last)
+            rows.append(measure(acting_as_trained(spec), chunks))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 

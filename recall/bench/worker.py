@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.collect.policy import NumpyPolicy, PolicyShape
+from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import Actor, roll
 from recall.collect.transition import Columns
 from recall.settings import WorldSettings
@@ -20,18 +20,16 @@ _CHUNK_STEPS = 50
 _CHUNKS = 40
 
 
-def measure_worker(task: str, world: WorldSettings, policy: PolicyShape) -> dict[str, float]:
+def measure_worker(task: str, world: WorldSettings, actor: NumpyPolicy) -> dict[str, float]:
     """Return the microseconds of a step in this process, by part.
 
     The parts are measured apart, on the observations and actions of the whole: the physics by
     repeating the actions, the actor by acting on the observations. The rest is what remains.
     """
-    columns = Columns(policy.observation_size, policy.action_size)
+    columns = Columns(actor.shape.observation_size, actor.shape.action_size)
     rng = np.random.default_rng(0)
-    vector = rng.normal(scale=0.05, size=policy.size).astype(np.float32)
-    actor = NumpyPolicy(policy, vector)
     rows = np.zeros((_CHUNKS, 1, _CHUNK_STEPS, columns.width), np.float32)
-    draws = rng.standard_normal((_CHUNKS, 1, _CHUNK_STEPS, policy.action_size))
+    draws = rng.standard_normal((_CHUNKS, 1, _CHUNK_STEPS, actor.shape.action_size))
     episodes = _episodes(task, world)
 
     def collect(chunk: int) -> None:
@@ -39,7 +37,7 @@ def measure_worker(task: str, world: WorldSettings, policy: PolicyShape) -> dict
 
     def act(chunk: int) -> None:
         for row, noise in zip(rows[chunk, 0], draws[chunk, 0], strict=True):
-            actor.act(row[: policy.observation_size], noise)
+            actor.act(row[: actor.shape.observation_size], noise)
 
     whole = _microseconds(collect)
     parts = {"physics_us": _physics(task, world, rows, columns), "actor_us": _microseconds(act)}

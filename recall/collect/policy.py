@@ -69,7 +69,7 @@ class NumpyPolicy:
     """
 
     def __init__(self, shape: PolicyShape, vector: Array):
-        self._shape = shape
+        self.shape = shape
         # Scalars as float32 arrays, because NumPy converts other numbers at every call.
         slope = shape.negative_slope
         self._negative_slope = np.array(slope, np.float32) if slope else None
@@ -84,10 +84,10 @@ class NumpyPolicy:
 
         The policy keeps views of the vector, which must not change while the policy acts.
         """
-        layers = self._shape.layers(vector)
+        layers = self.shape.layers(vector)
         self._hidden = [
             (layers[f"bias_{layer}"], layers[f"kernel_{layer}"])
-            for layer in range(len(self._shape.hidden))
+            for layer in range(len(self.shape.hidden))
         ]
         self._norm = layers["norm_bias"], layers["norm_scale"]
         self._out = layers["out_bias"], layers["out_kernel"]
@@ -113,7 +113,7 @@ class NumpyPolicy:
             np.maximum(x, self._zero if slope is None else x * slope, out=x)
         out = np.dot(x, out_kernel)
         out += out_bias
-        act = self._shape.action_size
+        act = self.shape.action_size
         log_std = out[..., act:]
         low, high = self._log_std_bounds
         np.maximum(log_std, low, out=log_std)

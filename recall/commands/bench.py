@@ -78,6 +78,9 @@ def bench_fleet(
     environments: Annotated[
         int, arg(help="Environments in which each run collects at the same time.")
     ] = 1,
+    last: Annotated[
+        str, arg(help="Robot task that is measured; the physics of some takes twice as long.")
+    ] = "handle-press-side",
     json: AsJson = False,
 ) -> None:
     """Measure whole fleets with their evaluations, and the learner and the workers alone."""
@@ -91,6 +94,7 @@ def bench_fleet(
         tasks,
         fleet.POLICY_LAG if policy_lag is None else policy_lag,
         environments,
+        last,
         progress=_tell,
     )
     _show(result, fleet.tables(result), json)

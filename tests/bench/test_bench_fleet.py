@@ -5,19 +5,33 @@ import os
 import time
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from recall.bench.fleet import CHUNKS, bench_fleet, measure, sequence_of, spec_of, tables
+from recall.bench.fleet import (
+    CHUNKS,
+    acting_as_trained,
+    bench_fleet,
+    measure,
+    sequence_of,
+    spec_of,
+    tables,
+)
 from recall.bench.worker import measure_worker, processor_seconds
-from recall.collect.policy import PolicyShape
-from recall.errors import BadValueError
+from recall.collect.policy import NumpyPolicy, PolicyShape
+from recall.errors import BadValueError, UnknownNameError
+from recall.learn import fleet
+from recall.policies.policy import load_policy
 from recall.settings import NetworkSettings, WorldSettings
+from recall.training.agents import agent_of
 from recall.worlds.sequences import parse_sequence
 
 
 def test_the_parts_of_a_step_add_up():
     shape = PolicyShape(12, 4, (16, 16), "leaky_relu")
-    parts = measure_worker("handle-press-side", WorldSettings(), shape)
+    actor = NumpyPolicy(shape, np.full(shape.size, 0.05, np.float32))
+    parts = measure_worker("handle-press-side", WorldSettings(), actor)
     assert min(parts[name] for name in ("step_us", "physics_us", "actor_us")) > 0.0
     assert parts["step_us"] == pytest.approx(
         parts["physics_us"] + parts["actor_us"] + parts["rest_us"]
@@ -26,10 +40,22 @@ def test_the_parts_of_a_step_add_up():
 
 @pytest.mark.parametrize("tasks", [1, 3, 20])
 def test_every_fleet_ends_with_the_same_task(tasks):
-    names = parse_sequence(sequence_of(tasks)).tasks
+    names = parse_sequence(sequence_of(tasks, "stick-pull")).tasks
     assert len(names) == tasks
-    assert names[-1] == "handle-press-side"
+    assert names[-1] == "stick-pull"
     assert len(set(names)) == min(tasks, 10)
+
+
+@pytest.mark.parametrize("method", ["recall", "vcl", "cka_rl"])
+def test_trained_policies_act(method):
+    spec = spec_of(2, method, "default", 1, 3, policy_lag=1, environments=1)
+    agent, _ = agent_of(acting_as_trained(spec))
+    state = fleet.init(agent, jnp.arange(2))
+    for position, task in enumerate(spec.runs[0].tasks):
+        acting = fleet.flat_policies(agent, state, jnp.asarray(position))
+        layers = fleet.policy_shape(agent).layers(np.asarray(acting[1]))
+        for name, trained in load_policy(task).layers.items():
+            np.testing.assert_array_equal(layers[name], trained)
 
 
 @pytest.mark.parametrize(("chunks", "episodes"), [(CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)])
@@ -48,6 +74,8 @@ def test_impossible_fleets_are_refused():
         bench_fleet((1,), tasks=(3, 21))
     with pytest.raises(BadValueError, match="must all be at least 1"):
         bench_fleet((0,))
+    with pytest.raises(UnknownNameError, match="hammer"):
+        bench_fleet((1,), last="hamer")
     with pytest.raises(BadValueError, match="policy_lag is 11; expected"):
         bench_fleet((1,), policy_lag=11)
 

@@ -47,7 +47,7 @@ def _checked(name: str, method: Any) -> type[Method]:
 
 
 # The order of tables and figures: methods that the paper compares come first.
-_OURS: dict[str, type[Method]] = {
+OURS: dict[str, type[Method]] = {
     method.name: method
     for method in (
         FineTuning,
@@ -69,7 +69,7 @@ _OURS: dict[str, type[Method]] = {
         MultiTask,
     )
 }
-METHODS: Registry[type[Method]] = Registry("recall.methods", _OURS, _checked)
+METHODS: Registry[type[Method]] = Registry("recall.methods", OURS, _checked)
 
 
 def register_method(method: type[Method]) -> type[Method]:
@@ -78,7 +78,7 @@ def register_method(method: type[Method]) -> type[Method]:
     Names of our methods cannot be taken. A later class of the same name replaces an earlier one.
     """
     checked = _checked(getattr(method, "name", "?"), method)
-    if checked.name in _OURS:
+    if checked.name in OURS:
         raise BadValueError(f"method {checked.name!r} is one of recall's own: choose another name")
     METHODS[checked.name] = checked
     note(checked.__module__)
@@ -96,6 +96,7 @@ def method_class(name: str) -> type[Method]:
 __all__ = [
     "L2",
     "METHODS",
+    "OURS",
     "AGem",
     "CkaRl",
     "Clear",

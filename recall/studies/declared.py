@@ -2,6 +2,7 @@
 
 from recall.config.presets import PRESETS
 from recall.errors import UnknownNameError
+from recall.methods import OURS
 from recall.studies.study import Study, Variant, methods
 from recall.worlds.sequences import NUMBERED_TASKS, TRIPLETS
 
@@ -207,12 +208,42 @@ START = Study(
     figures=("current_task", "average_success", "seeds"),
 )
 
+# All methods, at the scales of the recorded studies of CW3 and CW10 (docs/results-appendix.md), so
+# that the fleet of a method takes about half an hour on an H200.
+
+METHODS = Study(
+    name="methods",
+    question="How do all methods of the package compare on the eight triplets of tasks?",
+    variants=methods(*OURS),
+    sequences=CW3.sequences,
+    tables=("cw3",),
+    figures=("average_success", "current_task", "seeds"),
+    scale=0.3,
+    seeds=3,
+)
+
+PROTOCOLS = Study(
+    name="protocols",
+    question="How much does the reward alone change the order of the methods?",
+    variants=tuple(
+        Variant(name, f"{name}-{reward}", {"reward": reward})
+        for name in OURS
+        for reward in ("v1", "v2")
+    ),
+    sequences=CW10.sequences,
+    tables=("cw10-rewards", "cw10"),
+    figures=("average_success", "seeds"),
+    scale=0.2,
+    seeds=3,
+    transfer=False,
+)
+
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
         *(REFERENCE, PAIRS, CW3, CW6, CW10, CW20),
         *(ABLATION, LAMBDA, SHARING, REPLAY_MODE),
-        *(FIDELITY, MEMORY, START),
+        *(FIDELITY, MEMORY, START, METHODS, PROTOCOLS),
     )
 }
 

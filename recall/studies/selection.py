@@ -111,14 +111,15 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
         study.changes,
         variant.changes,
     )
-    schedule = scaled(settings.schedule, choices.scale)
+    scale = study.scale * choices.scale
+    schedule = scaled(settings.schedule, scale)
     changes: dict[str, Any] = {
         name: max(1, round(share * schedule.steps_per_task))
         for name, share in variant.shares.items()
     }
     if method.retraining_updates:
         burst = settings.learner.updates_per_burst
-        changes["retraining_updates"] = _shrunk(method.retraining_updates, choices.scale, burst)
+        changes["retraining_updates"] = _shrunk(method.retraining_updates, scale, burst)
     return (
         dataclasses.replace(method, **changes),
         dataclasses.replace(settings, schedule=schedule),

@@ -44,6 +44,8 @@ class Study:
     """Kinds of `recall report` figures that show the answer."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that all variants share."""
+    scale: float = 1.0
+    """Steps per task and intervals of the whole study, as a factor like that of `--scale`."""
     seeds: int = SEEDS
     transfer: bool = True
     """Whether the answer includes forward transfer, which also needs the study `reference`."""

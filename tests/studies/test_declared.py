@@ -2,11 +2,14 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from recall.errors import UnknownNameError
+from recall.methods import OURS
 from recall.report.figures import FIGURES
+from recall.settings.checked import replaced
 from recall.studies import STUDIES, study_named
 from recall.studies.selection import Choices, groups_of
 from recall.worlds.sequences import parse_sequence
@@ -22,7 +25,8 @@ def variants_of(name):
 def test_there_are_the_studies_that_were_asked_for():
     papers = ["reference", "pairs", "cw3", "cw6", "cw10", "cw20"]
     analyses = ["ablation", "lambda", "sharing", "replay-mode"]
-    assert list(STUDIES) == [*papers, *analyses, "fidelity", "memory", "start"]
+    ours = ["methods", "protocols"]
+    assert list(STUDIES) == [*papers, *analyses, "fidelity", "memory", "start", *ours]
     with pytest.raises(UnknownNameError, match="did you mean 'ablation'"):
         study_named("ablatoin")
 
@@ -51,6 +55,31 @@ def test_the_six_methods_are_compared_as_they_are(name):
     found = variants_of(name)
     assert list(found) == SIX
     assert all(method == type(method)() for method in found.values())
+
+
+def test_all_methods_are_compared_as_they_are_at_the_scale_of_the_recorded_ones():
+    groups = {group.variant.title: group.spec for group in groups_of(STUDIES["methods"], Choices())}
+    assert list(groups) == list(OURS)
+    for name, spec in groups.items():
+        assert len(spec.runs) == 8 * 3
+        assert (spec.tasks, spec.steps_per_task) == (3, 300_000)
+        assert spec.settings.schedule.evaluate_every == 6_000
+        updates = round(0.3 * OURS[name]().retraining_updates)
+        assert spec.method == replace(OURS[name](), retraining_updates=updates)
+    half = groups_of(STUDIES["methods"], Choices(scale=0.5))
+    assert {group.spec.steps_per_task for group in half} == {150_000}
+
+
+def test_protocols_differ_in_the_reward_alone():
+    groups = {
+        group.variant.title: group.spec for group in groups_of(STUDIES["protocols"], Choices())
+    }
+    assert len(groups) == 2 * len(OURS)
+    for name in OURS:
+        one, other = groups[f"{name}-v1"], groups[f"{name}-v2"]
+        assert (one.settings.world.reward, other.settings.world.reward) == ("v1", "v2")
+        assert replaced(one, {"settings.world.reward": "v2"}) == other
+        assert [run.sequence for run in one.runs] == 3 * ["cw10"]
 
 
 def test_pairs_are_all_ordered_pairs_of_the_ten_tasks():

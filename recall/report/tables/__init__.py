@@ -2,6 +2,7 @@
 
 from recall.analysis.frames import Analysis
 from recall.report.tables.pairs import pair_tables
+from recall.report.tables.rewards import reward_tables
 from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
 from recall.report.tables.single import single_tables
 from recall.report.tables.table import Table, trimmed
@@ -15,6 +16,7 @@ def all_tables(analysis: Analysis) -> list[Table]:
         *pair_tables(analysis),
         *variant_tables(analysis),
         *sequence_tables(analysis),
+        *reward_tables(analysis),
         *return_tables(analysis),
         *single_tables(analysis),
     ]

@@ -11,6 +11,7 @@ from zlib import crc32
 from recall.collect.task_schedule import TaskSchedule
 from recall.errors import BadValueError
 from recall.files.names import file_name
+from recall.learn.agent import shared_layers
 from recall.methods import METHODS, Method, method_class
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, replaced
@@ -157,6 +158,7 @@ def make_spec(
     _check_length(parsed, settings)
     _check_retraining(method, settings)
     _check_boundaries(method, settings)
+    _check_remedy(method, settings)
     runs = tuple(
         RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
         for name, tasks in parsed
@@ -283,4 +285,20 @@ def _check_boundaries(method: Method, settings: Settings) -> None:
         raise BadValueError(
             "keep_replay is True, but with hidden boundaries the transitions of all tasks are one "
             "ring, which cannot be exported by task; use keep_replay=False"
+        )
+
+
+def _check_remedy(method: Method, settings: Settings) -> None:
+    remedy, network = settings.learner.plasticity.remedy, settings.learner.network
+    reason, layers = method.refused_remedies.get(remedy), len(network.hidden)
+    heads = (method.actor_heads, method.critic_heads)
+    shared = any(shared_layers(each, layers, network.head_layers) for each in heads)
+    if remedy not in ("none", "c_chain") and not shared:
+        reason = "it changes layers that tasks share, and here they share none"
+    if remedy == "shrink_and_perturb" and settings.schedule.boundaries == "hidden":
+        reason = "it acts at the start of every task, and boundaries is 'hidden'"
+    if reason is not None:
+        raise BadValueError(
+            f"remedy is {remedy!r}, which does not fit {method.name}: {reason}; use "
+            "remedy='c_chain' or remedy='none'"
         )

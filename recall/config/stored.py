@@ -3,6 +3,7 @@
 Functions cannot be stored in a file. They are given again, by the fleet's names for them.
 """
 
+import dataclasses
 import functools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from recall.config.spec import FleetSpec, RunSpec
 from recall.errors import BadValueError
 from recall.methods import METHODS, method_class
 from recall.plugins import check_named
-from recall.settings import Settings
+from recall.settings import PlasticitySettings, Settings
 from recall.settings.checked import from_plain
 from recall.settings.scalars import scalars
 from recall.worlds.registry import Task, is_gymnasium, is_task, refuse_instance, task_label
@@ -90,6 +91,7 @@ def completed(description: Mapping[str, Any]) -> dict[str, Any]:
         learner["popart"] = {key: popart[key] for key in popart if key != "copy_statistics"}
         if isinstance(learner.get("network"), Mapping):
             learner["network"] = _without_constants(learner["network"])
+        learner.setdefault("plasticity", dataclasses.asdict(PlasticitySettings()))
         found["learner"] = learner
     return {**description, "method": method, "settings": found}
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from recall.collect.transition import Columns
-from recall.learn import value_bounds
+from recall.learn import remedies, value_bounds
 from recall.learn.method import Method, Sharing
 from recall.nets import gaussian, optimiser, popart
 from recall.nets.arrays import Array, Params
@@ -48,6 +48,7 @@ class LearnerState(NamedTuple):
     method_state: Any  # the method's own state, a pytree
     key: Array
     failed_at: Array  # number of the first update that met a non-finite number, or -1
+    remedy: Any = ()  # the state of the remedy for plasticity, a pytree
 
     @property
     def evaluated_actor(self) -> Params:
@@ -173,6 +174,10 @@ class Agent:
         heads = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 0, 1), critics["heads"])
         return {"trunk": critics["trunk"], "heads": heads}
 
+    def init_critic_trunks(self, key: Array) -> Array:
+        """Return new shared layers of the critics [critic, size]."""
+        return jax.vmap(self.critic.init_trunk)(jax.random.split(key, self.method.critics))
+
     def init(self, seed: Array) -> LearnerState:
         """Return the initial state of the run with this seed."""
         key = jax.random.PRNGKey(seed)
@@ -193,7 +198,8 @@ class Agent:
             rewards={"heads": value_bounds.init(self.tasks)},
             averaged=jax.tree.map(jnp.copy, actor) if averages else None,
         )
-        state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32))
+        remedy = remedies.init(self, trainable)
+        state = LearnerState(trainable, (), key_run, jnp.asarray(-1, jnp.int32), remedy)
         return state._replace(method_state=self.method.init(self, state))
 
 

@@ -19,6 +19,7 @@ from jax.flatten_util import ravel_pytree
 
 from recall.collect.policy import PolicyShape
 from recall.learn import plasticity as plasticity_of
+from recall.learn import remedies
 from recall.learn.agent import Agent, LearnerState
 from recall.learn.plasticity import Plasticity
 from recall.learn.sac import UpdateNoise, describe, update, update_noise
@@ -104,7 +105,14 @@ def burst(
             step, state, (numbers, drawn), heads_of_turn, groups, length, unroll or _unrolled()
         )
         means = named[0](jnp.nanmean(rows, axis=0))
-        return state, merged(means, describe(agent, state))
+
+        def sample(key: Array) -> Batch:
+            heads = agent.method.heads(view, agent.tasks, groups, first_update // length)
+            bits = jax.random.bits(key, drawn.rows.shape[1:])
+            return agent.method.sample(agent, state.method_state, replay, view, heads, bits)
+
+        state, edited = remedies.end_burst(agent, state, sample, view.task, first_update, updates)
+        return state, merged(means, describe(agent, state), edited)
 
     with _precision(agent):
         return over_runs(one_run, agent, state, replay)
@@ -166,10 +174,10 @@ def archive(agent: Agent, state: LearnerState, replay: Replay, view: ReplayView)
 
 @partial(jax.jit, donate_argnames=("state",))
 def start_task(agent: Agent, state: LearnerState, task: Array) -> LearnerState:
-    """Start a task: call the method's hook and reset the optimisers, if the method says so."""
+    """Start a task: the method's hook, the remedy's, and new optimisers if the method says so."""
 
     def one_run(agent: Agent, state: LearnerState) -> LearnerState:
-        state = agent.method.on_task_start(agent, state, task)
+        state = remedies.start_task(agent, agent.method.on_task_start(agent, state, task), task)
         return reset_optimisers(state) if agent.method.reset_optimiser else state
 
     return over_runs(one_run, agent, state)

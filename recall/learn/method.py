@@ -5,7 +5,7 @@ through the settings and functions below alone. The functions see one run (the r
 outside) and are traced into the update (recall.learn.sac).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -48,6 +48,9 @@ class Method(Checked):
     summary: ClassVar[str] = ""
     reference: ClassVar[str] = ""
     colour: ClassVar[str] = "#000000"
+
+    refused_remedies: ClassVar[Mapping[str, str]] = {}
+    """Remedies for plasticity (recall.learn.remedies) that do not fit the method, and why."""
 
     sampling: Sampling = "new"
     """Rows of a batch: of the current task ("new"), new and old rows ("balanced"), or uniformly

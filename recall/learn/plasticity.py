@@ -27,6 +27,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from recall.learn.agent import Agent, LearnerState
+from recall.learn.recycling import dormant
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import head_of
 from recall.nets.multihead import MultiHead
@@ -52,13 +53,12 @@ class Plasticity(NamedTuple):
 
 def dormant_share(layers: Sequence[Array]) -> Array:
     """Return the share of dormant units in the outputs [rows, units] of all hidden layers."""
-    dormant, units = jnp.asarray(0), 0
+    found, units = jnp.asarray(0), 0
     for outputs in layers:
         activity = jnp.mean(jnp.abs(outputs), axis=0)
-        # A product, not a ratio, so that all units of a completely dead layer are dormant.
-        dormant += jnp.sum(activity <= DORMANT_BELOW * jnp.mean(activity))
+        found += jnp.sum(dormant(activity, DORMANT_BELOW))
         units += outputs.shape[1]
-    return dormant / units
+    return found / units
 
 
 @cache

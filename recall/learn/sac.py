@@ -3,7 +3,8 @@
     sample a batch                        Method.sample
     targets, n-step and bounded           critic_target
     losses of critics, actor, temperature critic_loss, actor_loss, temperature_loss
-    gradients, which a method may change  gradients_of, Method.edit_gradients
+    gradients, which a remedy for         gradients_of, remedies.add_terms,
+      plasticity or a method may change   Method.edit_gradients
     three steps of Adam                   step
     PopArt, target networks, the average  step
 
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.errors import BadValueError
-from recall.learn import value_bounds
+from recall.learn import remedies, value_bounds
 from recall.learn.agent import Agent, LearnerState, Trainable
 from recall.learn.method import Gradients
 from recall.learn.terms import checked_term, merged
@@ -87,6 +88,13 @@ def update(
     target = critic_target(inputs)
 
     gradients, losses = gradients_of(inputs, target)
+    gradients, remedy, remedied = remedies.add_terms(
+        inputs,
+        state.remedy,
+        gradients,
+        losses,
+        lambda bits: method.sample(agent, own, replay, view, heads, bits),
+    )
     gradients, edited = method.edit_gradients(
         own, gradients, batch, lambda weights: gradients_of(inputs.weighted(weights), target)[0]
     )
@@ -95,8 +103,8 @@ def update(
 
     finite = jnp.isfinite(losses.total + sum(norms.values()))
     failed_at = jnp.where((state.failed_at < 0) & ~finite, number, state.failed_at)
-    metrics = merged(losses.metrics, by_task(inputs, losses), edited, norms)
-    return LearnerState(trainable, own, state.key, failed_at), metrics
+    metrics = merged(losses.metrics, by_task(inputs, losses), remedied, edited, norms)
+    return LearnerState(trainable, own, state.key, failed_at, remedy), metrics
 
 
 def with_rewards(agent: Agent, trainable: Trainable, batch: Batch) -> Trainable:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from recall.learn.agent import LearnerState, Trainable
+from recall.learn.remedies import begin_turn, end_turn
 from recall.nets.arrays import Array
 from recall.nets.heads import Heads, joined, put_heads, split_heads, take_heads
 from recall.nets.optimiser import Moments
@@ -68,14 +69,15 @@ def take(state: LearnerState, heads: Heads, groups: int) -> LearnerState:
         name: _on_heads(lambda heads: split_heads(heads, old), getattr(part, name))
         for name in _LARGE
     }
-    return state._replace(trainable=part._replace(**apart))
+    part = part._replace(**apart)
+    return state._replace(trainable=part, remedy=begin_turn(state.remedy, part))
 
 
 def put(whole: LearnerState, part: LearnerState, heads: Heads) -> LearnerState:
     """Return the state `part` with the heads of `whole` that are not among `heads`."""
     together = {name: _on_heads(joined, getattr(part.trainable, name)) for name in _LARGE}
     trainable: Trainable = put_heads(whole.trainable, part.trainable._replace(**together), heads)
-    return part._replace(trainable=trainable)
+    return part._replace(trainable=trainable, remedy=end_turn(part.remedy))
 
 
 def _on_heads(function: Callable[[Any], Any], tree: Any) -> Any:

@@ -10,7 +10,7 @@ If the pool is full, the two most similar vectors (by cosine) become their mean 
 tasks act with is kept as it was, so nothing is forgotten. Critics begin anew with every task.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -74,6 +74,11 @@ class CkaRl(Method):
     )
     reference: ClassVar[str] = "Hu et al., Continual Knowledge Adaptation for RL, 2025"
     colour: ClassVar[str] = "#0c1840"
+
+    refused_remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("l2_init", "shrink_and_perturb", "redo", "continual_backprop"),
+        "its shared layers are the task's own vector, which begins at 0, and not a whole network",
+    )
 
     pool_size: Count = 5
     """Largest number of earlier tasks' vectors; the most similar ones are merged beyond it."""

@@ -13,7 +13,7 @@ Only the actor's trunk is packed. Its biases and LayerNorm freeze after the firs
 temperature continue to train during the retraining, as in the reference.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -70,6 +70,11 @@ class PackNet(Method):
     summary: ClassVar[str] = "Gives each task an equal share of every kernel and freezes it."
     reference: ClassVar[str] = "Mallya and Lazebnik, PackNet, 2018"
     colour: ClassVar[str] = "#09503f"
+
+    refused_remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("shrink_and_perturb", "redo", "continual_backprop"),
+        "it would change weights that belong to earlier tasks",
+    )
 
     clip_norm: float | None = 2e-5
     retraining_updates: int = 100_000

@@ -11,7 +11,7 @@ outside the mask are 0, and LayerNorm sees the task's units alone, so later task
 earlier one and nothing is forgotten. Critics begin anew with every task.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -98,6 +98,11 @@ class Ssde(Method):
     summary: ClassVar[str] = "Gives each task a sub-network of frozen weights and its own."
     reference: ClassVar[str] = "Zheng et al., Fine-Grained Sparse Network Allocation, 2025"
     colour: ClassVar[str] = "#284058"
+
+    refused_remedies: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("shrink_and_perturb", "redo", "continual_backprop"),
+        "it would change weights that earlier tasks use",
+    )
 
     active_units: Share = 0.5
     """Share of each shared layer's units that a task uses."""

@@ -148,6 +148,13 @@ class MultiHead:
             "heads": jax.vmap(lambda flat: _unravel(self._head_shapes(), flat))(heads),
         }
 
+    def init_trunk(self, key: Array) -> Array:
+        """Return new parameters of the trunk alone, from the distribution of `init`."""
+        scale = _init_scale(self._trunk_shapes())
+        return scale.centre + scale.spread * jax.random.uniform(
+            key, scale.spread.shape, minval=-1.0
+        )
+
     def trunk_tree(self, trunk: Array) -> Any:
         """Return the trunk's flat parameters as a tree of layers."""
         return _unravel(self._trunk_shapes(), trunk)

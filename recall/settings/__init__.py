@@ -1,10 +1,10 @@
 """Settings, their defaults and their bounds. The command line is derived from these classes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from recall.errors import BadValueError
-from recall.settings.checked import Checked, Count, Portion, Positive, Range, Share
+from recall.settings.checked import Checked, Count, NotNegative, Portion, Positive, Range, Share
 from recall.settings.scalars import SCALAR
 
 # The heads of old tasks that alternate are read and written once in a turn. With much longer turns
@@ -13,6 +13,9 @@ _LONGEST_TURN = 10
 
 RewardName = Literal["v1", "v2"]
 ObservationName = Literal["classic", "full"]
+RemedyName = Literal[
+    "none", "l2_init", "shrink_and_perturb", "redo", "continual_backprop", "c_chain"
+]
 
 
 @dataclass(frozen=True)
@@ -104,12 +107,52 @@ class SacSettings(Checked):
 
 
 @dataclass(frozen=True)
+class PlasticitySettings(Checked):
+    """Remedies for the loss of plasticity, which combine with any method."""
+
+    remedy: RemedyName = "none"
+    """Remedy: l2_init, shrink_and_perturb, redo, continual_backprop or c_chain. Only its own
+    settings have an effect, and only the layers that tasks share are changed."""
+    l2_init_weight: Annotated[NotNegative, SCALAR] = 1e-3
+    """Weight of the squared distance of actor and critics from their initial weights."""
+    shrink_and_perturb_kept: Annotated[Portion, SCALAR] = 0.8
+    """Factor of the weights at the start of every task but the first."""
+    shrink_and_perturb_fresh: Annotated[Portion, SCALAR] = 0.2
+    """Factor of newly drawn weights, which are added to them."""
+    redo_every: Count = 1_000
+    """Updates after which dormant units are recycled, at the end of a burst."""
+    redo_tau: Annotated[NotNegative, SCALAR] = 0.1
+    """Largest activity of a dormant unit, as a share of its layer's mean."""
+    continual_backprop_rate: Annotated[NotNegative, SCALAR] = 1e-4
+    """Share of a layer's mature units that is recycled for every update."""
+    continual_backprop_decay: Annotated[Portion, SCALAR] = 0.99
+    """Decay of the units' mean utility for every update."""
+    continual_backprop_maturity: Count = 10_000
+    """Updates during which a new unit is not recycled."""
+    c_chain_share: Annotated[NotNegative, SCALAR] = 0.05
+    """Size of the churn's term as a share of the SAC loss that it is added to."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings of a remedy that is not chosen."""
+        super().__post_init__()
+        for field in fields(self):
+            value = getattr(self, field.name)
+            of_another = field.name != "remedy" and not field.name.startswith(self.remedy)
+            if of_another and value != field.default:
+                raise BadValueError(
+                    f"{field.name} is {value}, which has no effect with remedy {self.remedy!r}: "
+                    "choose its remedy, or leave it out"
+                )
+
+
+@dataclass(frozen=True)
 class LearnerSettings(Checked):
     """Settings of the learner that do not belong to the method."""
 
     network: NetworkSettings = NetworkSettings()
     sac: SacSettings = SacSettings()
     popart: PopArtSettings = PopArtSettings()
+    plasticity: PlasticitySettings = PlasticitySettings()
     updates_per_burst: Count = 50
     """Number of updates between two appended chunks."""
 

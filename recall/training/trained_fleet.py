@@ -177,7 +177,7 @@ class TrainedFleet:
             **self.files.sync(self.progress.stage),
         }
         keep_programs(self.folder)
-        self.checkpoints.save({"learner": self.state, "chunks": arrays} | snapshot, metadata)
+        self.checkpoints.save({"learner": self._learner(), "chunks": arrays} | snapshot, metadata)
         self.saved_at = time.monotonic()
         # Only this checkpoint and the previous one are kept.
         self.history.forget(before=self._stage_saved)
@@ -196,7 +196,7 @@ class TrainedFleet:
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._stage_saved = self.progress.stage
-        self.state = LearnerState(*shard(arrays["learner"]))
+        self.state = LearnerState(**shard(arrays["learner"]))
         self.files.restore(metadata)
         self.chunks.restore(arrays["chunks"], metadata["waiting"])
         self.evaluation.restore(arrays, metadata["evaluation"])
@@ -208,7 +208,12 @@ class TrainedFleet:
         """Return arrays shaped like those of the checkpoint with this metadata."""
         chunks, _ = self.chunks.saved()
         snapshot = self.evaluation.arrays_like(metadata["evaluation"])
-        return {"learner": self.state, "chunks": chunks} | snapshot
+        return {"learner": self._learner(), "chunks": chunks} | snapshot
+
+    def _learner(self) -> dict[str, Any]:
+        """Return the learner's state by name; a remedy without a state adds nothing to it."""
+        fields = self.state._asdict()
+        return {name: part for name, part in fields.items() if name != "remedy" or part}
 
     def close(self) -> None:
         """Stop the workers and close the files."""

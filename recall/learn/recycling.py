@@ -1,0 +1,176 @@
+"""Recycling of units: those that are dormant, or the least useful of those that are mature.
+
+With h_i the output of unit i of a layer of H units, and w_ik its outgoing weights,
+
+    dormant (ReDo)              E|h_i| <= tau 1/H sum_k E|h_k|
+    utility (continual          u_i <- d u_i + (1 - d) E|h_i| sum_k |w_ik|
+      backpropagation)
+
+A recycled unit has new incoming weights and no outgoing ones, neither to the next layer nor to any
+head, and Adam's moments of both are 0. Only shared layers are changed, because the head of a task
+is new with it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.multihead import LAST_LAYER, MultiHead
+from recall.replay.batch import Batch
+
+if TYPE_CHECKING:
+    from recall.learn.agent import Agent, LearnerState
+
+_CRITICS = {"trunk": 0, "heads": 1}  # the axes of the critics
+
+
+class Units(NamedTuple):
+    """What continual backprop knows of the units [width] of a layer."""
+
+    utility: Array
+    age: Array  # updates since they were recycled
+    due: Array  # [] how many are to be recycled, with a fraction
+
+
+def unused_units(network: MultiHead) -> tuple[Units, ...]:
+    """Return what is known at the start of the units of every shared layer."""
+    widths = network.hidden[: network.shared_layers]
+    return tuple(Units(jnp.zeros(width), jnp.zeros(width), jnp.zeros(())) for width in widths)
+
+
+def recycled(
+    agent: "Agent", state: "LearnerState", batch: Batch, task: Array, updates: int, key: Array
+) -> tuple["LearnerState", Metrics]:
+    """Return the state after recycling units of actor and critics, and how many these were."""
+    old, units = state.trainable, state.remedy or {"actor": (), "critic": ()}
+    key_actor, key_critic = jax.random.split(key)
+
+    def one(
+        network: MultiHead, x: Array, params: Params, moments: Any, units: Any, fresh: Array
+    ) -> tuple[Params, Any, Any, Array]:
+        outputs = network.hidden_outputs(params, x, 0)[: network.shared_layers]
+        activities = [jnp.mean(jnp.abs(each.astype(jnp.float32)), axis=0) for each in outputs]
+        masks, units = _choose(agent, network, params, activities, units, task, updates)
+        params = with_new_units(network, params, masks, fresh)
+        none = jnp.zeros_like(fresh)
+        moments = tuple(with_new_units(network, each, masks, none) for each in moments)
+        return params, moments, units, sum((jnp.sum(mask) for mask in masks), jnp.zeros(()))
+
+    def parts(params: Params, moments: Any) -> tuple[Params, Any]:
+        """Leave out what methods add to the networks."""
+        pair = (moments.first, moments.second)
+        return _network(params), tuple(map(_network, pair))
+
+    fresh = agent.actor.init_trunk(key_actor)
+    actor, actor_moments, of_actor, count = one(
+        agent.actor, batch.observation, *parts(old.actor, old.actor_moments), units["actor"], fresh
+    )
+    state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
+    axes = (_CRITICS, (_CRITICS, _CRITICS), 0, 0)
+    critic, critic_moments, of_critic, counts = jax.vmap(
+        lambda *each: one(agent.critic, state_action, *each), in_axes=axes, out_axes=axes
+    )(*parts(old.critic, old.critic_moments), units["critic"], agent.init_critic_trunks(key_critic))
+    trainable = old._replace(
+        actor=old.actor | actor,
+        critic=old.critic | critic,
+        actor_moments=_with_moments(old.actor_moments, actor_moments),
+        critic_moments=_with_moments(old.critic_moments, critic_moments),
+    )
+    remedy = {"actor": of_actor, "critic": of_critic} if state.remedy else state.remedy
+    metrics = {"recycled_pi": count, "recycled_q": jnp.mean(counts)}
+    return state._replace(trainable=trainable, remedy=remedy), metrics
+
+
+def _network(params: Params) -> Params:
+    return {"trunk": params["trunk"], "heads": params["heads"]}
+
+
+def _with_moments(moments: Any, changed: Any) -> Any:
+    first, second = changed
+    return moments._replace(first=moments.first | first, second=moments.second | second)
+
+
+def _choose(
+    agent: "Agent",
+    network: MultiHead,
+    params: Params,
+    activities: Sequence[Array],
+    units: Sequence[Units],
+    task: Array,
+    updates: int,
+) -> tuple[list[Array], Any]:
+    """Return which units [width] of every layer are recycled, and what is known of the units."""
+    chosen = agent.settings.plasticity
+    if chosen.remedy == "redo":
+        return [dormant(activity, chosen.redo_tau) for activity in activities], units
+    weights = outgoing(network, params, task)
+    decay = chosen.continual_backprop_decay**updates
+    masks, after = [], []
+    for activity, weight, layer in zip(activities, weights, units, strict=True):
+        utility = decay * layer.utility + (1.0 - decay) * activity * weight
+        age = layer.age + updates
+        mature = age > chosen.continual_backprop_maturity
+        due = layer.due + chosen.continual_backprop_rate * updates * jnp.sum(mature)
+        order = jnp.argsort(jnp.where(mature, utility, jnp.inf))
+        rank = jnp.zeros_like(order).at[order].set(jnp.arange(order.shape[0]))
+        mask = mature & (rank < jnp.floor(due))
+        masks.append(mask)
+        after.append(
+            Units(jnp.where(mask, 0.0, utility), jnp.where(mask, 0.0, age), due - jnp.sum(mask))
+        )
+    return masks, tuple(after)
+
+
+def dormant(activity: Array, tau: float | Array) -> Array:
+    """Return which units [width] give at most tau of their layer's mean activity E|h|."""
+    # A product, not a ratio, so that all units of a completely dead layer are dormant.
+    return activity <= tau * jnp.mean(activity)
+
+
+def outgoing(network: MultiHead, params: Params, task: Array) -> list[Array]:
+    """Return the sum of each unit's outgoing weights' sizes [width] for every shared layer.
+
+    For the last one these are the weights to the heads of the tasks so far.
+    """
+    layers, name = network.trunk_tree(params["trunk"]), _first_of_head(params)
+    hidden = [layers[_name(layer)]["kernel"] for layer in range(1, network.shared_layers)]
+    to_heads = jnp.sum(jnp.abs(params["heads"][name]["kernel"]), axis=-1)  # [task, width]
+    seen = jnp.arange(len(to_heads)) <= task
+    return [*(jnp.sum(jnp.abs(kernel), axis=1) for kernel in hidden), seen @ to_heads][
+        : network.shared_layers
+    ]
+
+
+def with_new_units(
+    network: MultiHead, params: Params, masks: Sequence[Array], fresh: Array
+) -> Params:
+    """Return a network whose masked units have their weights of `fresh` and no outgoing ones."""
+    layers, heads = dict(network.trunk_tree(params["trunk"])), params["heads"]
+    new = network.trunk_tree(fresh)
+    for layer, mask in enumerate(masks):
+        for name in (_name(layer), "norm")[: 2 if layer == 0 else 1]:
+            layers[name] = jax.tree.map(
+                lambda now, then, mask=mask: jnp.where(mask, then, now), layers[name], new[name]
+            )
+    for layer, mask in enumerate(masks):
+        last = layer == len(masks) - 1
+        name = _first_of_head(params) if last else _name(layer + 1)
+        following = (heads if last else layers)[name]
+        kernel = jnp.where(mask[:, None], 0.0, following["kernel"])
+        if last:
+            heads = heads | {name: following | {"kernel": kernel}}
+        else:
+            layers[name] = following | {"kernel": kernel}
+    flat = [leaf.ravel() for leaf in jax.tree.leaves(layers)]
+    return {"trunk": jnp.concatenate(flat) if flat else params["trunk"], "heads": heads}
+
+
+def _name(layer: int) -> str:
+    return f"hidden_{layer:02}"
+
+
+def _first_of_head(params: Params) -> str:
+    return _name(0) if _name(0) in params["heads"] else LAST_LAYER

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.multihead import LAST_LAYER, MultiHead
 from recall.replay.batch import Batch
+from recall.settings import PlasticitySettings
 
 if TYPE_CHECKING:
     from recall.learn.agent import Agent, LearnerState
@@ -106,22 +107,32 @@ def _choose(
     chosen = agent.settings.plasticity
     if chosen.remedy == "redo":
         return [dormant(activity, chosen.redo_tau) for activity in activities], units
-    weights = outgoing(network, params, task)
-    decay = chosen.continual_backprop_decay**updates
-    masks, after = [], []
-    for activity, weight, layer in zip(activities, weights, units, strict=True):
-        utility = decay * layer.utility + (1.0 - decay) * activity * weight
-        age = layer.age + updates
-        mature = age > chosen.continual_backprop_maturity
-        due = layer.due + chosen.continual_backprop_rate * updates * jnp.sum(mature)
-        order = jnp.argsort(jnp.where(mature, utility, jnp.inf))
-        rank = jnp.zeros_like(order).at[order].set(jnp.arange(order.shape[0]))
-        mask = mature & (rank < jnp.floor(due))
-        masks.append(mask)
-        after.append(
-            Units(jnp.where(mask, 0.0, utility), jnp.where(mask, 0.0, age), due - jnp.sum(mask))
+    found = [
+        least_useful(chosen, activity, weight, layer, updates)
+        for activity, weight, layer in zip(
+            activities, outgoing(network, params, task), units, strict=True
         )
-    return masks, tuple(after)
+    ]
+    return [mask for mask, _ in found], tuple(layer for _, layer in found)
+
+
+def least_useful(
+    chosen: PlasticitySettings, activity: Array, weight: Array, units: Units, updates: int
+) -> tuple[Array, Units]:
+    """Return which units [width] of a layer are due after more updates, and what is known of all.
+
+    `weight` is the sum of the sizes of a unit's outgoing weights.
+    """
+    decay = chosen.continual_backprop_decay**updates
+    utility = decay * units.utility + (1.0 - decay) * activity * weight
+    age = units.age + updates
+    mature = age > chosen.continual_backprop_maturity
+    due = units.due + chosen.continual_backprop_rate * updates * jnp.sum(mature)
+    order = jnp.argsort(jnp.where(mature, utility, jnp.inf))
+    rank = jnp.zeros_like(order).at[order].set(jnp.arange(order.shape[0]))
+    mask = mature & (rank < jnp.floor(due))
+    after = Units(jnp.where(mask, 0.0, utility), jnp.where(mask, 0.0, age), due - jnp.sum(mask))
+    return mask, after
 
 
 def dormant(activity: Array, tau: float | Array) -> Array:

@@ -51,8 +51,8 @@ def small(method: str | type[Method], **changes: Any) -> Method:
     return kind(**{name: SMALL[name] for name in SMALL if name in fields} | changes)
 
 
-def agent_of(method: Method) -> Agent:
-    return Agent(method, SETTINGS, COLUMNS, TASKS)
+def agent_of(method: Method, settings: LearnerSettings = SETTINGS) -> Agent:
+    return Agent(method, settings, COLUMNS, TASKS)
 
 
 @cache
@@ -73,8 +73,13 @@ def transitions(task: int, runs: int = len(SEEDS)) -> np.ndarray:
 class SmallFleet:
     """The calls that recall.training.trainer makes, in its order."""
 
-    def __init__(self, method: Method, seeds: tuple[int, ...] = SEEDS):
-        self.method, self.agent, self.runs = method, agent_of(method), len(seeds)
+    def __init__(
+        self,
+        method: Method,
+        seeds: tuple[int, ...] = SEEDS,
+        settings: LearnerSettings = SETTINGS,
+    ):
+        self.method, self.agent, self.runs = method, agent_of(method, settings), len(seeds)
         self.state: LearnerState = fleet.init(self.agent, jnp.asarray(seeds))
         kept = TASKS - 1 if method.stores_old_data() else 0
         memory = method.memory_per_task

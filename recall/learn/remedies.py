@@ -178,9 +178,10 @@ def value_churn(critic: Params, inputs: "LossInputs", before: Networks, referenc
 
 def start_task(agent: "Agent", state: "LearnerState", task: Array) -> "LearnerState":
     """Shrink and perturb all shared layers at the start of every task but the first."""
-    chosen, old = agent.settings.plasticity, state.trainable
+    chosen = agent.settings.plasticity
     if chosen.remedy != "shrink_and_perturb":
         return state
+    old = state.trainable
     of_actor, of_critic = jax.random.split(_key(state, task))
     new_actor, new_critic = agent.actor.init_trunk(of_actor), agent.init_critic_trunks(of_critic)
 

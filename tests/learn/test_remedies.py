@@ -87,6 +87,7 @@ def test_a_treated_fleet_trains_and_its_equal_runs_stay_equal(remedy, name):
     ("method", "refused"),
     [
         ("packnet", ("shrink_and_perturb", "redo", "continual_backprop")),
+        ("ssde", ("shrink_and_perturb", "redo", "continual_backprop")),
         ("cka_rl", ("l2_init", "shrink_and_perturb", "redo", "continual_backprop")),
         ("reset", ("l2_init", "shrink_and_perturb", "redo", "continual_backprop")),
         ("ewc", ()),
@@ -99,6 +100,13 @@ def test_a_remedy_that_would_spoil_a_method_is_refused(method, refused):
                 resolve(method, "cw3-1", changes={"remedy": remedy})
         else:
             resolve(method, "cw3-1", changes={"remedy": remedy})
+
+
+def test_without_boundaries_no_task_starts():
+    hidden = {"boundaries": "hidden"}
+    with pytest.raises(BadValueError, match="shrink_and_perturb.*'hidden'"):
+        resolve("fine_tuning", "cw3-1", changes=hidden | {"remedy": "shrink_and_perturb"})
+    resolve("fine_tuning", "cw3-1", changes=hidden | {"remedy": "redo"})
 
 
 def test_numbers_of_a_remedy_that_is_not_chosen_are_refused():

@@ -160,12 +160,14 @@ class Ssde(Method):
     def actor_for_training(self, method_state: Any, actor: Params, key: Array) -> Params:
         """Return the current task's sub-network."""
         beta, task = actor[BETA]["heads"][-1], method_state.task
-        return actor | {"trunk": sub_network(method_state, actor["trunk"], beta, task)}
+        trunk = sub_network(method_state, actor["trunk"], beta, task)
+        return {"trunk": trunk, "heads": actor["heads"]}
 
     def actor_for_task(self, method_state: Any, actor: Params, task: Array) -> Params:
         """Return a task's sub-network."""
         beta = actor[BETA]["heads"][task]
-        return actor | {"trunk": sub_network(method_state, actor["trunk"], beta, task)}
+        trunk = sub_network(method_state, actor["trunk"], beta, task)
+        return {"trunk": trunk, "heads": actor["heads"]}
 
     def edit_gradients(
         self,

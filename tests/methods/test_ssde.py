@@ -85,8 +85,9 @@ def test_a_task_acts_with_a_dense_network_of_its_units():
         assert (float(actor[BETA]["heads"][task]) != 1.0) == (task > 0), "learned where it counts"
 
 
-def test_weights_outside_its_sub_network_do_not_reach_a_task():
-    run = SmallFleet(small("ssde", average_actor=None))
+@pytest.mark.parametrize("actor_heads", ["shallow", "deep"])
+def test_weights_outside_its_sub_network_do_not_reach_a_task(actor_heads):
+    run = SmallFleet(small("ssde", average_actor=None, actor_heads=actor_heads))
     run.start()
     owners = run.state.method_state.owners
     found = [run.policies(task) for task in range(TASKS)]
@@ -110,7 +111,8 @@ def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_act
         trainable = run.state.trainable
         moved = np.asarray(trainable.actor["trunk"]) != before
         assert moved[owners == task].any()
-        for change in (moved, trainable.actor_moments.first["trunk"]):
+        _, first, second = trainable.actor_moments
+        for change in (moved, first["trunk"], second["trunk"]):
             assert not np.any(np.asarray(change)[owners != task])
         run.end()
         for old, policy in policies.items():

@@ -104,7 +104,7 @@ def test_a_remedy_that_would_spoil_a_method_is_refused(method, refused):
 
 def test_without_boundaries_no_task_starts():
     hidden = {"boundaries": "hidden"}
-    with pytest.raises(BadValueError, match="shrink_and_perturb.*'hidden'"):
+    with pytest.raises(BadValueError, match=r"shrink_and_perturb.*'hidden'"):
         resolve("fine_tuning", "cw3-1", changes=hidden | {"remedy": "shrink_and_perturb"})
     resolve("fine_tuning", "cw3-1", changes=hidden | {"remedy": "redo"})
 

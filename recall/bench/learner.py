@@ -5,10 +5,10 @@ ms longer per update on an H200 (docs/performance-trials.md), so in one process 
 depend on their order.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal
 
 import jax
@@ -25,7 +25,7 @@ from recall.replay import buffer
 from recall.replay.batch import ReplayView
 from recall.replay.buffer import Replay
 from recall.runs.wording import counted
-from recall.settings import LearnerSettings, SacSettings
+from recall.settings import LearnerSettings, PlasticitySettings, RemedyName, SacSettings
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
@@ -45,7 +45,7 @@ def flops_per_update(agent: Agent, groups: int) -> float:
 
     def products(network: Any) -> int:
         sizes = [network.inputs, *network.hidden, network.outputs]
-        layers = [a * b for a, b in pairwise(sizes)]
+        layers = [a * b for a, b in itertools.pairwise(sizes)]
         shared = network.shared_layers
         return sum(layers[:shared]) + heads_seen * sum(layers[shared:])
 
@@ -84,9 +84,13 @@ def _seconds_per_call(call: Callable[[], Any]) -> float:
     return min(seconds(queued) for _ in range(_REPEATS))
 
 
-def paper_sized_agent(method_name: str, tasks: int, precision: Precision) -> Agent:
+def paper_sized_agent(
+    method_name: str, tasks: int, precision: Precision, remedy: RemedyName = "none"
+) -> Agent:
     """Return the agent of a sequence of Continual World's tasks at the paper's sizes."""
-    settings = LearnerSettings(sac=SacSettings(precision=precision))
+    settings = LearnerSettings(
+        sac=SacSettings(precision=precision), plasticity=PlasticitySettings(remedy=remedy)
+    )
     return Agent(method_class(method_name)(), settings, CONTINUAL_WORLD, tasks)
 
 
@@ -105,10 +109,15 @@ def made_up_replay(agent: Agent, runs: int, stored: int) -> tuple[Replay, Replay
 
 
 def measure(
-    method_name: str, runs: int, tasks: int, precision: Precision, stored: int
+    method_name: str,
+    runs: int,
+    tasks: int,
+    precision: Precision,
+    stored: int,
+    remedy: RemedyName = "none",
 ) -> dict[str, Any]:
     """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
-    agent = paper_sized_agent(method_name, tasks, precision)
+    agent = paper_sized_agent(method_name, tasks, precision, remedy)
     replay, view = made_up_replay(agent, runs, stored)
     groups = fleet.groups_of(agent, tasks - 1)
     updates = agent.settings.updates_per_burst
@@ -125,6 +134,7 @@ def measure(
     seconds = _seconds_per_call(burst) / updates
     return {
         "method": agent.method.name,
+        "remedy": remedy,
         "runs": runs,
         "tasks": tasks,
         "ms_per_update": 1e3 * seconds,
@@ -140,10 +150,11 @@ def bench_learner(
     methods: Sequence[str] = ("fine_tuning", "perfect_memory", "recall"),
     precision: Precision = "default",
     growth: bool = True,
+    remedies: Sequence[RemedyName] = ("none",),
     stored: int = 20_000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Measure every method at every number of runs, and how RECALL's cost grows with tasks.
+    """Measure every method with every remedy and number of runs, and RECALL's growth with tasks.
 
     The growth is measured at the first number of runs.
     """
@@ -151,10 +162,10 @@ def bench_learner(
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
     rows = []
-    for name in names:
-        for count in runs:
-            progress(f"{name}, {counted(count, 'run')}")
-            rows += apart(measure, name, count, tasks, precision, stored)
+    for name, remedy, count in itertools.product(names, remedies, runs):
+        told = name if remedy == "none" else f"{name} with {remedy}"
+        progress(f"{told}, {counted(count, 'run')}")
+        rows += apart(measure, name, count, tasks, precision, stored, remedy)
     result: dict[str, Any] = {"device": apart(_device)[0], "precision": precision, "rows": rows}
     if growth:
         progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
@@ -175,7 +186,7 @@ def _device() -> str:
 
 def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Return what is shown of the result."""
-    names = ("method", "runs", "tasks", "ms_per_update", "run_updates_per_s")
+    names = ("method", "remedy", "runs", "tasks", "ms_per_update", "run_updates_per_s")
     shown = [
         {name: row[name] for name in names}
         | {

@@ -7,6 +7,7 @@ from tyro.conf import arg
 
 from recall.commands.show import AsJson, print_json, print_rows
 from recall.errors import RecallError
+from recall.settings import RemedyName
 
 Precision = Annotated[
     Literal["default", "float32", "bfloat16"],
@@ -43,12 +44,17 @@ def bench_learner(
         bool,
         arg(help="Whether to measure also how RECALL's updates slow down from 2 to 20 tasks."),
     ] = True,
+    remedies: Annotated[
+        tuple[RemedyName, ...], arg(help="Remedies for plasticity; each gives a row.")
+    ] = ("none",),
     json: AsJson = False,
 ) -> None:
     """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
-    result = learner.bench_learner(runs, tasks, methods, precision, growth, progress=_tell)
+    result = learner.bench_learner(
+        runs, tasks, methods, precision, growth, remedies, progress=_tell
+    )
     _show(result, learner.tables(result), json)
 
 

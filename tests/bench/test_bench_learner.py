@@ -34,6 +34,7 @@ def test_a_row_for_each_method_and_number_of_runs():
 def test_the_growth_is_told_with_its_number_of_runs():
     row = {
         "method": "recall",
+        "remedy": "none",
         "runs": 8,
         "tasks": 3,
         "ms_per_update": 0.4,

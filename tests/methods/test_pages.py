@@ -36,7 +36,7 @@ def settings_named(page: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", [*METHODS, "contract"])
+@pytest.mark.parametrize("name", [*METHODS, "contract", "remedies"])
 def test_the_settings_that_a_page_names_exist(name):
     method = METHODS.get(name, Method)
     known = {field.name for field in dataclasses.fields(method)}
@@ -47,7 +47,9 @@ def test_the_settings_that_a_page_names_exist(name):
 
 
 def test_every_page_is_of_a_method():
-    assert {page.stem for page in PAGES.glob("*.md")} - {"README", "contract"} == set(METHODS)
+    assert {page.stem for page in PAGES.glob("*.md")} - {"README", "contract", "remedies"} == set(
+        METHODS
+    )
 
 
 def megabytes(tree: object) -> float:

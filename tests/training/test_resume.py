@@ -79,6 +79,20 @@ def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minut
     assert left_by(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("remedy", ["l2_init", "c_chain", "continual_backprop"])
+def test_a_remedy_goes_on_with_what_it_knows(tmp_path, remedy):
+    mature = {"continual_backprop_maturity": 20, "continual_backprop_rate": 0.01}
+    numbers = mature if remedy == "continual_backprop" else {}
+    spec = small_spec("ewc", seeds=(0,), remedy=remedy, **numbers)
+    run(start(spec, tmp_path / "whole"))
+    trainer = start(spec, tmp_path / "parts", CrashAt(EVENTS // 4))
+    with pytest.raises(CrashError):
+        run(trainer)
+    run(go_on(tmp_path / "parts")[0])
+    assert left_by(tmp_path / "parts") == left_by(tmp_path / "whole")
+
+
 class StopAt(Callback):
     """Asks to stop when a certain thing starts."""
 

@@ -88,7 +88,7 @@ def acting_as_trained(spec: FleetSpec) -> FleetSpec:
     flat = np.stack(
         [
             np.concatenate([layer.ravel() for layer in load_policy(task).layers.values()])
-            for task in spec.runs[0].tasks
+            for task in spec.runs[0].task_names
         ]
     )
     learned = type(spec.method)
@@ -126,7 +126,7 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
             )
         finally:
             trainer.close()
-    last = spec.runs[0].tasks[-1]
+    last = spec.runs[0].task_names[-1]
     parts = measure_worker(last, spec.settings.world, actor)
     schedule = spec.settings.schedule
     return {

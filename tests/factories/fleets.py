@@ -26,7 +26,7 @@ CHANGES: dict[str, Any] = {
     "evaluate_every": 150,
     "evaluation_episodes": 2,
     "record_every": 100,
-    "workers": 2,
+    "workers": 1,
     "checkpoint_minutes": 0.003,
 }
 RECORDS = ("evaluations.jsonl", "training.jsonl", "outcome.json")

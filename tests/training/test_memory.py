@@ -32,13 +32,13 @@ def test_what_fits_is_the_last_thing_that_fits():
 
 def test_on_a_cpu_the_processes_count_too():
     spec = small_spec()
-    # Two workers that collect, two that evaluate, and the policies that these play.
-    workers = 4 * (64 << 20)
+    # A worker that collects, one that evaluates, and the policies that these play.
+    workers = 2 * (64 << 20)
     # Those of two tasks, and those of two chunks that are ordered.
     policies = 4 * len(spec.runs) * (2 + 2) * fleet.policy_shape(agent_of(spec)[0]).size
     needed = len(spec.runs) * run_bytes(spec) + (512 << 20) + workers + policies
     check_memory(spec, Memory(needed))
-    with pytest.raises(TooLargeError, match="769 MiB are available"):
+    with pytest.raises(TooLargeError, match="641 MiB are available"):
         check_memory(spec, Memory(needed - 1))
 
 

@@ -85,7 +85,7 @@ class Heard(Callback):
 
 def test_settings_that_do_not_matter_may_be_edited_and_other_versions_are_named(stopped):
     def change(description):
-        description["settings"]["schedule"]["workers"] = 1
+        description["settings"]["schedule"]["workers"] = 2
         description["versions"] = {"jax": "0.0.1", "python": "3.0.0"}
         description["git"] = {"commit": "f" * 40, "dirty": False}
 

@@ -9,7 +9,6 @@ import pytest
 import recall
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
-from recall.runs.evaluations import evaluation_record
 from tests.factories.policies import write_untrained
 
 
@@ -72,12 +71,10 @@ def test_a_success_in_the_records_shows_that_a_task_reports_it(tmp_path, capsys)
     description["without_success"] = ["point-rich", "point-poor"]
     (folder / "run.json").write_text(json.dumps(description))
     records = [
-        evaluation_record(
-            0, 300, position, task, "stochastic", 1,
-            {"success": 1.0 - position, "last_success": 0.0, "return": 0.0},
-        )
+        {"run": 0, "step": 300, "position": position, "task": task, "mode": "stochastic"}
+        | {"episodes": 1, "success": 1.0 - position, "last_success": 0.0, "return": 0.0}
         for position, task in enumerate(description["without_success"])
-    ]  # fmt: skip
+    ]
     (folder / "evaluations.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
     main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--json"])
     assert [row["success"] for row in json.loads(capsys.readouterr().out)] == [0.0, 0.0, None, None]

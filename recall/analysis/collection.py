@@ -19,8 +19,6 @@ from recall.analysis.run_result import RunResult
 from recall.analysis.search import read_all
 from recall.files.paths import given_paths
 
-__all__ = ["Collection", "RunResult", "gather", "unequal_lengths"]
-
 SHIPPED = Path(__file__).with_name("shipped")
 """An archive (recall.runs.archive) of single-task runs, for forward transfer without training."""
 
@@ -125,24 +123,19 @@ def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
     kept: dict[Any, RunResult] = {}
     problems = []
     for run in runs:
-        key = (run.method, run.sequence, run.tasks, run.seed, run.source, _frozen(run.settings))
+        settings = str(sorted(settings_that_matter(run.settings).items()))
+        key = (run.method, run.sequence, run.tasks, run.seed, run.source, settings)
         other = kept.setdefault(key, run)
         if other is not run:
-            better, worse = (run, other) if _progress(run) > _progress(other) else (other, run)
+            worse, better = sorted(
+                [run, other], key=lambda run: (run.complete, run.steps.max(initial=0))
+            )
             kept[key] = better
             problems.append(
                 f"{worse.name} is in {worse.folder} and in {better.folder} with the same settings: "
                 f"the one in {worse.folder} is left out."
             )
     return list(kept.values()), problems
-
-
-def _progress(run: RunResult) -> tuple[bool, int]:
-    return run.complete, int(run.steps[-1]) if len(run.steps) else 0
-
-
-def _frozen(settings: Any) -> str:
-    return str(sorted(settings_that_matter(settings).items()))
 
 
 def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:

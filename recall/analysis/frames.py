@@ -192,11 +192,6 @@ def list_of(frame: pd.DataFrame, column: str) -> list[Any]:
     return list(dict.fromkeys(frame[column]))
 
 
-def runs_of(rows: pd.DataFrame) -> list[RunResult]:
-    """Return the runs of some rows, each once."""
-    return list_of(rows, "run")
-
-
 def matrix(rows: pd.DataFrame, column: str) -> Array:
     """Return a column of one label on one sequence as an array, [run, task]."""
     places = rows["position"].to_numpy()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from recall.analysis import metrics
 from recall.errors import BadValueError, UnknownNameError
 from recall.runs.evaluations import FIELDS, MODES
-from recall.settings.checked import Checked
+from recall.settings.checked import Checked, from_plain
 
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
 RETURN = "return"
@@ -42,11 +42,9 @@ class Measure(Checked):
             raise UnknownNameError("measure of success", self.field, _OF_SUCCESS)
 
 
-def check_success(measure: object) -> None:
-    """Refuse what is no measure, and the return, which reports show by themselves where needed."""
-    if not isinstance(measure, Measure):
-        raise BadValueError(
-            f"measure is {measure!r}: expected a Measure of recall.analysis.measures"
-        )
-    if measure.field not in _OF_SUCCESS:
-        raise UnknownNameError("measure of success", measure.field, _OF_SUCCESS)
+def of_success(measure: Measure | None) -> Measure:
+    """Return a measure, by default the usual one; refuse the return, which reports show anyway."""
+    found: Measure = from_plain(Measure, Measure() if measure is None else measure, "measure")
+    if found.field not in _OF_SUCCESS:
+        raise UnknownNameError("measure of success", found.field, _OF_SUCCESS)
+    return found

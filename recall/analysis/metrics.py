@@ -39,13 +39,11 @@ class Curves:
     """Whether the end of every stage is evaluated, so that a stage without that is unfinished."""
 
 
-def success_at(curve: Curves, task: int, step: int, window: int = WINDOW) -> float:
-    """Return p_task(step): the mean of the stage's last evaluations up to `step`."""
-    return float(successes_at(curve, step, window)[task])
+def successes_at(curve: Curves, step: int, window: int = WINDOW) -> Array:
+    """Return p_i(step), [task]: means of the stage's last evaluations up to `step`.
 
-
-def successes_at(curve: Curves, step: int, window: int) -> Array:
-    """Return p_i(step), [task], with NaN if the run was not evaluated that far."""
+    They are NaN if the run was not evaluated that far.
+    """
     rows = _rows_of_stage(curve, step)
     if not len(rows) or not _reached(curve, step):
         return np.full(len(curve.tasks), np.nan)
@@ -99,12 +97,8 @@ def final_successes(curve: Curves, window: int = WINDOW) -> Array:
 
 def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
     """Return p_i(i D), [task]: the success at the end of each task's own stage."""
-    return np.array(
-        [
-            success_at(curve, task, (task + 1) * curve.steps_per_task, window)
-            for task in range(len(curve.tasks))
-        ]
-    )
+    ends = [(task + 1) * curve.steps_per_task for task in range(len(curve.tasks))]
+    return np.array([successes_at(curve, end, window)[task] for task, end in enumerate(ends)])
 
 
 def area(curve: Curves, task: int) -> float:

@@ -66,8 +66,7 @@ def draw_tails(
         chosen, begin = _generator((*stream, _TAILS), int(each)).random(2)
         if chosen < share:
             begins[stretch == each] = int(begin * horizon_steps)
-    tails: Array = within >= begins
-    return tails
+    return within >= begins
 
 
 def draw_episode(stream: tuple[int, ...], shape: tuple[int, int]) -> Array:
@@ -97,8 +96,7 @@ def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) ->
     real, imaginary = rng.standard_normal((2, size, len(frequencies)))
     waves = amplitude * np.where(phased, real + 1j * imaginary, math.sqrt(2.0) * real)
     deviation = math.sqrt(np.sum(amplitude**2 * np.where(phased, 4.0, 2.0))) / steps
-    noise: Array = np.fft.irfft(waves, steps, axis=1).T / deviation
-    return noise
+    return np.fft.irfft(waves, steps, axis=1).T / deviation
 
 
 def _generator(stream: tuple[int, ...], number: int) -> np.random.Generator:

@@ -186,8 +186,7 @@ class Pool(FleetWorkers):
 
     def states(self) -> Array:
         """Return the states [environment, place, state] after the last chunk waited for."""
-        states: Array = self.shared["state"][self._slot].copy()
-        return states
+        return self.shared["state"][self._slot].copy()
 
     def set_states(self, states: Array) -> None:
         """Set the states from which `begin` continues tasks that are not fresh."""

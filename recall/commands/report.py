@@ -196,7 +196,8 @@ def _server(out: Path, port: int) -> "ThreadingHTTPServer":
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
     from io import BytesIO
 
-    from recall.report.page import FILE, SECONDS
+    from recall.report.manifest import PAGE
+    from recall.report.page import SECONDS
 
     class Handler(SimpleHTTPRequestHandler):
         """Serves the report, or says that there is none yet, and prints nothing."""
@@ -207,7 +208,7 @@ def _server(out: Path, port: int) -> "ThreadingHTTPServer":
             if host not in ("127.0.0.1", "localhost"):  # another site's name that leads here
                 self.send_error(HTTPStatus.FORBIDDEN)
                 return None
-            if (out / FILE).exists():
+            if (out / PAGE).exists():
                 return super().send_head()
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "text/plain")

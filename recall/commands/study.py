@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from tyro.conf import Positional, arg
 from recall.commands.options import spelt, values_by_name
 from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, RecallError
-from recall.settings.checked import Words
+from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
     from recall.studies.launch.place import Where
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
     from recall.studies.study import Study
+
+
+NotNegativeWhole = Annotated[int, Range(least=0)]
 
 
 class UnfinishedError(RecallError):
@@ -62,17 +66,17 @@ class StudyOptions:
     """Train on this machine, or on a cluster with Ray."""
     address: str | None = None
     """With Ray: address of the cluster. None: that of RAY_ADDRESS, or a new one on this machine."""
-    cpus_per_fleet: int | None = None
+    cpus_per_fleet: Count | None = None
     """With Ray: CPUs of a fleet. None: its share of a node."""
-    gpus_per_fleet: int | None = None
+    gpus_per_fleet: NotNegativeWhole | None = None
     """With Ray: GPUs of a fleet. None: one if the cluster has any."""
-    fleets_at_once: int = 1
+    fleets_at_once: Count = 1
     """Number of fleets that train at the same time on this machine."""
-    runs_per_fleet: int | None = None
+    runs_per_fleet: Count | None = None
     """Maximum number of runs in a fleet. None: as many as fit the device's memory."""
-    memory: float | None = None
+    memory: Positive | None = None
     """GiB of each device's memory that a fleet may use. None: measured."""
-    retries: int = 2
+    retries: NotNegativeWhole = 2
     """How many times a failed fleet is retried."""
     shard: str | None = None
     """Train only part i of n of the fleets, given as i/n, as one of n launchers."""
@@ -156,16 +160,13 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies.dry_run import dry_run
     from recall.studies.launch.devices import use_cpu_only
     from recall.studies.launch.place import place_of
-    from recall.studies.runner import check_retries
     from recall.studies.selection import groups_of
     from recall.studies.study_folder import LOGS
 
     use_cpu_only()
     chosen, folder = study_named(options.name), options.folder
     choices, shard = options.choices(chosen), options.shard_wanted()
-    # Invalid choices are refused before anything is measured or started.
-    groups = groups_of(chosen, choices)
-    check_retries(options.retries)
+    groups = groups_of(chosen, choices)  # refuses invalid choices before anything is measured
     if options.slurm is not None:
         _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
         return
@@ -192,9 +193,7 @@ def _run(study: Any, choices: Any, place: Any, shard: Any, options: StudyOptions
     from recall.studies.launch.display import Display
     from recall.studies.runner import run_study
 
-    def display(jobs: Any, finished: int) -> Display:
-        return Display(jobs, finished, options.quiet)
-
+    display = partial(Display, quiet=options.quiet)
     launch = run_study(
         study, choices, options.folder, place.room, place.launcher, display, options.retries, shard
     )

@@ -223,9 +223,10 @@ def evaluate(
     Tasks that do not report success have a dash instead of success rates, or null in JSON.
     """
     from recall import api
+    from recall.runs.description import read_description
 
     records = api.evaluate(folder, episodes, task or None, workers=workers, seed=seed)
-    runs = _description(folder)["runs"]
+    runs = read_description(folder)["runs"]
     _tell_left_out(folder, [run["name"] for run in runs])
     unknown = dict.fromkeys(("success", "last_success"))
     without_flag = _without_success_flag(folder, records)
@@ -271,12 +272,6 @@ def _without_success_flag(folder: Path, records: Iterable[Mapping[str, Any]]) ->
         without_flag -= {record["task"] for record in records if record["success"]}
         without_flag -= {task for run in read_all([folder])[0] for task in run.reached}
     return without_flag
-
-
-def _description(folder: Path) -> dict[str, Any]:
-    from recall.runs.description import read_description
-
-    return read_description(folder)
 
 
 def _tell_end(results: Any) -> None:

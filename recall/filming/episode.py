@@ -1,11 +1,12 @@
 """Play the same episode as an evaluation does, and yield its images."""
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from recall.collect import noise
+from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import finite
 from recall.worlds.simulator import Array, DrawingError, Simulator
 
@@ -18,18 +19,10 @@ class Frame(NamedTuple):
     success: bool  # at this step or before
 
 
-class Acting(Protocol):
-    """A policy: recall.collect.policy.NumpyPolicy, or one written by hand."""
-
-    def act(self, observation: Array, noise: Array | None) -> Array:
-        """Return an action in [-1, 1]."""
-        ...
-
-
 def filmed_episode(
     simulator: Simulator,
     horizon_steps: int,
-    policy: Acting,
+    policy: NumpyPolicy,
     stream: tuple[int, ...],
     deterministic: bool,
     size: tuple[int, int],

@@ -33,17 +33,3 @@ def remember(module: str, anew: bool = False) -> None:
 def sources() -> dict[str, dict[str, str]]:
     """Return the digest of every plug-in of this process."""
     return {name: {"source": digest} for name, digest in _digests.items()}
-
-
-def differing(before: Sources, now: Sources) -> list[str]:
-    """Return the plug-ins that both have, but with another source."""
-    return [
-        name
-        for name in before
-        if name in now and before[name].get("source") != now[name].get("source")
-    ]
-
-
-def facts_in_words(facts: Mapping[str, str]) -> str:
-    """Return what is recorded of a plug-in's code as text."""
-    return f"source {facts.get('source')}"

@@ -117,8 +117,7 @@ class TransitionLog:
 
     def read_kept(self, task: int) -> Array:
         """Return the array that `keep` wrote."""
-        kept: Array = np.load(self._kept_path(task), allow_pickle=False)
-        return kept
+        return np.load(self._kept_path(task), allow_pickle=False)
 
     def forget(self, before: int) -> None:
         """Remove the transitions of the tasks before `before`."""

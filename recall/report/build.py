@@ -11,14 +11,15 @@ from rich.markup import escape
 from recall.analysis.arrange import arranged
 from recall.analysis.collection import Collection, gather, unequal_lengths
 from recall.analysis.frames import Analysis, analyse, write_data
-from recall.analysis.measures import Measure, check_success
+from recall.analysis.measures import Measure, of_success
 from recall.errors import BadValueError
+from recall.files.atomic import write_text
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, Style, draw_all
 from recall.report.health_notes import health_problems
-from recall.report.manifest import check_place, replacing_earlier
-from recall.report.page import write_page
+from recall.report.manifest import PAGE, check_place, replacing_earlier
+from recall.report.page import page
 from recall.report.tables import all_tables
 from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.table import Table, notes_below
@@ -79,7 +80,8 @@ def make_report(
     style = from_plain(Style, style, "style")
     detailed = from_plain(Detailed, detailed, "detailed")
     out, given = given_path(out, "out"), given_paths(folders, "folders")
-    analysis = analyse(arranged(_gathered(given, reference), methods, names), _checked(measure))
+    measure = of_success(measure)
+    analysis = analyse(arranged(_gathered(given, reference), methods, names), measure)
     tables = all_tables(analysis)
     title = ", ".join(map(str, given))
     kinds = None if figures else ()
@@ -104,16 +106,10 @@ def make_board(
             "a board shows runs of sequences, and all of these are of single tasks: "
             "`recall report` shows them"
         )
-    analysis = analyse(collection, _checked(measure))
+    analysis = analyse(collection, of_success(measure))
     tables = protocol_tables(analysis)
     title = ", ".join(map(str, given))
     return write_report(analysis, tables, out, title, (), console, board=True)
-
-
-def _checked(measure: Measure | None) -> Measure:
-    measure = Measure() if measure is None else measure
-    check_success(measure)
-    return measure
 
 
 def _gathered(folders: Iterable[Path], reference: Iterable[Folder] | Folder) -> Collection:
@@ -157,7 +153,8 @@ def write_report(
             style=style,
             tell=tell,
         )
-        write_page(new, analysis, tables, gallery, problems, title, live, board)
+        html = page(analysis, tables, gallery, problems, title, live, board)
+        write_text(new / PAGE, html)
     if console is not None:  # last, because the reader of a pipe may leave early
         _show(analysis, tables, problems, console)
     return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)

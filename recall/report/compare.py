@@ -9,7 +9,7 @@ from rich.console import Console
 
 from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import analyse
-from recall.analysis.measures import Measure, check_success
+from recall.analysis.measures import Measure, of_success
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError
 from recall.files.paths import given_path, given_paths
@@ -35,8 +35,7 @@ def compare(
     for the seeds that both have. Forward transfer compares with single-task runs of either folder
     or below `reference`, or else with those shipped with the package, as in `recall.make_report`.
     """
-    measure = Measure() if measure is None else measure
-    check_success(measure)
+    measure = of_success(measure)
     folders = given_path(first, "first"), given_path(second, "second")
     out, others = given_path(out, "out"), given_paths(reference, "reference")
     if folders[0].resolve() == folders[1].resolve():

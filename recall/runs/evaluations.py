@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 import msgspec
 import numpy as np
@@ -47,25 +47,6 @@ EvaluationRecord = TypedDict(
         "success_v2": NotRequired[float],
     },
 )
-
-
-def evaluation_record(
-    run: int, step: int, position: int, task: str, mode: Mode, episodes: int, means: Any
-) -> EvaluationRecord:
-    """Return the record of one task's episodes.
-
-    `means` has a number for each of FIELDS, and for further criteria of success if there are any.
-    """
-    record = {
-        "run": run,
-        "step": step,
-        "position": position,
-        "task": task,
-        "mode": mode,
-        "episodes": episodes,
-        **{name: float(mean) for name, mean in means.items()},
-    }
-    return cast(EvaluationRecord, record)
 
 
 _BLOCK_LINES = 512  # decoded at once, so that small compressed files cannot fill the memory

@@ -233,8 +233,7 @@ def replaced(settings: T, changes: Mapping[str, Any], copy: Any = dataclasses.re
     inner = {
         first: replaced(getattr(settings, first), items, copy) for first, items in below.items()
     }
-    changed: T = copy(settings, **new, **inner)
-    return changed
+    return copy(settings, **new, **inner)
 
 
 def given_texts(value: object, name: str) -> tuple[str, ...]:

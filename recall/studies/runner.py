@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import RecallError
 from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
@@ -30,10 +30,6 @@ from recall.studies.study_folder import (
 from recall.training.provenance import own_command
 
 MakeDisplay = Callable[[Sequence[Job], int], Display]
-
-
-def _silent(jobs: Sequence[Job], finished: int) -> Display:
-    return Display(jobs, finished, quiet=True)
 
 
 @dataclass(frozen=True)
@@ -92,19 +88,13 @@ def plan_study(
     return plan(groups, folder, room, planned_fleets(folder, shards, others))
 
 
-def check_retries(retries: int) -> None:
-    """Raise an error for a negative number of retries."""
-    if retries < 0:
-        raise BadValueError(f"retries {retries} must be 0 or more")
-
-
 def run_study(
     study: Study,
     choices: Choices,
     folder: Path,
     room: Room,
     launcher: Callable[[], Launcher],
-    display: MakeDisplay = _silent,
+    display: MakeDisplay = Display,
     retries: int = 2,
     shard: Shard = WHOLE,
 ) -> Launch:
@@ -112,7 +102,6 @@ def run_study(
 
     Several launchers may share a study: a fleet that one of them trains is left out by the others.
     """
-    check_retries(retries)
     plan_study(study, choices, folder, room)  # raises an error before anything is written
 
     def note(name: str, seconds: float, failure: str | None) -> None:
@@ -129,7 +118,16 @@ def run_study(
         left = [fleet for fleet in fleets if not status(folder / fleet.name).is_over]
         if not left:
             return Launch(folder, tuple(fleets), Outcome(), 0)
-        jobs = [_job(fleet, folder) for fleet in left]
+        jobs = [
+            Job(
+                fleet.name,
+                str((folder / fleet.name).resolve()),
+                json.loads(json.dumps(fleet.spec.describe())),
+                loaded(),
+                own_command(),
+            )
+            for fleet in left
+        ]
         shown, place = display(jobs, len(fleets) - len(left)), launcher()
         try:
             # Noted whenever a fleet ends, so that a launch that is killed leaves what it knew.
@@ -140,9 +138,3 @@ def run_study(
             place.close()
     signal_status = 0 if stop.signal_number is None else stop.exit_status
     return Launch(folder, tuple(fleets), scheduler.outcome, signal_status)
-
-
-def _job(fleet: Fleet, folder: Path) -> Job:
-    description = json.loads(json.dumps(fleet.spec.describe()))
-    where = str((folder / fleet.name).resolve())
-    return Job(fleet.name, where, description, loaded(), own_command())

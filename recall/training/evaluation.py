@@ -8,7 +8,7 @@ resuming.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from recall.collect.evaluation_pool import EvaluationPool
 from recall.collect.messages import EVALUATION, OTHER_EPISODES, Episode, RunTasks
 from recall.collect.policy import PolicyShape
 from recall.config.spec import FleetSpec, RunSpec
-from recall.runs.evaluations import MODES, EvaluationRecord, Mode, evaluation_record
+from recall.runs.evaluations import MODES, EvaluationRecord, Mode
 from recall.settings import ScheduleSettings
 from recall.training.agents import evaluation_workers
 from recall.worlds.episodes import Outcome
@@ -68,7 +68,16 @@ class Evaluation(NamedTuple):
             for mode, count in self.counts.items():
                 if count:
                     means = summary([next(played) for _ in range(count)])
-                    yield evaluation_record(run, self.step, position, task, mode, count, means)
+                    record = {
+                        "run": run,
+                        "step": self.step,
+                        "position": position,
+                        "task": task,
+                        "mode": mode,
+                        "episodes": count,
+                        **means,
+                    }
+                    yield cast(EvaluationRecord, record)
 
 
 def streams(
@@ -81,15 +90,12 @@ def streams(
 
 def summary(results: Sequence[Outcome]) -> dict[str, float]:
     """Return the mean success, last success and return over episodes, and those of criteria."""
-    return {
-        "success": float(np.mean([result.success for result in results])),
-        "last_success": float(np.mean([result.last_success for result in results])),
-        "return": float(np.mean([result.episode_return for result in results])),
-        **{
-            name: float(np.mean([result.criteria[name] for result in results]))
-            for name in results[0].criteria
-        },
-    }
+    totals = [
+        {"success": each.success, "last_success": each.last_success, "return": each.episode_return}
+        | dict(each.criteria)
+        for each in results
+    ]
+    return {name: float(np.mean([total[name] for total in totals])) for name in totals[0]}
 
 
 class Pending(NamedTuple):

@@ -142,9 +142,8 @@ def other_versions(description: Description) -> str | None:
 
 def other_plugins(description: Description, now: sources.Sources) -> list[str]:
     """Return the plug-ins whose code is no longer that of the start, as texts."""
-    recorded = description.get("plugin_sources", {})
-    told = sources.facts_in_words
     return [
-        f"plug-in {name} {told(recorded[name])} (now {told(now[name])})"
-        for name in sources.differing(recorded, now)
+        f"plug-in {name} source {facts.get('source')} (now source {now[name].get('source')})"
+        for name, facts in description.get("plugin_sources", {}).items()
+        if name in now and facts.get("source") != now[name].get("source")
     ]

@@ -58,14 +58,6 @@ def reward(distance: Array, scale: float) -> Array:
     return scale * (np.exp(-((distance / REWARD_WIDTH) ** 2)) - distance)
 
 
-def expert_action(task: str, observation: Array) -> Array:
-    """Return the action of a known good policy: a damped pull to the goal, through `turn`."""
-    spec = _TASKS[task]
-    position, velocity, goal = np.split(observation, 3, axis=-1)
-    wanted = 0.3 * (goal - position) - spec.drag * velocity
-    return np.clip(wanted / FORCE @ np.linalg.inv(np.array(spec.turn)).T, -1.0, 1.0)
-
-
 class PointSimulator(Simulator):
     """Simulator that holds all slots of one task in one array."""
 

@@ -193,8 +193,7 @@ def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulato
         return GymnasiumSimulator(task, slots, settings.horizon_steps)
     module = _module(world)
     chosen = {name: getattr(settings, name) for name in getattr(module, "SETTINGS", ())}
-    simulator: Simulator = module.make_simulator(task, slots, **chosen)
-    return simulator
+    return module.make_simulator(task, slots, **chosen)
 
 
 def default_horizon_steps(task: Task) -> int:

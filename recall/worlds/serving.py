@@ -1,7 +1,10 @@
 """What runs in a worker process: one object that carries out the parent's orders.
 
-The worker makes the object itself, from a setup and the worker's own part of it. The object works
-with arrays in memory that all workers share with the parent.
+The worker makes the object itself, with (setup, its own part of it, shared arrays, pulse). Its
+`handle(order)` returns the answer to an order, `task` names the task that is made or played, and
+`close()` releases everything. The arrays are shared by all workers and the parent. So is `pulse`
+[2]: the object increases the first number with every step, and the second says what it works on. A
+worker whose pulse stands still is reported.
 """
 
 import contextlib
@@ -14,7 +17,7 @@ import sys
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -23,22 +26,6 @@ from recall.errors import RecallError, described
 from recall.worlds.simulator import Array, TaskFailedError
 
 _RAISED = (Exception, SystemExit)  # by a task; a script of the user's may call sys.exit
-
-
-class Service(Protocol):
-    """Object that a worker serves. It is made with (setup, part, shared arrays, pulse).
-
-    `pulse` [2] is shared: the service increases the first number with every step, and the second
-    one says what it works on. A worker whose pulse stands still is reported.
-    """
-
-    task: str  # the task that is being made or played, for messages
-
-    def handle(self, order: Any) -> Any:
-        """Carry out an order and return the answer."""
-
-    def close(self) -> None:
-        """Release all resources."""
 
 
 def map_arrays(memory_file: int, offsets: Mapping[str, Any]) -> dict[str, Array]:

@@ -68,7 +68,7 @@ def test_a_method_that_forgets_nothing_has_no_forgetting_with_few_evaluations():
     )  # fmt: skip
     assert metrics.evaluations_of_stage(slow) == 6
     assert forgetting(slow) == 0.0
-    assert metrics.success_at(slow, 0, 150, window=50) == 1.0
+    assert metrics.successes_at(slow, 150, window=50)[0] == 1.0
 
 
 def test_forward_transfer_is_what_it_is_by_hand():
@@ -96,7 +96,7 @@ def test_a_reference_that_leaves_nothing_to_gain_has_no_transfer():
 def test_values_that_are_no_numbers_are_left_out_of_means():
     holed = TWO_TASKS.success.copy()
     holed[7, 0] = np.nan
-    assert metrics.success_at(curve(holed), 0, 200, window=2) == pytest.approx(
+    assert metrics.successes_at(curve(holed), 200, window=2)[0] == pytest.approx(
         0.3
     )  # the one before
     assert metrics.area(curve(np.where(holed == 0.2, np.nan, holed)), 0) == pytest.approx(0.6)

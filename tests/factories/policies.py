@@ -1,4 +1,4 @@
-"""Fleets' folders with policies of zeros, which act without any training."""
+"""Policies without any training: of zeros, in fleets' folders, and a good one for pointworld."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +14,7 @@ from recall.runs.description import read_description
 from recall.runs.policies import FINAL, write_policies
 from recall.runs.store import Store
 from recall.training.agents import agent_of
+from recall.worlds import pointworld
 
 
 def write_untrained(
@@ -38,3 +39,11 @@ def _write(folder: Path, spec: FleetSpec, files: dict[str, range]) -> None:
     zeros = np.zeros((len(spec.runs), shape.size), np.float32)
     for label, tasks in files.items():
         write_policies(folder, spec, shape, label, dict.fromkeys(tasks, zeros))
+
+
+def expert_action(task: str, observation: np.ndarray) -> np.ndarray:
+    """A damped pull to the goal of a pointworld task, through its `turn`."""
+    spec = pointworld._TASKS[task]
+    position, velocity, goal = np.split(observation, 3, axis=-1)
+    wanted = 0.3 * (goal - position) - spec.drag * velocity
+    return np.clip(wanted / pointworld.FORCE @ np.linalg.inv(np.array(spec.turn)).T, -1.0, 1.0)

@@ -22,8 +22,8 @@ from recall.runs.policies import write_policies
 from recall.runs.store import Store
 from recall.training.agents import agent_of
 from recall.worlds import continual_world
-from recall.worlds.pointworld import draw_point, expert_action, make_simulator
-from tests.factories.policies import write_untrained
+from recall.worlds.pointworld import draw_point, make_simulator
+from tests.factories.policies import expert_action, write_untrained
 from tests.worlds.test_continual_world_agreement import scripted_policy
 
 TASKS = ("point-rich", "point-poor")

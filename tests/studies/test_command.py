@@ -19,10 +19,10 @@ from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY, begin
     [
         ("cw3 --scale 1e-6", "less than one chunk"),
         ("cw3 --address 10.0.0.1:6379", "--address needs --launcher ray"),
-        ("cw3 --fleets-at-once 0", "fleets_at_once 0"),
-        ("cw3 --launcher ray --gpus-per-fleet -1", "gpus_per_fleet -1"),
+        ("cw3 --fleets-at-once 0", "--fleets-at-once is 0"),
+        ("cw3 --launcher ray --gpus-per-fleet -1", "--gpus-per-fleet is -1"),
         ("cw3 --launcher ray --address 127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1"),
-        ("cw3 --retries -1 --dry-run", "retries -1"),
+        ("cw3 --retries -1 --dry-run", "--retries is -1"),
         ("cw3 --out /dev/null/study", "/dev/null/study is not writable"),
         ("cw20 --memory 0.5", "one run of perfect_memory on 20 tasks needs 3."),
     ],

@@ -5,6 +5,7 @@ import pytest
 
 from recall.errors import BadValueError
 from recall.worlds import pointworld
+from tests.factories.policies import expert_action
 
 
 def play(task, policy, seed=0, slots=32):
@@ -22,7 +23,7 @@ def play(task, policy, seed=0, slots=32):
 
 @pytest.mark.parametrize("task", pointworld.TASKS)
 def test_the_expert_reaches_every_goal_and_stays(task):
-    reached, last, total = play(task, lambda o: pointworld.expert_action(task, o))
+    reached, last, total = play(task, lambda o: expert_action(task, o))
     assert reached.all()
     assert last.all()
     idle = play(task, lambda o: np.zeros((len(o), 2)))
@@ -32,12 +33,12 @@ def test_the_expert_reaches_every_goal_and_stays(task):
 
 def test_another_tasks_expert_fails():
     """The tasks are in conflict: what is right in one is wrong in the next."""
-    reached, _, _ = play("point-poor", lambda o: pointworld.expert_action("point-rich", o))
+    reached, _, _ = play("point-poor", lambda o: expert_action("point-rich", o))
     assert not reached.any()
 
 
 def test_scales_differ_by_a_thousand():
-    totals = {task: play(task, lambda o, t=task: pointworld.expert_action(t, o))[2].mean()
+    totals = {task: play(task, lambda o, t=task: expert_action(t, o))[2].mean()
               for task in ("point-rich", "point-poor")}  # fmt: skip
     assert 500 < totals["point-rich"] / totals["point-poor"] < 2000
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from recall.analysis.estimates import estimate
-from recall.analysis.frames import list_of, runs_of, select
+from recall.analysis.frames import list_of, select
 from recall.analysis.measures import TRANSFER
 from recall.analysis.run_result import RunResult
 from recall.files.names import slug
@@ -57,7 +57,7 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
     figure, axes = layout.grid(len(labels), 1, 0.78, sharey=True)
     for ax, label in zip(axes, labels, strict=True):
         rows = scores[scores.label == label]
-        runs = runs_of(rows)
+        runs = list_of(rows, "run")
         own = band(_curves(scene, runs, points), group.ends)
         parts = []
         for end, task in zip(group.ends, group.tasks, strict=True):
@@ -98,7 +98,7 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         "transfer_areas",
         f"transfer_areas-{slug(group.sequence)}",
         f"Forward transfer on {group.sequence}",
-        join([caption, neighbours(runs_of(scores), points)]),
+        join([caption, neighbours(list_of(scores, "run"), points)]),
         layout.finish(figure, legend),
     )
 

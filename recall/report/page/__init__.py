@@ -17,7 +17,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
-from recall.files.atomic import write_text
 from recall.files.fleet_layout import is_archive
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
@@ -27,31 +26,10 @@ from recall.report.train_command import train_commands
 from recall.runs.wording import few
 from recall.version import version
 
-FILE = "index.html"
 SECONDS = 30
 """Seconds after which a live page loads itself again."""
 _LARGEST_SVG = 600_000  # bytes; above this size, a bitmap takes less space
 _MOST = 6  # names in the heading of a fleet
-
-
-def write_page(
-    folder: Path,
-    analysis: Analysis,
-    tables: Sequence[Table],
-    gallery: Gallery,
-    problems: Sequence[str] = (),
-    title: str = "runs",
-    live: bool = False,
-    board: bool = False,
-) -> Path:
-    """Write `folder/index.html` and return its path; `title` says what the report is of.
-
-    A `live` page loads itself again every few seconds. A `board` has no verdicts, since labels that
-    it shows in different tables are not compared.
-    """
-    path = folder / FILE
-    write_text(path, page(analysis, tables, gallery, problems, title, live, board))
-    return path
 
 
 def page(
@@ -63,7 +41,11 @@ def page(
     live: bool = False,
     board: bool = False,
 ) -> str:
-    """Return the HTML of the page, which contains everything that it shows."""
+    """Return the HTML of the page, which contains everything that it shows.
+
+    `title` says what the report is of. A `live` page loads itself again every few seconds. A
+    `board` has no verdicts, since labels that it shows in different tables are not compared.
+    """
     collection = analysis.collection
     styles = line_styles([*collection.sequential.runs, *collection.single.runs])
     figures = [*gallery]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from recall.analysis.families import display_name, family_of, family_title
-from recall.analysis.frames import Analysis, analyse, list_of, runs_of, select
+from recall.analysis.frames import Analysis, analyse, list_of, select
 from recall.analysis.labels import grouped, labelled
 from recall.analysis.run_result import RunResult
 from recall.files.names import file_name
@@ -58,7 +58,9 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> 
     )
     rows = []
     for row in sorted(table.rows, key=_performance, reverse=True):
-        folders = {str(run.folder): None for run in runs_of(select(scores, label=row.heading))}
+        folders = {
+            str(run.folder): None for run in list_of(select(scores, label=row.heading), "run")
+        }
         added = [f"{row.cells[0].runs}", few(folders, _MOST_NAMED)][: 1 + origin]
         rows.append(Row(row.heading, (*row.cells, *(Cell(text=text) for text in added))))
     return replace(

@@ -1,7 +1,6 @@
 """The place where fleets train: its devices and their memory, and the launcher for it."""
 
 import json
-import math
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,18 +40,6 @@ class Where:
     memory: float | None = None
     """GiB of each device; None measures it."""
 
-    def check(self) -> None:
-        """Raise an error for impossible values and for options of another launcher."""
-        for name in _ONLY_ON_CLUSTERS:
-            if self.launcher != "ray" and getattr(self, name) is not None:
-                raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
-        for name in ("fleets_at_once", "runs_per_fleet", "cpus_per_fleet", "memory"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise BadValueError(f"{name} {value:g} must be more than 0 and finite")
-        if self.gpus_per_fleet is not None and self.gpus_per_fleet < 0:
-            raise BadValueError(f"gpus_per_fleet {self.gpus_per_fleet} must be 0 or more")
-
 
 @dataclass(frozen=True)
 class Place:
@@ -66,7 +53,9 @@ class Place:
 
 def place_of(where: Where, logs: Path) -> Place:
     """Inspect the machine or the cluster; the output of processes goes to `logs`."""
-    where.check()
+    for name in _ONLY_ON_CLUSTERS:
+        if where.launcher != "ray" and getattr(where, name) is not None:
+            raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
     return _on_cluster(where, logs) if where.launcher == "ray" else _here(where, logs)
 
 

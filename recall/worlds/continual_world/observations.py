@@ -74,8 +74,7 @@ class Readings:
     def are_sound(self) -> Array:
         """Return the slots [slots] whose numbers are finite and whose objects are near enough."""
         squares = np.einsum("sf,sf->s", self.values, self.values)
-        sound: Array = squares <= FARTHEST_METRES**2  # false for NaN
-        return sound
+        return squares <= FARTHEST_METRES**2  # false for NaN
 
     def derive(self, rows: slice) -> None:
         """Compute the derived parts of the scene after the rows are filled."""
@@ -153,8 +152,7 @@ def _quaternion(turned: Array) -> Array:
     outer[:, 2, 3] = outer[:, 3, 2] = yx - xy
     largest = np.argmax(np.stack([xx, yy, zz, trace], axis=1), axis=1)
     rows = outer[np.arange(len(largest)), largest]
-    quaternion: Array = rows / distance(rows, np.zeros(4))[:, None]
-    return quaternion
+    return rows / distance(rows, np.zeros(4))[:, None]
 
 
 class FullObserver:
@@ -220,6 +218,4 @@ class ClassicObserver:
 
     def goal(self) -> Array:
         """Return the goal as it is observed after a step."""
-        goal: Array = np.maximum(self._start.target, self._goal_low)
-        np.minimum(goal, self._goal_high, out=goal)
-        return goal
+        return np.minimum(np.maximum(self._start.target, self._goal_low), self._goal_high)

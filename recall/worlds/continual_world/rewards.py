@@ -18,8 +18,7 @@ _TINY = 1e-30
 def distance(a: Array, b: Array) -> Array:
     """Return the length of a - b along the last axis."""
     difference = a - b
-    length: Array = np.sqrt(np.vecdot(difference, difference))
-    return length
+    return np.sqrt(np.vecdot(difference, difference))
 
 
 def planar(a: Array, b: Array) -> Array:
@@ -41,8 +40,7 @@ def goal_term(x: Array, farthest: Array | float, peak: float = 1000.0) -> Array:
     """Return a term that is linear in the remaining distance x, with two peaks at zero."""
     squared = x * x
     peaks = np.exp(squared / -0.01) + np.exp(squared / -0.001)
-    term: Array = 1000.0 * (farthest - x) + peak * peaks
-    return term
+    return 1000.0 * (farthest - x) + peak * peaks
 
 
 def close_bonus(reach: Array, grip: Array) -> Array:
@@ -67,8 +65,7 @@ def push_reward(scene: Scene, start: Start, reach_term: Array) -> Array:
 
 def is_dropped(height: Array, start_height: Array | float, to_goal: Array, reach: Array) -> Array:
     """Return True where the object is back on the ground, away from goal and fingers."""
-    dropped: Array = (height < start_height + 0.005) & (to_goal > 0.02) & (reach > 0.02)
-    return dropped
+    return (height < start_height + 0.005) & (to_goal > 0.02) & (reach > 0.02)
 
 
 def pick_term(height: Array, start: Start, lift_height: Array, reach: Array, held: Array) -> Array:
@@ -102,8 +99,7 @@ def gaussian(x: Array, low: float, high: float, margin: Array | float) -> Array:
 def both(a: Array, b: Array) -> Array:
     """Return the Hamacher product, which is near 1 only where both arguments are."""
     product = a * b
-    joint: Array = product / np.maximum(a + b - product, _TINY)
-    return joint
+    return product / np.maximum(a + b - product, _TINY)
 
 
 def caging(

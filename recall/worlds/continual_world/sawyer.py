@@ -221,8 +221,7 @@ class SawyerSimulator(Simulator):
         mujoco.mj_forward(model, data)
         self._is_current[slot] = True
         take(bound)
-        clock: float = data.time
-        return clock
+        return data.time
 
     # Rolls.
 
@@ -258,8 +257,7 @@ class SawyerSimulator(Simulator):
     @property
     def latched(self) -> Array:
         """Return what each slot has latched, [slots]."""
-        latched: Array = self._readings.scene.latched
-        return latched
+        return self._readings.scene.latched
 
     def settle_up(self, observation: Array, latched: Array) -> None:
         """Bring the state that lies outside of the physics up to date after a roll."""
@@ -277,8 +275,7 @@ class SawyerSimulator(Simulator):
         MuJoCo then resets its time, leaves NaN, or has thrown an object away.
         """
         goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
-        diverged: Array = ~(goes_on & self._readings.are_sound())
-        return diverged
+        return ~(goes_on & self._readings.are_sound())
 
     def _put_aside(self, diverged: Array) -> None:
         """Settle diverged slots, so that they can be computed with; `step` masks their results."""

@@ -8,5 +8,4 @@ from recall.worlds.continual_world.tasks.task import Task
 def load_task(name: str) -> Task:
     """Return the task declared in the file that is named after it."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    task: Task = module.TASK
-    return task
+    return module.TASK

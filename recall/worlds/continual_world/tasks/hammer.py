@@ -47,19 +47,16 @@ def place(table: Table, vector: Array) -> Start:
 
 def picked(scene: Scene, start: Start) -> Array:
     """Return True where the hammer is lifted."""
-    lifted: Array = scene.object[:, 2] >= start.height + _LIFT - 0.01
-    return lifted
+    return scene.object[:, 2] >= start.height + _LIFT - 0.01
 
 
 def _nail(scene: Scene) -> Array:
     """Return the position of the nail's head, whose site in the model stays where it started."""
-    nail: Array = scene.nail_start + scene.nail_depth * _INWARDS
-    return nail
+    return scene.nail_start + scene.nail_depth * _INWARDS
 
 
 def _nail_to_go(nail: Array, start: Start) -> Array:
-    to_go: Array = np.abs(nail[:, 1] - start.target[:, 1])
-    return to_go
+    return np.abs(nail[:, 1] - start.target[:, 1])
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
@@ -98,8 +95,7 @@ def success_v1(scene: Scene, start: Start) -> Array:
 
 def success_v2(scene: Scene, start: Start) -> Array:
     """Return True where the nail is driven in."""
-    driven: Array = scene.nail_depth[:, 0] > 0.09
-    return driven
+    return scene.nail_depth[:, 0] > 0.09
 
 
 TASK = Task(

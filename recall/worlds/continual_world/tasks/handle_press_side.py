@@ -18,8 +18,7 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def _to_go(scene: Scene, start: Start) -> Array:
-    to_go: Array = np.abs(scene.object[:, 2] - start.target[:, 2])
-    return to_go
+    return np.abs(scene.object[:, 2] - start.target[:, 2])
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:

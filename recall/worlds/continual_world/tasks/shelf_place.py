@@ -34,8 +34,7 @@ _HAND_START = (0.0, float(np.float32(0.6)), float(np.float32(0.2)))
 
 def shelf_at(vector: Array) -> Array:
     """Return the position of the shelf, on which the goal lies."""
-    shelf: Array = vector[3:] - np.array([0.0, 0.0, 0.3])
-    return shelf
+    return vector[3:] - np.array([0.0, 0.0, 0.3])
 
 
 def place(table: Table, vector: Array) -> Start:

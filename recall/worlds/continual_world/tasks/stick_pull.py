@@ -74,12 +74,11 @@ def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
 def _inserted(scene: Scene) -> Array:
     """Return True where the stick's end is through the handle."""
     handle, end = scene.second, scene.stick_end
-    inserted: Array = (
+    return (
         (end[:, 0] >= handle[:, 0])
         & (np.abs(end[:, 1] - handle[:, 1]) <= 0.04)
         & (np.abs(end[:, 2] - handle[:, 2]) <= 0.06)
     )
-    return inserted
 
 
 def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
@@ -115,8 +114,9 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
 
 def success_v1(scene: Scene, start: Start) -> Array:
     """Return True where the handle is within 8 cm of the goal and the stick is in the fingers."""
-    pulled: Array = planar(scene.second, start.target) <= 0.08
-    return pulled & (distance(scene.object, scene.fingers) <= 0.05)
+    return (planar(scene.second, start.target) <= 0.08) & (
+        distance(scene.object, scene.fingers) <= 0.05
+    )
 
 
 def success_v2(scene: Scene, start: Start) -> Array:

@@ -25,8 +25,7 @@ def place(table: Table, vector: Array) -> Start:
 
 
 def _to_go(scene: Scene, start: Start) -> Array:
-    to_go: Array = np.abs(scene.object[:, 0] - start.target[:, 0])
-    return to_go
+    return np.abs(scene.object[:, 0] - start.target[:, 0])
 
 
 def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:

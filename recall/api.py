@@ -1,7 +1,6 @@
 """The library interface for training, resuming and evaluating fleets. The commands wrap it."""
 
 import contextlib
-import errno
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -13,6 +12,7 @@ from recall.config.resolve import resolve
 from recall.config.spec import FleetSpec, RunSpec, Sequences
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
+from recall.files.atomic import NO_SPACE
 from recall.files.fleet_layout import DESCRIPTION, status
 from recall.files.names import file_name
 from recall.files.paths import given_path
@@ -55,7 +55,6 @@ from recall.worlds.simulator import TaskFailedError
 from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbered, positions_of
 from recall.worlds.workers import Abandoned
 
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 Folder = str | Path
 
 
@@ -265,7 +264,7 @@ def _run(
                 f"it is not finished. Restore them from a copy and continue with "
                 f"`{resume_command(folder)}`, or train again in another folder"
             ) from error
-        if isinstance(error, OSError) and error.errno not in _NO_SPACE:
+        if isinstance(error, OSError) and error.errno not in NO_SPACE:
             raise
         raise NotWrittenError(f"{reason}. {after_full_disk(folder)}") from error
     finally:

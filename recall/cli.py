@@ -32,14 +32,14 @@ from recall.commands.interruption import (
 )
 from recall.commands.options import PLUGIN_HELP, arguments_of
 from recall.errors import BadValueError, RecallError, UnknownNameError, raised_at
+from recall.files.atomic import NO_SPACE
 from recall.files.streams import redirect_to_devnull
 from recall.plugins import load_plugin
 
 _BAD_INPUT = 2
 # What a disk or its owner refuses: permissions, a full disk, a file in a folder's place.
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_OURS = (
-    *_NO_SPACE,
+    *NO_SPACE,
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENAMETOOLONG),
     *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
 )
@@ -198,7 +198,7 @@ def _in_one_line(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, OSError) and error.errno in _NOT_OURS and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.errno in _NO_SPACE:  # a write names no file
+    if isinstance(error, OSError) and error.errno in NO_SPACE:  # a write names no file
         _drop_output()
         return f"the output cannot be written: {error.strerror}"
     if (where := raised_at(error)) is not None:

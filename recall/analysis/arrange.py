@@ -8,7 +8,7 @@ from recall.analysis.collection import Collection
 from recall.analysis.labels import method_label
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError, UnknownNameError
-from recall.settings.checked import from_plain, given_texts
+from recall.settings.checked import given_texts
 
 
 def arranged(
@@ -24,7 +24,6 @@ def arranged(
     that are given names of their own.
     """
     methods, names = given_texts(methods, "methods"), {} if names is None else names
-    _check_names(names)
     known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
     for name in (*methods, *names):
         if name not in known:
@@ -35,17 +34,6 @@ def arranged(
         runs.sort(key=lambda run: _place(run, methods) or 0)
     renamed = (dataclasses.replace(run, label=labels[run.label]) for run in runs)
     return dataclasses.replace(collection, runs=tuple(renamed), chosen=methods)
-
-
-def _check_names(names: object) -> None:
-    """Raise an error if the new names are no mapping of labels to texts."""
-    if not isinstance(names, Mapping):
-        raise BadValueError(
-            f"names is {names!r}: expected a dict of labels and their new names, such as "
-            "{'RECALL': 'Ours'}"
-        )
-    for label, name in names.items():
-        from_plain(str, name, f"the new name of {label!r}")
 
 
 def _new_labels(collection: Collection, names: Mapping[str, str]) -> dict[str, str]:
@@ -74,11 +62,3 @@ def _place(run: RunResult, methods: Sequence[str]) -> int | None:
         if name in methods:
             return methods.index(name)
     return None
-
-
-def names_from(texts: Sequence[str]) -> dict[str, str]:
-    """Return the names that options such as `RECALL=Ours` give to labels."""
-    for text in texts:
-        if not all(text.partition("=")):
-            raise BadValueError(f"{text!r}: give a label and its new name as LABEL=NAME")
-    return {old: new for old, _, new in (text.partition("=") for text in texts)}

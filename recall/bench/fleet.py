@@ -35,7 +35,6 @@ from recall.worlds.registry import horizon_steps
 # The last task of every sequence is the same, so that rows can be compared.
 LAST = "handle-press-side"
 CHUNKS = ScheduleSettings().evaluate_every // ScheduleSettings().chunk_steps
-POLICY_LAG = ScheduleSettings().policy_lag
 _WARM_CHUNKS = 4
 _MOST_TASKS = 2 * len(TASKS)
 
@@ -47,14 +46,7 @@ def sequence_of(tasks: int, last: str = LAST) -> str:
 
 
 def spec_of(
-    runs: int,
-    method: str,
-    precision: Any,
-    chunks: int,
-    tasks: int,
-    policy_lag: int,
-    environments: int,
-    last: str = LAST,
+    runs: int, method: str, precision: Any, chunks: int, tasks: int, last: str = LAST
 ) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
@@ -71,8 +63,6 @@ def spec_of(
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
         deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,
-        policy_lag=policy_lag,
-        environments=environments,
     )
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
@@ -128,16 +118,8 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
             trainer.close()
     last = spec.runs[0].task_names[-1]
     parts = measure_worker(last, spec.settings.world, actor)
-    schedule = spec.settings.schedule
-    return {
-        "runs": len(spec.runs),
-        "method": spec.method.name,
-        "tasks": spec.tasks,
-        "policy_lag": schedule.policy_lag,
-        "environments": schedule.environments,
-        **rates,
-        **parts,
-    }
+    fleet_of = {"runs": len(spec.runs), "method": spec.method.name, "tasks": spec.tasks}
+    return fleet_of | rates | parts
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
@@ -245,8 +227,6 @@ def bench_fleet(
     precision: Any = "default",
     chunks: int = CHUNKS,
     tasks: Sequence[int] = (3, 20),
-    policy_lag: int = POLICY_LAG,
-    environments: int = 1,
     last: str = LAST,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -265,14 +245,14 @@ def bench_fleet(
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            spec = spec_of(count, method, precision, chunks, length, policy_lag, environments, last)
+            spec = spec_of(count, method, precision, chunks, length, last)
             rows.append(measure(acting_as_trained(spec), chunks))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 
 def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Return what is shown of the result: the speeds, and what a step of a worker takes."""
-    fleet = ("runs", "environments", "tasks")
+    fleet = ("runs", "tasks")
     speeds = ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s")
     waits = ("learner_waits", "waits_for_evaluation")
     parts = ("together_us", "step_us", "physics_us", "actor_us", "rest_us")

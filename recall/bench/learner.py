@@ -30,7 +30,6 @@ from recall.settings import LearnerSettings, PlasticitySettings, RemedyName, Sac
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
 _MOST_QUEUED, _QUEUED_SECONDS = 20, 0.5  # calls in a row, and how long they should take
-_GROWTH_TASKS = (2, 20)
 
 Precision = Literal["default", "float32", "bfloat16"]
 
@@ -149,15 +148,11 @@ def bench_learner(
     tasks: int = 3,
     methods: Sequence[str] = ("fine_tuning", "perfect_memory", "recall"),
     precision: Precision = "default",
-    growth: bool = True,
     remedies: Sequence[RemedyName] = ("none",),
     stored: int = 20_000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Measure every method with every remedy and number of runs, and RECALL's growth with tasks.
-
-    The growth is measured at the first number of runs.
-    """
+    """Measure every method with every remedy and number of runs, at the last of so many tasks."""
     if tasks < 1 or min(runs, default=0) < 1:
         raise BadValueError(f"tasks {tasks} and runs {list(runs)} must all be at least 1")
     names = [method_class(name).name for name in methods or METHODS]
@@ -166,18 +161,7 @@ def bench_learner(
         told = name if remedy == "none" else f"{name} with {remedy}"
         progress(f"{told}, {counted(count, 'run')}")
         rows += apart(measure, name, count, tasks, precision, stored, remedy)
-    result: dict[str, Any] = {"device": apart(_device)[0], "precision": precision, "rows": rows}
-    if growth:
-        progress(f"recall, {_GROWTH_TASKS[0]} and {_GROWTH_TASKS[1]} tasks")
-        few, many = (
-            apart(measure, "recall", runs[0], count, precision, stored)[0]["ms_per_update"]
-            for count in _GROWTH_TASKS
-        )
-        result["growth_runs"] = runs[0]
-        result["growth_tasks"] = list(_GROWTH_TASKS)
-        result["growth_ms_per_update"] = [few, many]
-        result["growth"] = many / few
-    return result
+    return {"device": apart(_device)[0], "precision": precision, "rows": rows}
 
 
 def _device() -> str:
@@ -187,17 +171,13 @@ def _device() -> str:
 def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Return what is shown of the result."""
     names = ("method", "remedy", "runs", "tasks", "ms_per_update", "run_updates_per_s")
-    shown = [
-        {name: row[name] for name in names}
-        | {
-            "gflop_per_s": row["flops_per_s"] / 1e9,
-            "share_of_a_large_product": row["flops_per_s"] / row["matmul_flops_per_s"],
-        }
-        for row in result["rows"]
+    return [
+        [
+            {name: row[name] for name in names}
+            | {
+                "gflop_per_s": row["flops_per_s"] / 1e9,
+                "share_of_a_large_product": row["flops_per_s"] / row["matmul_flops_per_s"],
+            }
+            for row in result["rows"]
+        ]
     ]
-    growth: list[dict[str, Any]] = []
-    if "growth" in result:
-        times = zip(result["growth_tasks"], result["growth_ms_per_update"], strict=True)
-        same = {"method": "recall", "runs": result["growth_runs"]}
-        growth = [same | {"tasks": tasks, "ms_per_update": time} for tasks, time in times]
-    return [shown, growth]

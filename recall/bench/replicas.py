@@ -6,7 +6,7 @@ GPU, shows as a run that differs from the others. It says nothing about errors t
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from typing import Any
@@ -23,7 +23,8 @@ from recall.nets.arrays import Array
 
 SCHEDULING = "xla_gpu_command_buffer_scheduling_mode"
 _MODES, _UNROLLS = ("CONCURRENT", "LHS"), (1, 2)
-_TASKS, _STORED = 3, 20_000
+_TASKS, _STORED, _BURSTS = 3, 20_000, 200
+_PRECISION: Precision = "bfloat16"
 
 
 @jax.jit
@@ -69,24 +70,21 @@ def train_replicas(
 
 
 def bench_replicas(
-    runs: int = 24,
-    bursts: int = 200,
-    precisions: Sequence[Precision] = ("bfloat16",),
-    progress: Callable[[str], None] = lambda line: None,
+    runs: int = 24, progress: Callable[[str], None] = lambda line: None
 ) -> list[dict[str, Any]]:
     """Train equal runs in every way of compiling, alone and beside a second such process."""
-    if runs < 2 or bursts < 1:
-        raise BadValueError(f"runs {runs} must be at least 2, to compare, and bursts {bursts} 1")
+    if runs < 2:
+        raise BadValueError(f"runs {runs} must be at least 2, to compare")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # leaves room for a neighbour
     rows = []
-    for neighbour, precision, mode, unroll in product((False, True), precisions, _MODES, _UNROLLS):
+    for neighbour, mode, unroll in product((False, True), _MODES, _UNROLLS):
         beside = ", with a neighbour" if neighbour else ""
         for row in apart(
-            train_replicas, runs, bursts, precision, mode, unroll, copies=1 + neighbour
+            train_replicas, runs, _BURSTS, _PRECISION, mode, unroll, copies=1 + neighbour
         ):
             rows.append(row | {"neighbour": neighbour})
             progress(
-                f"{precision}, {mode}, {unroll} updates in the loop's body{beside}: after "
+                f"{mode}, {unroll} updates in the loop's body{beside}: after "
                 f"{row['updates']:,} updates {row['unequal']} of {runs} runs differ"
             )
     return rows

@@ -40,10 +40,6 @@ def bench_learner(
         "recall",
     ),
     precision: Precision = "default",
-    growth: Annotated[
-        bool,
-        arg(help="Whether to measure also how RECALL's updates slow down from 2 to 20 tasks."),
-    ] = True,
     remedies: Annotated[
         tuple[RemedyName, ...], arg(help="Remedies for plasticity; each gives a row.")
     ] = ("none",),
@@ -52,9 +48,7 @@ def bench_learner(
     """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
     from recall.bench import learner
 
-    result = learner.bench_learner(
-        runs, tasks, methods, precision, growth, remedies, progress=_tell
-    )
+    result = learner.bench_learner(runs, tasks, methods, precision, remedies, progress=_tell)
     _show(result, learner.tables(result), json)
 
 
@@ -74,16 +68,6 @@ def bench_fleet(
     tasks: Annotated[
         tuple[int, ...], arg(help="Lengths of sequences, of which the last task is measured.")
     ] = (3, 20),
-    policy_lag: Annotated[
-        int | None,
-        arg(
-            help="Number of bursts by which the collecting policies lag behind the learner. None: "
-            "the default of the setting."
-        ),
-    ] = None,
-    environments: Annotated[
-        int, arg(help="Environments in which each run collects at the same time.")
-    ] = 1,
     last: Annotated[
         str, arg(help="Robot task that is measured; the physics of some takes twice as long.")
     ] = "handle-press-side",
@@ -92,32 +76,19 @@ def bench_fleet(
     """Measure whole fleets with their evaluations, and the learner and the workers alone."""
     from recall.bench import fleet
 
-    result = fleet.bench_fleet(
-        runs,
-        method,
-        precision,
-        fleet.CHUNKS if chunks is None else chunks,
-        tasks,
-        fleet.POLICY_LAG if policy_lag is None else policy_lag,
-        environments,
-        last,
-        progress=_tell,
-    )
+    chunks = fleet.CHUNKS if chunks is None else chunks
+    result = fleet.bench_fleet(runs, method, precision, chunks, tasks, last, progress=_tell)
     _show(result, fleet.tables(result), json)
 
 
 def bench_replicas(
     runs: Annotated[int, arg(help="Number of equal runs in the fleet.")] = 24,
-    bursts: Annotated[int, arg(help="Number of bursts of 50 updates.")] = 200,
-    precisions: Annotated[
-        tuple[Literal["default", "float32", "bfloat16"], ...], arg(help="Precisions to try.")
-    ] = ("bfloat16",),
     json: AsJson = False,
 ) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled."""
     from recall.bench import replicas
 
-    rows = replicas.bench_replicas(runs, bursts, precisions, progress=_tell)
+    rows = replicas.bench_replicas(runs, progress=_tell)
     print_rows(rows, json)
     if any(row["unequal"] or row["failed"] for row in rows):
         raise RecallError("equal runs did not stay equal: do not trust this device with results")

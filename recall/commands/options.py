@@ -107,8 +107,8 @@ def values_by_name(option: str, words: Sequence[str]) -> dict[str, str]:
     """Return the values in the words of an option that are like NAME=VALUE."""
     found: dict[str, str] = {}
     for word in words:
-        name, is_given, value = word.partition("=")
-        if not is_given:
+        name, _, value = word.partition("=")
+        if not (name and value):
             raise BadValueError(f"{option} {word}: give NAME=VALUE, such as learning_rate=3e-4")
         if found.setdefault(name, value) != value:
             raise BadValueError(

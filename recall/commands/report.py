@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 from tyro.conf import Positional, arg
 
+from recall.commands.options import values_by_name
 from recall.commands.show import Flag
 from recall.errors import BadValueError, RecallError
 
@@ -106,7 +107,6 @@ def report(
     """Make tables, figures and a page from all runs in the given folders."""
     from rich.console import Console
 
-    from recall.analysis.arrange import names_from
     from recall.files.atomic import writing_to
     from recall.report.build import make_report
 
@@ -120,7 +120,7 @@ def report(
         figures,
         detailed=detailed,
         methods=methods,
-        names=names_from(names),
+        names=values_by_name("--names", names),
         style=style,
     )
     if serve:

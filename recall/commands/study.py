@@ -115,9 +115,7 @@ class StudyOptions:
         """Yield the names and values of --set; refuse what the study sets itself."""
         from recall.config.resolve import ARGUMENTS
 
-        own = set(study.changes)
-        for variant in study.variants:
-            own |= {*variant.changes, *variant.shares}
+        own = {name for each in study.variants for name in (*each.changes, *each.shares)}
         for name, value in values_by_name("--set", self.set).items():
             if name in ARGUMENTS:
                 option = _OPTION_OF.get(name, spelt(name))

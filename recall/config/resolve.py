@@ -12,7 +12,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +130,8 @@ def choose(
     given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
     if isinstance(given, Method):
-        usual = type(given)()
-        own = {k: value for k, value in own.items() if getattr(given, k) == getattr(usual, k)}
+        defaults = {each.name: _default(each) for each in fields(given)}
+        own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
     layers = [own, applied.settings, *changes]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
@@ -144,6 +144,11 @@ def choose(
             raise
     chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
+
+
+def _default(setting: Field[Any]) -> Any:
+    factory = setting.default_factory
+    return setting.default if factory is MISSING else factory()
 
 
 def _check_not_anothers(name: str, method: Method) -> None:

@@ -4,8 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
 from recall.collect.task_schedule import TaskSchedule
@@ -14,7 +13,7 @@ from recall.files.names import file_name
 from recall.learn.agent import shared_layers
 from recall.methods import METHODS, Method, method_class
 from recall.settings import Settings
-from recall.settings.checked import LARGEST_WHOLE, replaced
+from recall.settings.checked import LARGEST_WHOLE, Range, from_plain, replaced
 from recall.worlds.registry import (
     Task,
     is_task,
@@ -248,10 +247,7 @@ def _check_seeds(seeds: Many[int]) -> None:
     if len(seeds) == 0 or len(set(map(str, seeds))) != len(seeds):
         raise BadValueError(f"seeds {list(seeds)}: give at least one seed, and each only once")
     for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, Integral):
-            raise BadValueError(f"seed {seed!r} is not a whole number")
-        if not 0 <= seed <= LARGEST_WHOLE:
-            raise BadValueError(f"seed {seed} is not between 0 and {LARGEST_WHOLE}")
+        from_plain(Annotated[int, Range(least=0)], seed, "seed")
 
 
 def _check_length(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings) -> None:

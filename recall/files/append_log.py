@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from recall.files.atomic import plain, sync, writing_to
-from recall.files.stamps import Stamp, check, stamp_of
+from recall.files.stamps import Stamp, stamp_of
 
 
 class AppendLog:
@@ -59,10 +59,6 @@ class AppendLog:
             sync(self.path.parent)
             self._new = False
         return self.stamp()
-
-    def check(self, stamp: Stamp) -> None:
-        """Raise DamagedFileError unless the file begins with the content of the stamp."""
-        check(self.path, stamp)
 
     def cut(self, stamp: Stamp) -> None:
         """Cut the file back to a stamp that was checked."""

@@ -5,6 +5,7 @@ what a killed process left of it.
 """
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -20,6 +21,8 @@ from typing import Any, BinaryIO
 from recall.errors import RecallError
 from recall.files.stamps import Stamp
 
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk, or of a user's share of it."""
 TEMPORARY = ".tmp"
 """Suffix of files that are being written."""
 _HIDDEN = re.compile(r"\..+\.[0-9a-f]{8}\.new", re.DOTALL)

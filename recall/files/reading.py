@@ -13,7 +13,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
@@ -22,7 +22,6 @@ from recall.errors import BadValueError
 if TYPE_CHECKING:
     import numpy as np
 
-T = TypeVar("T")
 SCHEMA = 1
 """Version of run.json and study.json."""
 XZ = ".xz"
@@ -51,19 +50,15 @@ def open_file(path: Path) -> BinaryIO:
     raise OSError(errno.EINVAL, "it is no regular file", str(path))
 
 
-def read_bytes(path: Path, most: int = MOST_JSON_BYTES) -> bytes:
-    """Return the content of a file; raise OSError if it has more than `most` bytes."""
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file; raise OSError if it has more than MOST_JSON_BYTES."""
     with open_file(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+        content = file.read(MOST_JSON_BYTES + 1)
+    if len(content) > MOST_JSON_BYTES:
+        raise OSError(errno.EFBIG, f"it has more than {MOST_JSON_BYTES:,} bytes", str(path))
     return content
 
 
-@overload
-def read_json(path: Path, way_out: str = ...) -> Any: ...
-@overload
-def read_json(path: Path, way_out: str = ..., *, kind: type[T]) -> T: ...
 def read_json(path: Path, way_out: str = "restore it from a copy", *, kind: Any = Any) -> Any:
     """Return the content of a JSON file as a `kind`, such as a msgspec.Struct.
 

@@ -145,10 +145,6 @@ class History:
         """Flush the log to disk; return the stamps of the files that stage `number` needs."""
         return self._log.sync(self._tasks_in_log(number))
 
-    def check(self, stamps: Stamps) -> None:
-        """Raise an error if a file that `stamps` covers is lost or damaged."""
-        self._log.check(stamps)
-
     def _tasks_in_log(self, number: int) -> range:
         """Return the tasks whose transitions the log must have in stage `number`."""
         current = self._task_schedule.current(number)

@@ -19,7 +19,7 @@ from recall.files.append_log import AppendLog
 from recall.files.atomic import replacing
 from recall.files.fleet_layout import REPLAY
 from recall.files.reading import open_file
-from recall.files.stamps import Stamp, Stamps, check_all
+from recall.files.stamps import Stamp, Stamps
 
 Array = np.ndarray
 
@@ -72,10 +72,6 @@ class TransitionLog:
         files = [self._path(task) for task in tasks]
         files += [self._ends_path(task) for task in tasks if self._all_kept]
         return {path.name: self._log(path).stamp() for path in files} | kept
-
-    def check(self, stamps: Stamps) -> None:
-        """Raise an error if a file that `stamps` covers is lost or damaged."""
-        check_all(self.folder, stamps)
 
     def cut(self, stamps: Stamps) -> None:
         """Cut the files back to stamps that were checked; remove the files of later tasks."""

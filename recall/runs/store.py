@@ -61,11 +61,6 @@ class Store:
         """Flush all records to disk; return the stamp of each file, to cut it back on resuming."""
         return {name: log.sync() for name, log in self._logs.items()}
 
-    def check(self, stamps: Stamps) -> None:
-        """Raise an error if records that `stamps` cover are lost or damaged."""
-        for name, stamp in stamps.items():
-            self._logs[name].check(stamp)
-
     def cut(self, stamps: Stamps) -> None:
         """Cut the files back to stamps that `sync` returned, and to nothing without a stamp."""
         for name, log in self._logs.items():

@@ -43,11 +43,6 @@ class Plan:
     changes: Mapping[str, Any] = field(default_factory=dict)
     of_methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    @property
-    def normalised(self) -> bool:
-        """Return True if PopArt is on for every method."""
-        return bool(self.changes.get("normalise_targets", False))
-
     def spec(self, method: str, sequence: Sequences | None = None) -> FleetSpec:
         """Return the fleet of a method, on all tasks in a row unless another sequence is given."""
         changes = {**self.changes, **self.of_methods.get(method, {})}

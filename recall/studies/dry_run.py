@@ -1,7 +1,7 @@
 """A preview of a study: its runs, fleets, transitions and memory."""
 
-import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,6 @@ def _state(folder: Path) -> str:
     return "begun" if (folder / DESCRIPTION).exists() else "new"
 
 
-def _left(fleets: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [fleet for fleet in fleets if fleet["state"] != "finished"]
-
-
 def rows(preview: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row of text for each fleet of a preview."""
     return [
@@ -72,7 +68,7 @@ def rows(preview: Mapping[str, Any]) -> list[dict[str, Any]]:
             "steps_per_task": f"{fleet['steps_per_task']:,}",
             "transitions": f"{fleet['transitions']:,}",
             "memory": gibibytes(fleet["memory_bytes"]),
-            "took": _duration(fleet["took_seconds"]) if fleet["took_seconds"] else "",
+            "took": str(timedelta(seconds=round(took))) if (took := fleet["took_seconds"]) else "",
             "state": fleet["state"],
         }
         for fleet in preview["fleets"]
@@ -81,7 +77,7 @@ def rows(preview: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def summary(preview: Mapping[str, Any]) -> list[str]:
     """Return lines that summarise a preview."""
-    left = _left(preview["fleets"])
+    left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
     if not left:
         return [preview["question"], "everything is finished: nothing is left to run"]
     runs = sum(len(fleet["runs"]) for fleet in left)
@@ -91,8 +87,3 @@ def summary(preview: Mapping[str, Any]) -> list[str]:
         f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, {transitions:,} transitions",
         f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device",
     ]
-
-
-def _duration(seconds: float) -> str:
-    """Return seconds as text in hours, minutes and seconds."""
-    return str(datetime.timedelta(seconds=round(seconds)))

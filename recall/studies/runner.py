@@ -10,7 +10,6 @@ from recall.errors import RecallError
 from recall.files.fleet_layout import Status, read_outcome, status
 from recall.plugins import loaded
 from recall.runs.fleet_folder import hold
-from recall.runs.store import Records, read
 from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Job, Launcher, Outcome
 from recall.studies.launch.place import Room
@@ -64,10 +63,6 @@ class Launch:
             if outcome := read_outcome(self.folder / fleet.name):
                 failed |= {f"{fleet.name}/{name}": step for name, step in outcome.failed.items()}
         return failed
-
-    def results(self) -> list[Records]:
-        """Return the results of the finished fleets."""
-        return [read(self.folder / fleet.name) for fleet in self.finished]
 
 
 def plan_study(

@@ -108,7 +108,6 @@ def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Metho
         choices.preset,
         choices.changes,
         choices.given,
-        study.changes,
         variant.changes,
     )
     scale = study.scale * choices.scale

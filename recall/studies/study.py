@@ -42,8 +42,6 @@ class Study:
     """Prefixes of the names of the `recall report` tables that give the answer."""
     figures: tuple[str, ...] = ()
     """Kinds of `recall report` figures that show the answer."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that all variants share."""
     scale: float = 1.0
     """Steps per task and intervals of the whole study, as a factor like that of `--scale`."""
     seeds: int = SEEDS

@@ -22,7 +22,7 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
-from recall.files.fleet_layout import CHECKPOINTS
+from recall.files.fleet_layout import CHECKPOINTS, REPLAY, records_file
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.replay.history import History
 from recall.runs.description import differences, edits_in_words, identity, read_description
@@ -82,9 +82,10 @@ class SavedFiles:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
         if changes := differences(self._started_as, metadata["fleet"]):
             raise RecallError(f"it belongs to another fleet: {edits_in_words(changes)}")
-        self._store.check(read_stamps(metadata["records"]))
+        records = read_stamps(metadata["records"])
+        check_all(self._folder, {records_file(name): stamp for name, stamp in records.items()})
         if metadata["progress"]["stage"] < self._stages:
-            self._history.check(read_stamps(metadata["replay"]))
+            check_all(self._folder / REPLAY, read_stamps(metadata["replay"]))
         check_all(self._folder, read_stamps(metadata["policies"]))
 
     def restore(self, metadata: Metadata | None) -> None:

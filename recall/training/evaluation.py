@@ -116,7 +116,7 @@ class BackgroundEvaluation:
     ):
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report
-        self._pool: EvaluationPool | None = None
+        self.pool: EvaluationPool | None = None  # from the first evaluation on
         self.pending: Pending | None = None
 
     def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
@@ -172,27 +172,18 @@ class BackgroundEvaluation:
             self._ready_pool().snapshot[:] = arrays["policies"]
             self._play(Pending(*saved))
 
-    def process_ids(self) -> list[int]:
-        """Return the process ids of the workers."""
-        return self._pool.process_ids() if self._pool is not None else []
-
-    @property
-    def restarts(self) -> int:
-        """Number of workers that died and were restarted."""
-        return self._pool.restarts if self._pool is not None else 0
-
     def _ready_pool(self) -> EvaluationPool:
         """Return the workers; start them at the first evaluation."""
-        if self._pool is None:
-            self._pool = evaluation_pool(
+        if self.pool is None:
+            self.pool = evaluation_pool(
                 self._spec.runs, self._spec, self._shape, evaluation_workers(self._spec)
             )
-        return self._pool
+        return self.pool
 
     def close(self) -> None:
         """End the workers; a pending evaluation is abandoned."""
-        if self._pool is not None:
-            self._pool.close()
+        if self.pool is not None:
+            self.pool.close()
 
 
 def evaluation_pool(

@@ -5,10 +5,6 @@ number in the sequence, from 1 on: cw3-6 is `1 stick-pull`, `peg-unplug-side` an
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from numbers import Integral
-from typing import Any
-
-from recall.errors import BadValueError
 
 TaskName = str | int
 """How a task is named: see `positions_of`."""
@@ -29,7 +25,6 @@ def positions_of(task: TaskName, tasks: Sequence[str]) -> list[int]:
     such as `3 stick-pull`, also of a task that occurs once, because reports number all tasks; or a
     position, as a number or a text.
     """
-    _check(task)
     return [
         position
         for position, name in enumerate(tasks)
@@ -50,19 +45,7 @@ def as_tasks(tasks: TaskName | Iterable[TaskName] | None) -> tuple[TaskName, ...
         return None
     if isinstance(tasks, str) or not isinstance(tasks, Iterable):
         tasks = (tasks,)
-    named = tuple(tasks)
-    for task in named:
-        _check(task)
-    return named
-
-
-def _check(task: Any) -> None:
-    """Refuse what is neither a name nor a position, such as 1.0 or True, which equal 1."""
-    if isinstance(task, bool) or not isinstance(task, str | Integral):
-        raise BadValueError(
-            f"task {task!r} is neither a name nor a whole number: give a name, such as 'push', or "
-            "a position in the sequence, from 0 on"
-        )
+    return tuple(tasks)
 
 
 def _with_number(position: int, name: str) -> str:

@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import ObservationName, RewardName, WorldSettings
+from recall.settings.checked import Count, from_plain
 from recall.worlds.env import (
     RENDER_FPS,
     check_render_mode,
@@ -260,9 +261,8 @@ def make_vec(
         height: As for `recall.make`.
         camera_name: As for `recall.make`.
     """
-    for kind, number in (("num_envs", num_envs), ("workers", workers)):
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise BadValueError(f"{kind} {number!r} is not a positive whole number")
+    num_envs = from_plain(Count, num_envs, "num_envs")
+    workers = from_plain(Count, workers, "workers")
     tasks = tasks_in(task)
     if not 1 <= len(tasks) <= num_envs:
         raise BadValueError(

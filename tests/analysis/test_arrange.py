@@ -3,8 +3,9 @@
 import pytest
 
 import recall
-from recall.analysis.arrange import arranged, names_from
+from recall.analysis.arrange import arranged
 from recall.analysis.collection import gather
+from recall.commands.options import values_by_name
 from recall.errors import BadValueError, UnknownNameError
 from tests.factories.folders import write_fleet
 
@@ -23,9 +24,9 @@ def test_methods_are_chosen_ordered_and_renamed(tmp_path):
         arranged(gather(tmp_path), ["ewcc"])
     with pytest.raises(BadValueError, match="already has this name"):
         arranged(gather(tmp_path), names={"EWC": "RECALL"})
-    with pytest.raises(BadValueError, match="LABEL=NAME"):
-        names_from(["RECALL"])
-    assert names_from(["EWC=a=b"]) == {"EWC": "a=b"}
+    with pytest.raises(BadValueError, match="--names RECALL: give NAME=VALUE"):
+        values_by_name("--names", ["RECALL"])
+    assert values_by_name("--names", ["EWC=a=b"]) == {"EWC": "a=b"}
 
 
 def test_the_name_of_a_method_renames_its_part_of_every_label(tmp_path):

@@ -48,7 +48,7 @@ def test_every_fleet_ends_with_the_same_task(tasks):
 
 @pytest.mark.parametrize("method", ["recall", "vcl", "cka_rl"])
 def test_trained_policies_act(method):
-    spec = spec_of(2, method, "default", 1, 3, policy_lag=1, environments=1)
+    spec = spec_of(2, method, "default", 1, 3)
     agent, _ = agent_of(acting_as_trained(spec))
     state = fleet.init(agent, jnp.arange(2))
     for position, task in enumerate(spec.runs[0].tasks):
@@ -60,10 +60,7 @@ def test_trained_policies_act(method):
 
 @pytest.mark.parametrize(("chunks", "episodes"), [(CHUNKS, 10), (CHUNKS // 2, 5), (1, 1)])
 def test_evaluations_have_their_default_share(chunks, episodes):
-    schedule = spec_of(
-        2, "recall", "default", chunks, 3, policy_lag=2, environments=5
-    ).settings.schedule
-    assert (schedule.policy_lag, schedule.environments) == (2, 5)
+    schedule = spec_of(2, "recall", "default", chunks, 3).settings.schedule
     assert CHUNKS * schedule.chunk_steps == 20_000
     assert schedule.evaluation_episodes == episodes
     assert schedule.steps_per_task > chunks * schedule.chunk_steps
@@ -76,8 +73,6 @@ def test_impossible_fleets_are_refused():
         bench_fleet((0,))
     with pytest.raises(UnknownNameError, match="hammer"):
         bench_fleet((1,), last="hamer")
-    with pytest.raises(BadValueError, match="policy_lag is 11; expected"):
-        bench_fleet((1,), policy_lag=11)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
@@ -95,7 +90,7 @@ def test_processor_seconds_count_work_and_not_waiting():
 
 @pytest.mark.slow
 def test_a_small_fleet_is_measured_from_end_to_end():
-    spec = spec_of(1, "recall", "default", chunks=1, tasks=2, policy_lag=1, environments=1)
+    spec = spec_of(1, "recall", "default", chunks=1, tasks=2)
     learner = dataclasses.replace(
         spec.settings.learner,
         network=NetworkSettings(hidden=(16, 16), head_layers=1),

@@ -13,9 +13,7 @@ from recall.errors import RecallError, UnknownNameError
 @pytest.mark.slow
 def test_a_row_for_each_method_and_number_of_runs():
     told = []
-    result = bench_learner(
-        runs=(1,), tasks=1, methods=("fine_tuning",), growth=False, progress=told.append
-    )
+    result = bench_learner(runs=(1,), tasks=1, methods=("fine_tuning",), progress=told.append)
     assert told == ["fine_tuning, 1 run"]
     assert result["device"] == jax.devices()[0].device_kind
     [row] = result["rows"]
@@ -26,33 +24,8 @@ def test_a_row_for_each_method_and_number_of_runs():
     flops = 2 * 128 * (4 * (12 * 256 + hidden + 256 * 8) + 12 * (16 * 256 + hidden + 256))
     assert row["flops_per_s"] == pytest.approx(flops * row["run_updates_per_s"])
     assert row["matmul_flops_per_s"] > 0
-    ([shown], growth) = tables(result)
+    [[shown]] = tables(result)
     assert shown["share_of_a_large_product"] > 0
-    assert growth == []
-
-
-def test_the_growth_is_told_with_its_number_of_runs():
-    row = {
-        "method": "recall",
-        "remedy": "none",
-        "runs": 8,
-        "tasks": 3,
-        "ms_per_update": 0.4,
-        "run_updates_per_s": 20_000.0,
-        "flops_per_s": 1e12,
-        "matmul_flops_per_s": 1e13,
-    }
-    growth = {
-        "growth_runs": 8,
-        "growth_tasks": [2, 20],
-        "growth_ms_per_update": [0.4, 0.5],
-        "growth": 1.25,
-    }
-    _, told = tables({"device": "a GPU", "precision": "default", "rows": [row], **growth})
-    assert [(row["runs"], row["tasks"], row["ms_per_update"]) for row in told] == [
-        (8, 2, 0.4),
-        (8, 20, 0.5),
-    ]
 
 
 def test_a_method_it_does_not_know_is_told_before_anything_is_measured():

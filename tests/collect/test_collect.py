@@ -95,7 +95,7 @@ class KillWorkers(Callback):
 
     def on_evaluation_start(self, total_steps):
         if total_steps in (300, 450):
-            self._kill(self.trainer.evaluation.process_ids())
+            self._kill(self.trainer.evaluation.pool.process_ids())
 
     def _kill(self, workers):
         for worker in workers:
@@ -109,7 +109,7 @@ def test_killed_workers_are_replaced_and_nothing_changes(tmp_path, uninterrupted
     run(callback.trainer)
     assert callback.killed == 3 + 2 * 2
     # Two kills in a row may hit one worker before it was asked anything.
-    restarts = callback.trainer.pool.restarts + callback.trainer.evaluation.restarts
+    restarts = callback.trainer.pool.restarts + callback.trainer.evaluation.pool.restarts
     assert callback.killed - 2 <= restarts <= callback.killed
     assert left_by(tmp_path) == uninterrupted
 

@@ -24,7 +24,6 @@ def runs(tmp_path_factory):
         ("measure", 0),
         ("detailed", -1),
         ("methods", 3),
-        ("names", "RECALL=Ours"),
     ],
 )
 def test_a_report_names_the_argument_that_it_refuses(runs, tmp_path, name, value):

@@ -24,7 +24,9 @@ from tests.factories.fleets import CHANGES
 def test_the_plans_can_be_trained_by_every_method(plan):
     for name in METHODS:
         spec = plan.spec(name)
-        assert spec.method.normalise_targets == (plan.normalised or name == "recall")
+        assert spec.method.normalise_targets == (
+            name == "recall" or plan.changes.get("normalise_targets", False)
+        )
         assert [run.tasks for run in spec.runs] == [plan.tasks] * len(plan.seeds)
     assert (
         ROBOTS.spec("recall").settings.learner.network.hidden

@@ -22,7 +22,7 @@ class Late(Callback):
         self.started_at, self.reported, self.waited = 0, [], 0
 
     def _signal(self, number):
-        for worker in self.trainer.evaluation.process_ids():
+        for worker in self.trainer.evaluation.pool.process_ids():
             os.kill(worker, number)
 
     def on_evaluation_start(self, total_steps):
@@ -90,11 +90,11 @@ def test_the_workers_that_evaluate_give_way_to_others(tmp_path):
         trainer.flush()
         own = os.getpriority(os.PRIO_PROCESS, 0)
         assert trainer.evaluation.finish()
-        for process in trainer.evaluation.process_ids():
+        for process in trainer.evaluation.pool.process_ids():
             assert os.getpriority(os.PRIO_PROCESS, process) == min(own + 10, 19)
         for process in trainer.pool.process_ids():
             assert os.getpriority(os.PRIO_PROCESS, process) == own
-        for process in (*trainer.evaluation.process_ids(), *trainer.pool.process_ids()):
+        for process in (*trainer.evaluation.pool.process_ids(), *trainer.pool.process_ids()):
             assert os.getsid(process) == os.getsid(0), "niceness counts within a session only"
             assert os.getpgid(process) != os.getpgid(0), "Ctrl-C is for the trainer alone"
     finally:

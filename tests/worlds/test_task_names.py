@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from recall.errors import BadValueError
 from recall.worlds.sequences import parse_sequence
 from recall.worlds.task_names import as_tasks, chosen_positions, numbered, positions_of
 
@@ -46,17 +45,3 @@ def test_several_tasks_are_chosen_in_the_order_of_the_sequence():
     assert chosen_positions(None, CW3_6) == [0, 1, 2]
     assert (as_tasks("push"), as_tasks(0), as_tasks(["push"])) == (("push",), (0,), ("push",))
     assert as_tasks(None) is None
-
-
-@pytest.mark.parametrize("task", [1.0, True, np.float64(1), np.True_, 1.5, None, ["push"]])
-def test_only_names_and_whole_numbers_choose_tasks(task):
-    with pytest.raises(BadValueError, match="is neither a name nor a whole number: give a name"):
-        positions_of(task, CW3_6)
-    with pytest.raises(BadValueError, match="neither a name nor a whole number"):
-        as_tasks([task])
-
-
-@pytest.mark.parametrize("tasks", [1.5, True])
-def test_a_single_argument_that_names_no_task_is_refused(tasks):
-    with pytest.raises(BadValueError, match=f"task {tasks} is neither a name"):
-        as_tasks(tasks)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from recall.config.spec import FleetSpec
+from recall.config.spec import FleetSpec, RunSpec
 from recall.files.fleet_layout import TENSORBOARD
 from recall.runs.evaluations import FIELDS, EvaluationRecord
 from recall.training.callbacks.callback import Callback, Record
@@ -17,42 +17,59 @@ from recall.worlds.registry import task_label
 _NO_SCALARS = ("run", "step", "position", "task", "mode", "episodes")
 
 
-class TensorBoardCallback(Callback):
-    """Writes TensorBoard events, which `tensorboard --logdir DIR/tensorboard` shows."""
+class Logger(Callback):
+    """Writes the numbers of all records to a log for each run."""
 
     def __init__(self) -> None:
-        self._files: list[_EventFile] = []
+        self._runs: list[Any] = []
         self._tasks: list[list[str]] = []
         self._names: list[str] = []
 
+    def _open(self, spec: FleetSpec, run: RunSpec, folder: Path, total_steps: int) -> Any:
+        """Return the log of a run of the fleet in `folder`."""
+        raise NotImplementedError
+
+    def _log(self, run: int, step: int, values: Mapping[str, float]) -> None:
+        """Add a point to each curve of a run."""
+        raise NotImplementedError
+
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Open a file for each run; TensorBoard drops events that lie beyond `total_steps`."""
+        """Open a log for each run."""
         self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
         self._names = [run.name for run in spec.runs]
-        self._files = [
-            _EventFile(folder / TENSORBOARD / run.name, total_steps) for run in spec.runs
-        ]
+        self._runs = [self._open(spec, run, folder, total_steps) for run in spec.runs]
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
         """Add a point to the curve of each task, mode and number."""
         for record in records:
             task = f"{record['position']}-{record['task']}"
-            scalars = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
-            self._files[record["run"]].write(total_steps, scalars)
+            values = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
+            self._log(record["run"], total_steps, values)
 
     def on_training(self, records: Sequence[Record]) -> None:
         """Add a point to the curve of each number, or of each task if the number is per task."""
         for record in records:
-            scalars = training_scalars(record, self._tasks[record["run"]])
-            self._files[record["run"]].write(record["step"], dict(scalars))
+            values = training_scalars(record, self._tasks[record["run"]])
+            self._log(record["run"], record["step"], dict(values))
+
+
+class TensorBoardCallback(Logger):
+    """Writes TensorBoard events, which `tensorboard --logdir DIR/tensorboard` shows."""
+
+    def _open(self, spec: FleetSpec, run: RunSpec, folder: Path, total_steps: int) -> Any:
+        """Return the run's file; TensorBoard drops events that lie beyond `total_steps`."""
+        return _EventFile(folder / TENSORBOARD / run.name, total_steps)
+
+    def _log(self, run: int, step: int, values: Mapping[str, float]) -> None:
+        self._runs[run].write(step, values)
 
     def on_health(self, name: str, step: int, warning: str) -> None:
         """Add the warning to the run's texts."""
-        self._files[self._names.index(name)].write_text(step, "health", warning)
+        self._runs[self._names.index(name)].write_text(step, "health", warning)
 
     def close(self) -> None:
         """Close the files."""
-        for file in self._files:
+        for file in self._runs:
             file.close()
 
 

@@ -3,20 +3,17 @@
 import contextvars
 import hashlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from recall.config.spec import FleetSpec
+from recall.config.spec import FleetSpec, RunSpec
 from recall.errors import BadValueError, how_to_install
-from recall.runs.evaluations import FIELDS, EvaluationRecord
-from recall.training.callbacks.callback import Callback, Record
 from recall.training.callbacks.display import health_text
-from recall.training.callbacks.tensorboard_callback import training_scalars
-from recall.worlds.registry import task_label
+from recall.training.callbacks.tensorboard_callback import Logger
 
 
-class WandbCallback(Callback):
+class WandbCallback(Logger):
     """Logs the records to a W&B project; a resumed fleet continues the same W&B runs."""
 
     package: ClassVar[str] = "wandb"
@@ -27,22 +24,20 @@ class WandbCallback(Callback):
                 f"project {project!r}: {self.package} is not installed; "
                 f"{how_to_install(self.package)}"
             )
+        super().__init__()
         self._project = project
-        self._runs: list[Any] = []
-        self._tasks: list[list[str]] = []
-        self._names: list[str] = []
 
-    def _open(self, folder: Path, name: str, config: dict[str, Any], resumed: bool) -> Any:
-        """Return the tracker's run for the run `name` of the fleet in `folder`."""
+    def _open(self, spec: FleetSpec, run: RunSpec, folder: Path, total_steps: int) -> Any:
+        """Return the tracker's run for a run of the fleet in `folder`."""
         import wandb
 
         return wandb.init(
             project=self._project,
             group=folder.name,
-            name=name,
-            id=_identity(folder, name),
+            name=run.name,
+            id=_identity(folder, run.name),
             resume="allow",
-            config=config,
+            config=spec.alone(run).describe(),
             dir=str(folder),
             reinit="create_new",
         )
@@ -50,28 +45,6 @@ class WandbCallback(Callback):
     def _log(self, run: int, step: int, values: Mapping[str, Any]) -> None:
         # Evaluations arrive late, and W&B drops what lies before its own last step.
         self._runs[run].log({**values, "step": step})
-
-    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Open a run of the tracker for each run."""
-        self._tasks = [[task_label(task) for task in run.tasks] for run in spec.runs]
-        self._names = [run.name for run in spec.runs]
-        self._runs = [
-            self._open(folder, run.name, spec.alone(run).describe(), total_steps > 0)
-            for run in spec.runs
-        ]
-
-    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
-        """Log the success and the return of every task."""
-        for record in records:
-            task = f"{record['position']}-{record['task']}"
-            values = {f"{record['mode']}_{name}/{task}": record[name] for name in FIELDS}
-            self._log(record["run"], total_steps, values)
-
-    def on_training(self, records: Sequence[Record]) -> None:
-        """Log all numbers of the training records."""
-        for record in records:
-            values = training_scalars(record, self._tasks[record["run"]])
-            self._log(record["run"], record["step"], dict(values))
 
     def on_health(self, name: str, step: int, warning: str) -> None:
         """Send an alert. W&B drops a second alert with the same title within a minute."""
@@ -90,7 +63,7 @@ class TrackioCallback(WandbCallback):
 
     package: ClassVar[str] = "trackio"
 
-    def _open(self, folder: Path, name: str, config: dict[str, Any], resumed: bool) -> Any:
+    def _open(self, spec: FleetSpec, run: RunSpec, folder: Path, total_steps: int) -> Any:
         import trackio
 
         # In a context of its own, since trackio ends the run that it finds open in the current one.
@@ -98,9 +71,9 @@ class TrackioCallback(WandbCallback):
             trackio.init,
             project=self._project,
             group=folder.name,
-            name=f"{folder.name}/{name}",
-            config=config,
-            resume="allow" if resumed else "never",
+            name=f"{folder.name}/{run.name}",
+            config=spec.alone(run).describe(),
+            resume="allow" if total_steps else "never",
             embed=False,
         )
 

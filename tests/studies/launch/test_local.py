@@ -114,7 +114,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     assert again.exit_status == 0
     assert again.outcome.attempts == {bad: 1}
     assert left_by(folder) == uninterrupted
-    seeds = [[run["seed"] for run in results.runs] for results in again.results()]
+    seeds = [[run.seed for run in fleet.spec.runs] for fleet in again.finished]
     assert sorted(seeds) == [[0], [1]]
     assert again.failed_runs() == {}
     study = about(folder)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from recall.analysis import metrics
-from recall.errors import BadValueError, UnknownNameError
-from recall.runs.evaluations import FIELDS, MODES
-from recall.settings.checked import Checked, from_plain
+from recall.errors import UnknownNameError
+from recall.runs.evaluations import FIELDS, MODES, Field, Mode
+from recall.settings.checked import Checked, Count, from_plain
 
 PERFORMANCE, FORGETTING, TRANSFER = "average_performance", "forgetting", "forward_transfer"
-RETURN = "return"
+RETURN: Field = "return"
 """The field that stands for success where tasks do not report it."""
 METRICS = (PERFORMANCE, FORGETTING, TRANSFER)
 TITLES = {
@@ -25,21 +25,9 @@ _OF_SUCCESS = tuple(name for name in FIELDS if name != RETURN)
 class Measure(Checked):
     """What counts as success, and the number of evaluations to average at a boundary."""
 
-    window: int = metrics.WINDOW
-    mode: str = MODES[0]
-    field: str = FIELDS[0]
-
-    def __post_init__(self) -> None:
-        """Refuse empty windows and unknown names."""
-        super().__post_init__()
-        if self.window < 1:
-            raise BadValueError(
-                f"window {self.window}: success at a boundary is the mean of at least 1 evaluation"
-            )
-        if self.mode not in MODES:
-            raise UnknownNameError("mode", self.mode, MODES)
-        if self.field not in FIELDS:
-            raise UnknownNameError("measure of success", self.field, _OF_SUCCESS)
+    window: Count = metrics.WINDOW
+    mode: Mode = MODES[0]
+    field: Field = FIELDS[0]
 
 
 def of_success(measure: Measure | None) -> Measure:

@@ -56,7 +56,7 @@ Names = Annotated[
 ]
 
 
-def measure_of(window: int, mode: str, success: str) -> "Measure":
+def measure_of(window: int, mode: Any, success: str) -> "Measure":
     """Return what the options say of success."""
     from recall.analysis.measures import Measure
 

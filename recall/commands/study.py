@@ -16,8 +16,6 @@ from recall.errors import BadValueError, RecallError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
-    from recall.studies.launch.place import Where
-    from recall.studies.plan import Shard
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
     from recall.studies.study import Study
@@ -128,12 +126,6 @@ class StudyOptions:
                 )
             yield name, Words((value,))
 
-    def shard_wanted(self) -> "Shard":
-        """Return the part of the fleets that this launcher trains."""
-        from recall.studies.plan import WHOLE, Shard
-
-        return WHOLE if self.shard is None else Shard.parse(self.shard)
-
     def words(self) -> list[str]:
         """Return the options that were given as words again, as every task of an array has them."""
         found = [self.name]
@@ -145,30 +137,27 @@ class StudyOptions:
             found += [spelt(option.name), *map(str, values)]
         return found
 
-    def where(self) -> "Where":
-        """Return where the fleets train."""
-        from recall.studies.launch.place import Where
-
-        return Where(**{field.name: getattr(self, field.name) for field in fields(Where)})
-
 
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
     from recall.studies import study_named
     from recall.studies.dry_run import dry_run
     from recall.studies.launch.devices import use_cpu_only
-    from recall.studies.launch.place import place_of
+    from recall.studies.launch.place import Where, place_of
+    from recall.studies.plan import WHOLE, Shard
     from recall.studies.selection import groups_of
     from recall.studies.study_folder import LOGS
 
     use_cpu_only()
     chosen, folder = study_named(options.name), options.folder
-    choices, shard = options.choices(chosen), options.shard_wanted()
+    choices = options.choices(chosen)
+    shard = WHOLE if options.shard is None else Shard.parse(options.shard)
     groups = groups_of(chosen, choices)  # refuses invalid choices before anything is measured
     if options.slurm is not None:
         _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
         return
-    place = place_of(options.where(), folder / LOGS)
+    where = Where(**{field.name: getattr(options, field.name) for field in fields(Where)})
+    place = place_of(where, folder / LOGS)
     try:
         if options.dry_run:
             _tell_plan(dry_run(chosen, choices, folder, place, shard), options.json)

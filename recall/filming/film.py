@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -15,7 +15,7 @@ from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
 from recall.config.spec import FleetSpec, RunSpec
 from recall.config.stored import spec_from
-from recall.errors import BadValueError, UnknownNameError
+from recall.errors import BadValueError
 from recall.files.fleet_layout import FILMS, FINAL, learned, policy_path
 from recall.files.names import file_name
 from recall.files.paths import check_inside, given_path
@@ -119,8 +119,7 @@ def film(
     episodes, fps = from_plain(Count, episodes, "episodes"), from_plain(Count, fps, "fps")
     every = from_plain(Count | None, every, "every")
     size = from_plain(tuple[_Side, _Side], size, "size")
-    if at not in get_args(At):
-        raise UnknownNameError("time", at, get_args(At))
+    at = from_plain(At, at, "time")
     folder = given_path(folder, "folder")
     if tasks is None and is_trained(folder):
         out = out or writable(Path(f"{folder}{SHEET if sheet else '.mp4'}"))

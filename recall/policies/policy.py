@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from recall.files.fleet_layout import (
 from recall.files.paths import given_path
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
+from recall.settings.checked import from_plain
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
 Array = np.ndarray
@@ -111,8 +112,7 @@ def load_policy(
             training.
     """
     folder = given_path(folder, "folder")
-    if at is not None and at not in get_args(At):
-        raise UnknownNameError("time", at, get_args(At))
+    at = from_plain(At | None, at, "time")
     if is_trained(folder):
         if task not in (None, str(folder)):
             raise BadValueError(f"{folder} is a task already: leave out task {task!r}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import escape
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -50,7 +50,7 @@ from recall.runs.description import Description, is_edited, read_description
 from recall.runs.find import FLEET, TRACES, folders_below
 from recall.runs.fleet_folder import FolderInUseError, resume_command
 from recall.runs.json_lines import complete_lines, find_records
-from recall.settings.checked import given_texts
+from recall.settings.checked import from_plain, given_texts
 from recall.version import version
 
 Folder = str | Path
@@ -93,8 +93,7 @@ def archive(
     """
     source, out = given_path(source, "source"), given_path(out, "out")
     patterns = given_texts(policies, "policies")
-    if policies_at not in _LABELS:
-        raise UnknownNameError("time", policies_at, get_args(PoliciesAt))
+    policies_at = from_plain(PoliciesAt, policies_at, "time")
     one, other = source.resolve(), out.resolve()
     if one.is_relative_to(other) or other.is_relative_to(one):
         raise BadValueError(f"{out} and {source} lie in one another: choose another folder")

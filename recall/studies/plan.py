@@ -17,6 +17,7 @@ from recall.files.fleet_layout import fleets_below, status
 from recall.files.names import file_name
 from recall.runs.description import differences, identity, read_description
 from recall.runs.fleet_folder import resume_command
+from recall.runs.wording import counted
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
@@ -111,17 +112,14 @@ def plan(
                 fleets.append(Fleet(name, group.variant, spec, size))
         if not left:
             continue
-        check_fits(f"{group.variant.title} on {_tasks(group.spec)}", size, room.bytes_per_device)
+        what = f"{group.variant.title} on {counted(group.spec.tasks, 'task')}"
+        check_fits(what, size, room.bytes_per_device)
         for runs in split(list(left.values()), room.bytes_per_device // size, parts_wanted, room):
             name = _free_name(file_name(title), names)
             spec = dataclasses.replace(group.spec, runs=tuple(runs))
             fleets.append(Fleet(name, group.variant, spec, size))
     order = {name: place for place, name in enumerate(planned)}
     return sorted(fleets, key=lambda fleet: order.get(fleet.name, len(order)))
-
-
-def _tasks(spec: FleetSpec) -> str:
-    return "1 task" if spec.tasks == 1 else f"{spec.tasks} tasks"
 
 
 def split(runs: Sequence[RunSpec], most: int, parts: int, room: Room) -> Iterator[list[RunSpec]]:

@@ -57,12 +57,11 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         camera_name: str | None = None,
     ):
         settings = WorldSettings(reward, observation, horizon)
-        check_render_mode(render_mode)
         self.horizon_steps = horizon_steps(task, settings)
         self.simulator = make_simulator(task, 1, settings)
         self.observation_space = self.simulator.observation_space
         self.action_space = self.simulator.action_space
-        self.render_mode = render_mode
+        self.render_mode = from_plain(RenderMode | None, render_mode, "render mode")
         self._image = image_arguments(self.simulator.cameras, width, height, camera_name)
         name = environment_id(task)
         if name is not None:
@@ -162,12 +161,6 @@ def step_info(
         "diverged": diverged,
         **criteria,
     }
-
-
-def check_render_mode(render_mode: str | None, modes: Sequence[str] = get_args(RenderMode)) -> None:
-    """Raise UnknownNameError for an unsupported render mode."""
-    if render_mode is not None and render_mode not in modes:
-        raise UnknownNameError("render mode", render_mode, modes)
 
 
 def image_arguments(

@@ -1,7 +1,7 @@
 """Gymnasium vector environment with many slots of one or several tasks."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
@@ -14,7 +14,6 @@ from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.settings.checked import Count, from_plain
 from recall.worlds.env import (
     RENDER_FPS,
-    check_render_mode,
     checked_actions,
     image_arguments,
     refuse_horizon,
@@ -25,7 +24,7 @@ from recall.worlds.registry import Task, tasks_in
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
-_RENDER_MODES = ["rgb_array"]
+_RenderMode = Literal["rgb_array"]
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
@@ -55,14 +54,13 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         height: int = 480,
         camera_name: str | None = None,
     ):
-        check_render_mode(render_mode, _RENDER_MODES)
         self.tasks = tuple(tasks)
         self.num_envs = len(self.tasks)
-        self.render_mode = render_mode
+        self.render_mode = from_plain(_RenderMode | None, render_mode, "render mode")
         self.autoreset_mode = autoreset_mode  # an attribute too, since torchrl reads it there
         self.metadata = {
             "autoreset_mode": self.autoreset_mode,
-            "render_modes": _RENDER_MODES,
+            "render_modes": list(get_args(_RenderMode)),
             "render_fps": RENDER_FPS,
         }
         self.diverged_episodes = 0

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from recall.training.memory import available_host
+from recall.training import memory
 
 # Share of a host's free memory; workers, checkpoints and other processes need the rest.
 _SHARE_OF_HOST = 0.7
@@ -24,13 +24,9 @@ def measure() -> Devices:
     """Return the devices that JAX sees in this process."""
     import jax
 
-    devices = jax.local_devices()
-    first = devices[0]
-    stats = first.memory_stats() if first.platform != "cpu" else None
-    if stats and "bytes_limit" in stats:
-        return Devices(first.device_kind, len(devices), int(stats["bytes_limit"]))
-    host = _SHARE_OF_HOST * available_host()
-    return Devices(first.device_kind, len(devices), int(host / len(devices)))
+    devices, there = jax.local_devices(), memory.measure()
+    total = _SHARE_OF_HOST * there.host if there.device is None else there.device
+    return Devices(devices[0].device_kind, len(devices), int(total / len(devices)))
 
 
 def use_cpu_only() -> None:

@@ -17,11 +17,6 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION  # everything that determines the fo
 _WELD = np.array([0, 0, 0, 0, 0, 0, -1, 0, 0, 0, 5], np.float64)
 
 
-def model_path(task: Task) -> str:
-    """Return the path of the task's model."""
-    return str(_MODELS / task.model)
-
-
 def _as_meta_world(model: mujoco.MjModel) -> mujoco.MjModel:
     # Newer MuJoCo has one more number for other constraints at the end of each row.
     model.eq_data[model.eq_type == mujoco.mjtEq.mjEQ_WELD, : len(_WELD)] = _WELD
@@ -33,7 +28,7 @@ def _as_meta_world(model: mujoco.MjModel) -> mujoco.MjModel:
 
 def load_visual(task: Task) -> mujoco.MjModel:
     """Return the whole model, for images."""
-    return _as_meta_world(mujoco.MjModel.from_xml_path(model_path(task)))
+    return _as_meta_world(mujoco.MjModel.from_xml_path(str(_MODELS / task.model)))
 
 
 @cache
@@ -46,7 +41,7 @@ def load_physics(name: str) -> mujoco.MjModel:
     from recall.worlds.continual_world.tasks import load_task
 
     task = load_task(name)
-    spec = mujoco.MjSpec.from_file(model_path(task))
+    spec = mujoco.MjSpec.from_file(str(_MODELS / task.model))
     geoms = list(spec.geoms)
     read = {source.name for source in (task.object, task.turned, *task.reads.values()) if source}
     for geom in geoms:

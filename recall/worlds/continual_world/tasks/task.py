@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -29,39 +30,15 @@ class Fixture(NamedTuple):
     at: Callable[[Array], Array] = lambda vector: vector
 
 
-def body(name: str) -> Source:
-    """Return the source of a body's position."""
-    return Source("xpos", "body", name)
-
-
-def site(name: str) -> Source:
-    """Return the source of a site's position."""
-    return Source("site_xpos", "site", name)
-
-
-def geom(name: str) -> Source:
-    """Return the source of a geom's position."""
-    return Source("geom_xpos", "geom", name)
-
-
-def joint(name: str) -> Source:
-    """Return the source of a slide joint's displacement."""
-    return Source("qpos", "joint", name)
-
-
-def body_quaternion(name: str) -> Source:
-    """Return the source of a body's quaternion, real part first, as in MuJoCo."""
-    return Source("xquat", "body", name)
-
-
-def body_rotation(name: str) -> Source:
-    """Return the source of a body's rotation, observed as a quaternion with real part last."""
-    return Source("xmat", "body", name)
-
-
-def geom_rotation(name: str) -> Source:
-    """Return the source of a geom's rotation, observed as a quaternion with real part last."""
-    return Source("geom_xmat", "geom", name)
+# Sources by the name of an element: positions, a slide joint's displacement, and rotations.
+body = partial(Source, "xpos", "body")
+site = partial(Source, "site_xpos", "site")
+geom = partial(Source, "geom_xpos", "geom")
+joint = partial(Source, "qpos", "joint")
+body_quaternion = partial(Source, "xquat", "body")  # real part first, as in MuJoCo
+# Observed as quaternions with the real part last.
+body_rotation = partial(Source, "xmat", "body")
+geom_rotation = partial(Source, "geom_xmat", "geom")
 
 
 class Start(NamedTuple):

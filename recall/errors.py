@@ -4,7 +4,9 @@ import difflib
 import sysconfig
 import traceback
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 _FEW, _SHORT_LIST = 5, 15
 _LIKENESS = 0.6  # of a name that is suggested; that of equal names is 1
@@ -18,13 +20,19 @@ _LISTED_BY = {
 }
 
 
-def how_to_install(package: str) -> str:
-    """Return what installs a missing package, however this one was installed."""
-    return f"install it with `pip install {package}`"
-
-
 class RecallError(Exception):
     """Base class of errors that a user can fix; the command line prints no traceback for them."""
+
+
+def required(module: str, purpose: str, package: str | None = None) -> Any:
+    """Import a module of a package that only this purpose needs, or say how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = package or module.partition(".")[0]
+        raise RecallError(
+            f"{purpose} needs {package}: install it with `pip install {package}`"
+        ) from error
 
 
 class NoRunLeftError(RecallError):

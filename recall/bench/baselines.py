@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.errors import RecallError, how_to_install
+from recall.errors import required
 from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS
 
@@ -17,17 +17,10 @@ Driver = Callable[[int], int]
 
 def _metaworld_environment(task: str) -> Any:
     """Make Meta-World's own environment, with the classic reward and a new draw every episode."""
-    try:
-        with safe_path():  # as in recall.worlds.continual_world
-            from metaworld.env_dict import ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE
-    except ImportError as error:
-        raise RecallError(
-            f"recall bench worlds compares with metaworld: {how_to_install('metaworld')}"
-        ) from error
-
+    with safe_path():  # as in recall.worlds.continual_world
+        metaworld = required("metaworld.env_dict", "recall bench worlds")
     name = f"{task}-v3-goal-observable"
-    make: Any = ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name]
-    environment = make(seed=0)
+    environment = metaworld.ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name](seed=0)
     environment.reward_function_version = "v1"
     environment._freeze_rand_vec = False
     return environment

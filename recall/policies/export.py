@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from recall.errors import RecallError, how_to_install
+from recall.errors import required
 from recall.nets.constants import LOG_STD_RANGE, NORM_EPSILON
 from recall.policies.policy import Policy
 
@@ -22,12 +22,8 @@ _FACTS = "recall.json"  # the extra file of a .pt2 that names the task and its e
 
 def write_onnx(policy: Policy, path: Path) -> None:
     """Write an ONNX model, which needs opset 17."""
-    try:
-        from onnx import TensorProto, checker, helper, numpy_helper, save
-    except ImportError as error:
-        raise RecallError(
-            f"export to ONNX needs the package onnx: {how_to_install('onnx')}"
-        ) from error
+    required("onnx", "export to ONNX")
+    from onnx import TensorProto, checker, helper, numpy_helper, save
 
     low, high = np.array(LOG_STD_RANGE, np.float32)
     constants = dict(policy.layers) | {
@@ -84,10 +80,7 @@ def _nodes(policy: Policy, node: Any) -> list[Any]:
 
 def write_torch(policy: Policy, path: Path) -> None:
     """Write a program for `torch.export.load(path).module()`, which needs PyTorch alone."""
-    try:
-        import torch
-    except ImportError as error:
-        raise RecallError("export to PyTorch needs torch: pip install torch") from error
+    torch = required("torch", "export to PyTorch")
     program = torch.export.export(
         _module(policy, torch),
         (torch.zeros(2, policy.observation_size),),

@@ -46,12 +46,6 @@ class TransitionLog:
         self._logs: dict[Path, AppendLog] = {}
         self._kept: dict[int, Stamp] = {}
 
-    def _path(self, task: int) -> Path:
-        return self.folder / rows_file(task)
-
-    def _ends_path(self, task: int) -> Path:
-        return self.folder / ends_file(task)
-
     def _kept_path(self, task: int) -> Path:
         return self.folder / f"old-{task}.npy"
 
@@ -60,17 +54,18 @@ class TransitionLog:
 
     def append(self, task: int, rows: Array, successes: Sequence[bool]) -> None:
         """Append a chunk [run, step, column] of the task, and which of its episodes succeeded."""
-        self._log(self._path(task)).append(np.ascontiguousarray(rows, np.float32).tobytes())
+        content = np.ascontiguousarray(rows, np.float32).tobytes()
+        self._log(self.folder / rows_file(task)).append(content)
         if self._all_kept:
-            self._log(self._ends_path(task)).append(bytes(successes))
+            self._log(self.folder / ends_file(task)).append(bytes(successes))
 
     def sync(self, tasks: Iterable[int]) -> dict[str, Stamp]:
         """Flush all files to disk; return the stamps of `tasks`, and of what is kept of any."""
         for log in self._logs.values():
             log.sync()
         kept = {self._kept_path(task).name: stamp for task, stamp in self._kept.items()}
-        files = [self._path(task) for task in tasks]
-        files += [self._ends_path(task) for task in tasks if self._all_kept]
+        files = [self.folder / rows_file(task) for task in tasks]
+        files += [self.folder / ends_file(task) for task in tasks if self._all_kept]
         return {path.name: self._log(path).stamp() for path in files} | kept
 
     def cut(self, stamps: Stamps) -> None:
@@ -86,8 +81,8 @@ class TransitionLog:
         # Earlier tasks without a stamp stay: an earlier checkpoint may need them.
         for task in self._numbers():
             if task > max(tasks.values(), default=-1):
-                self._path(task).unlink()
-                self._ends_path(task).unlink(missing_ok=True)
+                (self.folder / rows_file(task)).unlink()
+                (self.folder / ends_file(task)).unlink(missing_ok=True)
 
     def _numbers(self) -> list[int]:
         return [int(path.stem.split("-")[1]) for path in self.folder.glob("task-*.rows")]
@@ -96,7 +91,7 @@ class TransitionLog:
         """Return the task's buffer [run, slot, column]: its last chunks, in ring order."""
         runs, chunk, width = self._shape
         rows = np.zeros((runs, capacity, width), np.float32)
-        path = self._path(task)
+        path = self.folder / rows_file(task)
         if not path.exists() or not path.stat().st_size:
             return rows
         stored = np.memmap(path, np.float32, "r").reshape(-1, runs, chunk, width)
@@ -118,7 +113,7 @@ class TransitionLog:
     def forget(self, before: int) -> None:
         """Remove the transitions of the tasks before `before`."""
         for task in self._numbers():
-            path = self._path(task)
+            path = self.folder / rows_file(task)
             if task < before and not self._all_kept:
                 path.unlink()
                 if path in self._logs:

@@ -17,7 +17,6 @@ from recall.files.atomic import write_text
 from recall.files.paths import given_path, given_paths
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, Style, draw_all
-from recall.report.health_notes import health_problems
 from recall.report.manifest import PAGE, check_place, replacing_earlier
 from recall.report.page import page
 from recall.report.tables import all_tables
@@ -25,6 +24,7 @@ from recall.report.tables.protocols import protocol_tables
 from recall.report.tables.table import Table, notes_below
 from recall.report.tables.terminal import print_table
 from recall.report.tables.writers import write_tables
+from recall.runs.wording import counted
 from recall.settings.checked import from_plain
 
 Folder = str | Path
@@ -172,6 +172,23 @@ def problems_of(analysis: Analysis, board: bool = False) -> tuple[str, ...]:
         *health_problems(collection),
     ]
     return tuple(dict.fromkeys(found))
+
+
+def health_problems(collection: Collection) -> list[str]:
+    """Return one sentence for each label and kind of warning, with the earliest as an example."""
+    problems = []
+    for label, runs in collection.by_label().items():
+        warned = [(warning, run) for run in runs for warning in run.warnings]
+        for kind in dict.fromkeys(warning["health"] for warning, _ in warned):
+            mine = [(warning, run) for warning, run in warned if warning["health"] == kind]
+            first, where = min(mine, key=lambda pair: pair[0]["step"])
+            count = len({id(run) for _, run in mine})
+            problems.append(
+                f"{label}: {kind.replace('_', ' ')} in {count} of {counted(len(runs), 'run')}. "
+                f"The first was {where.name} in {where.folder} at step {first['step']:,}: "
+                f"{first['message']}."
+            )
+    return problems
 
 
 def _show(

@@ -18,7 +18,7 @@ import numpy as np
 from recall.analysis.collection import gather
 from recall.analysis.frames import MEASURED, Analysis, analyse
 from recall.analysis.measures import TITLES
-from recall.errors import RecallError, how_to_install
+from recall.errors import RecallError, required
 from recall.files.atomic import write_text
 from recall.files.fleet_layout import (
     ARCHIVE_NOTE,
@@ -66,7 +66,7 @@ def push(
         private: Whether a new repository is private.
         unfinished: Whether unfinished fleets are pushed too.
     """
-    hub = _hub()
+    hub = required("huggingface_hub", "push")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "archive")
         stage(source, folder, repo, policies, unfinished)
@@ -81,22 +81,12 @@ def pull(repo: str, out: Folder, revision: str | None = None) -> Archive:
         out: Folder of the archive, which must not hold anything.
         revision: A branch, tag or commit. None: the newest.
     """
-    hub = _hub()
+    hub = required("huggingface_hub", "pull")
     with tempfile.TemporaryDirectory() as place:
         with _explained(repo):
             hub.snapshot_download(repo, revision=revision, local_dir=place, allow_patterns=_FILES)
         check_contained(Path(place))
         return archive(place, out, _all_policies(Path(place)), unfinished=True)
-
-
-def _hub() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise RecallError(
-            f"push and pull need huggingface_hub: {how_to_install('huggingface_hub')}"
-        ) from error
-    return huggingface_hub
 
 
 def upload(hub: Any, folder: Path, repo: str, private: bool = False) -> str:

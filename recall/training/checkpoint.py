@@ -63,11 +63,7 @@ class SavedFiles:
         self._folder, self._store, self._history = folder, store, history
         self._stages = stages
         self._started_as = identity(read_description(folder))
-        self.policies: dict[str, Stamp] = {}
-
-    def add_policies(self, stamps: dict[str, Stamp]) -> None:
-        """Add the policies of a finished task, which every later checkpoint needs."""
-        self.policies |= stamps
+        self.policies: dict[str, Stamp] = {}  # of finished tasks; every later checkpoint needs them
 
     def sync(self, stage: int) -> Metadata:
         """Flush everything to disk; return what a checkpoint in this stage says about it."""

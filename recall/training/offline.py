@@ -18,7 +18,7 @@ from recall.collect.messages import RunTasks, Setup
 from recall.collect.noise import draw_tails
 from recall.collect.transition import Columns
 from recall.config.spec import FleetSpec
-from recall.errors import BadValueError, RecallError, UnknownNameError, how_to_install
+from recall.errors import BadValueError, RecallError, UnknownNameError, required
 from recall.files.fleet_layout import Status, read_outcome, status
 from recall.learn import fleet
 from recall.replay.log import by_environment, read_kept_task
@@ -139,14 +139,9 @@ def write_minari(
     run: str | None,
 ) -> Any:
     """Write the episodes of these tasks and this run, or of all, as a Minari dataset."""
-    try:
-        import minari
-        from minari.data_collector import EpisodeBuffer
-        from minari.storage import get_dataset_path
-    except ImportError as error:
-        raise RecallError(
-            f"export to Minari needs the package minari: {how_to_install('minari[hdf5]')}"
-        ) from error
+    minari = required("minari", "export to Minari", "minari[hdf5]")
+    from minari.data_collector import EpisodeBuffer
+    from minari.storage import get_dataset_path
 
     written = get_dataset_path(dataset)
     if written.exists():

@@ -16,9 +16,7 @@ task, or others too.
 """
 
 import time
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import jax
@@ -26,17 +24,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.collect.chunks import Ended
-from recall.config.spec import FleetSpec
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, failures, learned
 from recall.learn import fleet
 from recall.nets.sharding import reshard, to_int32
-from recall.runs.store import Store
 from recall.runs.training_records import score_records
 from recall.training.behaviour import Behaviour, best_heads, better_by_test, means
-from recall.training.callbacks import Callback
 from recall.training.trained_fleet import TrainedFleet
-from recall.worlds.workers import never
 
 Array = np.ndarray
 
@@ -48,18 +42,12 @@ class Interrupted(RecallError):  # noqa: N818  (stopping is not an error)
 class Trainer(TrainedFleet):
     """Trains one fleet in one folder."""
 
-    def __init__(
-        self,
-        spec: FleetSpec,
-        folder: Path,
-        store: Store,
-        callback: Callback,
-        should_stop: Callable[[], bool] = never,
-    ):
-        """Build the fleet; `should_stop` is called between chunks and while episodes are played."""
-        super().__init__(spec, folder, store, callback, should_stop)
-        self.behaviour = Behaviour(spec, self.agent)
-        self._callback_stops = False
+    _callback_stops = False
+
+    @cached_property
+    def behaviour(self) -> Behaviour:
+        """Return who acts in which chunk."""
+        return Behaviour(self.spec, self.agent)
 
     def run(self) -> None:
         """Train to the end, or until asked to stop."""
@@ -74,7 +62,7 @@ class Trainer(TrainedFleet):
         if not self._finish_evaluation():
             self._leave()
         final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        self.files.add_policies(self.write_policies(FINAL, final))
+        self.files.policies |= self.write_policies(FINAL, final)
         self.history.clear()  # before the fleet counts as finished, so that a kill leaves nothing
         self.store.finish(self.progress.failed, self.files.policies)
 
@@ -268,7 +256,7 @@ class Trainer(TrainedFleet):
         )
         for task in self.task_schedule.learned(number):
             policies = {task: self.policies(task)}
-            self.files.add_policies(self.write_policies(learned(task), policies))
+            self.files.policies |= self.write_policies(learned(task), policies)
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))

@@ -10,7 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import HumanRendering
 
-from recall.errors import BadValueError, RecallError, UnknownNameError, how_to_install
+from recall.errors import BadValueError, RecallError, UnknownNameError, required
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.settings.checked import LARGEST_WHOLE, Count, from_plain
 from recall.worlds.gym_registration import environment_id
@@ -218,16 +218,11 @@ def in_window(
     """Return what `make_env` makes, shown in Gymnasium's window if the mode is "human"."""
     if render_mode != "human":
         return make_env(render_mode)
+    pygame = required("pygame", "render mode 'human'")
     try:
-        import pygame
-
         pygame.display.init()
         if pygame.display.get_driver() == "offscreen" and "SDL_VIDEODRIVER" not in os.environ:
             raise pygame.error("there is no display")  # SDL would draw for nobody
-    except ImportError as error:
-        raise RecallError(
-            f"render mode 'human' needs pygame: {how_to_install('pygame')}"
-        ) from error
     except pygame.error as error:
         raise RecallError(
             f"render mode 'human': no window can be opened here ({error}). 'rgb_array' draws "

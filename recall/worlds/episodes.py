@@ -58,7 +58,7 @@ class Episodes:
         self._expected = [-1] * slots  # the episode of the slot's last `simulator.expect`
         self._steps = np.zeros(slots, np.int64)
         self._return = np.zeros(slots)
-        self._success = np.zeros(slots, bool)
+        self.success = np.zeros(slots, bool)  # which have had one in their current episode
         self._criteria = {name: np.zeros(slots, bool) for name in simulator.criteria}
         self._counters = len(_COUNTERS) + len(self._criteria)
         self.state_size = self._counters + size + simulator.state_size
@@ -69,7 +69,7 @@ class Episodes:
         rng = self._generator(slot, int(self._episode[slot]))
         self._steps[slot] = 0
         self._return[slot] = 0.0
-        self._success[slot] = False
+        self.success[slot] = False
         for met in self._criteria.values():
             met[slot] = False
         self.observation[slot] = self.simulator.reset(slot, rng, options)
@@ -96,11 +96,6 @@ class Episodes:
         self._episode[slot] -= 1
         return self.start(slot, options)
 
-    @property
-    def success(self) -> Array:
-        """Return which slots have had a success in their current episode, [slots] bool."""
-        return self._success
-
     def start_all(self) -> Array:
         """Start the next episode in every slot and return the first observations."""
         for slot in range(self.simulator.slots):
@@ -115,7 +110,7 @@ class Episodes:
         """Count a step that the simulator has made, and start the next episodes."""
         self._steps += 1
         self._return += result.reward
-        self._success |= result.success
+        self.success |= result.success
         for name, met in self._criteria.items():
             met |= result.criteria[name]
         cut = self._steps >= self.horizon_steps
@@ -149,7 +144,7 @@ class Episodes:
         self._steps += steps
         # One after the other, as `count` adds them.
         self._return[:] = np.add.accumulate(np.vstack([self._return, rolled.reward]))[-1]
-        self._success |= rolled.success.any(axis=0)
+        self.success |= rolled.success.any(axis=0)
         for name, met in self._criteria.items():
             met |= rolled.criteria[name].any(axis=0)
         self.observation[:] = rolled.observation[-1]
@@ -165,7 +160,7 @@ class Episodes:
             slot=slot,
             steps=int(self._steps[slot]),
             episode_return=float(self._return[slot]),
-            success=bool(self._success[slot]),
+            success=bool(self.success[slot]),
             last_success=bool(success[slot]),
             diverged=bool(diverged[slot]),
             criteria={name: bool(met[slot]) for name, met in self._criteria.items()},
@@ -177,7 +172,7 @@ class Episodes:
             self._episode[slot],
             self._steps[slot],
             self._return[slot],
-            self._success[slot],
+            self.success[slot],
             *(met[slot] for met in self._criteria.values()),
         )
         return np.concatenate(
@@ -196,7 +191,7 @@ class Episodes:
         self._expected[slot] = -1
         self._steps[slot] = int(counters[1])
         self._return[slot] = counters[2]
-        self._success[slot] = bool(counters[3])
+        self.success[slot] = bool(counters[3])
         for met, flag in zip(self._criteria.values(), counters[len(_COUNTERS) :], strict=True):
             met[slot] = bool(flag)
         self.observation[slot] = rest[:size]

@@ -4,7 +4,7 @@ import pytest
 
 from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import analyse
-from recall.report.health_notes import health_problems
+from recall.report.build import health_problems
 from recall.report.summary import few_seeds, measured, nothing_to_compare, scope, verdicts
 from tests.factories.folders import append_training, write_fleet
 from tests.factories.runs import made_collection, made_run

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from recall.errors import BadValueError, RecallError, how_to_install
+from recall.errors import BadValueError, RecallError, required
 from recall.studies.launch.devices import measure
 
 _ANSWER_SECONDS = 10.0
@@ -16,11 +16,7 @@ _OPTIONS = {"log_to_driver": False, "logging_level": "warning"}
 
 def load_ray() -> Any:
     """Return the module `ray`, or raise an error that says how to install it."""
-    try:
-        import ray
-    except ImportError:
-        raise BadValueError(f"the Ray launcher needs Ray: {how_to_install('ray')}") from None
-    return ray
+    return required("ray", "the Ray launcher")
 
 
 def connect(address: str | None) -> None:

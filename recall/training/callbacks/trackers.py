@@ -2,13 +2,12 @@
 
 import contextvars
 import hashlib
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from recall.config.spec import FleetSpec, RunSpec
-from recall.errors import BadValueError, how_to_install
+from recall.errors import required
 from recall.training.callbacks.display import health_text
 from recall.training.callbacks.tensorboard_callback import Logger
 
@@ -19,11 +18,7 @@ class WandbCallback(Logger):
     package: ClassVar[str] = "wandb"
 
     def __init__(self, project: str):
-        if importlib.util.find_spec(self.package) is None:
-            raise BadValueError(
-                f"project {project!r}: {self.package} is not installed; "
-                f"{how_to_install(self.package)}"
-            )
+        required(self.package, f"project {project!r}")
         super().__init__()
         self._project = project
 

@@ -159,11 +159,9 @@ def resume(
     """
     _check_callback(callback)
     folder = given_path(folder, "folder")
-    description = read_description(folder)
     check_unfinished(folder)
-    check_unedited(folder, description)
+    spec = _spec_in(folder, functions)
     check_resumable(folder)
-    spec = _spec_in(folder, description, functions)
     check_memory(spec)
     with hold(folder):
         check_unfinished(folder)  # another process may have finished it meanwhile
@@ -178,9 +176,10 @@ def _check_callback(callback: object) -> None:
         )
 
 
-def _spec_in(
-    folder: Path, description: dict[str, Any], functions: Mapping[str, Task] | None
-) -> FleetSpec:
+def _spec_in(folder: Path, functions: Mapping[str, Task] | None) -> FleetSpec:
+    """Return the fleet in a folder, as it was started."""
+    description = read_description(folder)
+    check_unedited(folder, description)
     try:
         return spec_from(description, functions)
     except BadValueError as error:
@@ -325,9 +324,7 @@ def evaluate(
     workers = from_plain(Count | None, workers, "workers")
     seed = from_plain(Annotated[int, Range(least=0)] | None, seed, "seed")
     folder = given_path(folder, "folder")
-    description = read_description(folder)
-    check_unedited(folder, description)
-    spec = _spec_in(folder, description, functions)
+    spec = _spec_in(folder, functions)
     kept = runs_with_policies(folder, [run.name for run in spec.runs])
     runs = [spec.runs[index] for index in kept]
     shape = fleet.policy_shape(agent_of(spec)[0])
@@ -374,9 +371,7 @@ def export_minari(
         functions: If the fleet was started with functions as tasks: from their names to them.
     """
     folder = given_path(folder, "folder")
-    description = read_description(folder)
-    check_unedited(folder, description)
-    spec, chosen = _spec_in(folder, description, functions), as_tasks(tasks)
+    spec, chosen = _spec_in(folder, functions), as_tasks(tasks)
     _check_tasks(spec.runs, range(spec.tasks), chosen)
     return write_minari(folder, spec, dataset, chosen, run)
 

@@ -184,10 +184,10 @@ def _run(study: Any, choices: Any, place: Any, shard: Any, options: StudyOptions
     launch = run_study(
         study, choices, options.folder, place.room, place.launcher, display, options.retries, shard
     )
-    _tell_end(study, launch, choices, options.json)
+    _tell_end(launch, options.json)
 
 
-def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
+def _tell_end(launch: Any, as_json: bool) -> None:
     finished, failed = launch.finished, launch.failed_runs()
     if as_json:
         print_json(
@@ -221,7 +221,7 @@ def _tell_end(study: Any, launch: Any, choices: Any, as_json: bool) -> None:
     if left := len(launch.fleets) - len(finished):
         print(f"{left} of the fleets are with other launchers, which are at work in the folder")
     else:
-        _tell_report(study, launch.folder, choices.scale)
+        print(f"`{shlex.join(['recall', 'report', str(launch.folder)])}` shows the results")
 
 
 def what_is_missing(launch: "Launch") -> str:
@@ -235,19 +235,6 @@ def what_is_missing(launch: "Launch") -> str:
         f"every run failed in {len(launch.without_runs)} of {count} fleets, because of numbers "
         "that were not finite; repair the environments if they returned them, or else try other "
         "settings, such as a lower learning_rate, in another folder"
-    )
-
-
-def _tell_report(study: Any, folder: Path, scale: float) -> None:
-    report = f"`{shlex.join(['recall', 'report', str(folder)])}` shows the results"
-    if not study.transfer:
-        print(report)
-        return
-    # The report knows the settings of the runs, and so the whole command; a study knows part of it.
-    scaled = "" if scale == 1 else f" and scale {scale:g}"
-    print(
-        f"{report}; forward transfer also needs single-task runs with the same settings{scaled}: "
-        "if none are found, the report has the command that trains them"
     )
 
 

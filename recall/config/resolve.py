@@ -189,7 +189,7 @@ def _read_file(path: str | Path) -> dict[str, Any]:
     path = given_path(path, "config", "file")
     if not path.exists():
         raise BadValueError(f"settings file {path} does not exist")
-    readers: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": _read_json}
+    readers: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": json.loads}
     if path.suffix not in readers:
         raise BadValueError(f"settings file {path}: only .json and .toml files are supported")
     try:
@@ -200,19 +200,6 @@ def _read_file(path: str | Path) -> dict[str, Any]:
         raise BadValueError(f"settings file {path} is nested too deeply") from None
     if not isinstance(content, dict):
         raise BadValueError(f"settings file {path} must contain named settings")
-    return content
-
-
-def _read_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_each_once)
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON file; a name that is given twice is an error, as in TOML."""
-    content = dict(pairs)
-    for name in content:
-        if sum(name == other for other, _ in pairs) > 1:
-            raise ValueError(f"{name!r} is given twice")
     return content
 
 

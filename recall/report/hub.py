@@ -70,7 +70,16 @@ def push(
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "archive")
         stage(source, folder, repo, policies, unfinished)
-        return upload(hub, folder, repo, private)
+        with _explained(repo):
+            api = hub.HfApi()
+            address = api.create_repo(repo, private=private, exist_ok=True)
+            api.upload_folder(
+                repo_id=repo,
+                folder_path=folder,
+                delete_patterns=_FILES,  # of an earlier archive
+                commit_message="recall push",
+            )
+    return str(address)
 
 
 def pull(repo: str, out: Folder, revision: str | None = None) -> Archive:
@@ -87,17 +96,6 @@ def pull(repo: str, out: Folder, revision: str | None = None) -> Archive:
             hub.snapshot_download(repo, revision=revision, local_dir=place, allow_patterns=_FILES)
         check_contained(Path(place))
         return archive(place, out, _all_policies(Path(place)), unfinished=True)
-
-
-def upload(hub: Any, folder: Path, repo: str, private: bool = False) -> str:
-    """Upload a folder in one commit, in place of an earlier archive; return its address."""
-    with _explained(repo):
-        api = hub.HfApi()
-        address = api.create_repo(repo, private=private, exist_ok=True)
-        api.upload_folder(
-            repo_id=repo, folder_path=folder, delete_patterns=_FILES, commit_message="recall push"
-        )
-        return str(address)
 
 
 @contextlib.contextmanager

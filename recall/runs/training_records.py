@@ -137,11 +137,7 @@ def _array(column: list[Any], tasks: int) -> Array:
     """Return [row], or [row, task] if values are lists, with NaN for missing or invalid values."""
     width = max((len(value) for value in column if isinstance(value, list)), default=0)
     if not width:
-        return np.array([_number(value) for value in column])
+        return np.array([v if isinstance(v, int | float) else np.nan for v in column], float)
     blank = [None] * max(width, tasks)
     lists = [value if isinstance(value, list) else [] for value in column]
     return np.array([value + blank[len(value) :] for value in lists], float)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else np.nan

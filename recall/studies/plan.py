@@ -21,7 +21,7 @@ from recall.runs.wording import counted
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
 from recall.studies.study import Variant
-from recall.training.memory import check_fits, gibibytes, run_bytes
+from recall.training.memory import gibibytes, run_bytes
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,12 @@ def plan(
                 fleets.append(Fleet(name, group.variant, spec, size))
         if not left:
             continue
-        what = f"{group.variant.title} on {counted(group.spec.tasks, 'task')}"
-        check_fits(what, size, room.bytes_per_device)
+        if size > room.bytes_per_device:
+            raise BadValueError(
+                f"one run of {group.variant.title} on {counted(group.spec.tasks, 'task')} needs "
+                f"{gibibytes(size)} of device memory, but only {gibibytes(room.bytes_per_device)} "
+                "are available; use a smaller --scale, fewer tasks or a memory_per_task"
+            )
         for runs in split(list(left.values()), room.bytes_per_device // size, parts_wanted, room):
             name = _free_name(file_name(title), names)
             spec = dataclasses.replace(group.spec, runs=tuple(runs))

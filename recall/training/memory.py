@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from recall.config.spec import FleetSpec
-from recall.errors import BadValueError, RecallError
+from recall.errors import RecallError
 from recall.learn.agent import Agent
 from recall.learn.fleet import policy_shape
 from recall.replay.history import rows_held
@@ -91,16 +91,6 @@ def check_processes(spec: FleetSpec, available: Memory) -> None:
             f"the trainer and its workers need about {gibibytes(needed)} of memory, but "
             f"{gibibytes(available.host)} are available: choose fewer workers (to resume a fleet, "
             "in its run.json), or train fewer runs at once"
-        )
-
-
-def check_fits(what: str, needed: int, there: int) -> None:
-    """Raise an error if a single run does not fit, however a study is split into fleets."""
-    if needed > there:
-        raise BadValueError(
-            f"one run of {what} needs {gibibytes(needed)} of device memory, but only "
-            f"{gibibytes(there)} are available; use a smaller --scale, fewer tasks or a "
-            "memory_per_task"
         )
 
 

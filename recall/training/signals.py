@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import FrameType
 
 from recall.files.streams import redirect_to_devnull
 
@@ -85,7 +84,7 @@ def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Ite
         return
     listener = _Listener(stop, on_first, on_second)
     before = {
-        number: signal.signal(number, _nothing)
+        number: signal.signal(number, lambda *_: None)  # the listener has heard of it
         for number in _SIGNALS
         # Whoever starts a process with `nohup` wants it to go on.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
@@ -96,10 +95,6 @@ def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Ite
         for number, handler in before.items():
             signal.signal(number, handler)
         listener.close()
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    """Handle a signal in the main thread, where there is nothing left to do."""
 
 
 def _leave_terminal() -> None:

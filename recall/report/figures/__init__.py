@@ -23,7 +23,6 @@ from recall.report.figures.matrices import pair_matrices
 from recall.report.figures.style import STYLES, Style
 from recall.report.figures.training import q_scale, training
 from recall.report.figures.transfer_areas import transfer_areas
-from recall.settings.checked import from_plain
 
 MakeFigures = Callable[[Scene], Iterator[Figure | Skipped]]
 FORMATS = ("png", "svg", "pdf")
@@ -76,8 +75,6 @@ def draw_all(
     These figures take most of the time. `style` is that of a page or of a paper. `tell` is called
     with the name of each figure, once it is drawn.
     """
-    detailed = from_plain(Detailed, detailed, "detailed")
-    style = from_plain(Style, style, "style")
     scene = Scene(collection, measure or Measure(), detailed, style)
     drawn, skipped = [], []
     for found in all_figures(scene, kinds):

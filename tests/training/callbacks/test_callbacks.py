@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import recall
-from recall.errors import BadValueError
+from recall.errors import RecallError
 from recall.training.callbacks import Callback, CallbackList
-from recall.training.callbacks.status import Status
+from recall.training.callbacks.display import Display
 from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 from recall.training.callbacks.trackers import TrackioCallback, WandbCallback
 from tests.factories.events import Seen, events
@@ -107,7 +107,7 @@ def test_tensorboard_shows_nothing_twice_after_a_crash(tmp_path, watched):
 @pytest.mark.parametrize("kind", [WandbCallback, TrackioCallback])
 def test_without_a_tracker_the_way_to_it_is_told(kind, monkeypatch):
     monkeypatch.setattr(kind, "package", "not_there")
-    with pytest.raises(BadValueError, match=r"pip install not_there"):
+    with pytest.raises(RecallError, match=r"pip install not_there"):
         kind("project")
 
 
@@ -142,7 +142,7 @@ def test_weights_and_biases_has_a_run_for_each_run(tmp_path, monkeypatch):
 
 def status_at(total_steps, method="recall", **changes):
     """The status of the small fleet, which never runs."""
-    status = Status()
+    status = Display()
     status.on_start(small_spec(method, **changes), Path("nowhere"), total_steps)
     return status
 

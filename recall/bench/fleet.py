@@ -175,18 +175,15 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
         "transitions_per_s": runs * steps / together,
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
-        "together_us": _difference_us(before, after, runs * steps),
+        "together_us": None
+        if before is None or after is None
+        else 1e6 * (after - before) / (runs * steps),
         "share_of_learner": learning / together,
         "learner_waits": max(0.0, 1.0 - learning / together),
         "workers_wait": max(0.0, 1.0 - collecting / together),
         "waits_for_evaluation": waited / together,
         "evaluation_share": _evaluation_steps(trainer, chunks) / steps,
     }
-
-
-def _difference_us(before: float | None, after: float | None, steps: int) -> float | None:
-    """Return the microseconds of a step between two readings; None if one of them is unknown."""
-    return None if before is None or after is None else 1e6 * (after - before) / steps
 
 
 def _train(trainer: Trainer, chunks: int) -> tuple[float, float]:

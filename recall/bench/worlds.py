@@ -53,14 +53,12 @@ class _Slots:
 
     def __init__(self, slots: int, part: None, arrays: Any, pulse: Any):
         self.task, self._slots = TASKS[0], slots
-        self._drive: baselines.Driver | None = None
 
     def handle(self, order: str | int) -> int:
         """Return the number of steps."""
         if isinstance(order, str):
             self.task, self._drive = order, ours(order, self._slots)
             return 0
-        assert self._drive is not None
         return self._drive(order)
 
     def close(self) -> None:

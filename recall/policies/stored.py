@@ -36,11 +36,6 @@ class _Description(msgspec.Struct):
     runs: Annotated[list[StoredRun], msgspec.Meta(min_length=1)]
 
 
-def has_policies(folder: Path, name: str) -> bool:
-    """Return True if a folder has a policy of the run `name`."""
-    return bool(policy_paths(folder, name))
-
-
 def trained_tasks() -> list[str]:
     """Return the names of the tasks that policies of the package have learned."""
     runs = read_json(TRAINED / DESCRIPTION, kind=_Description).runs
@@ -77,7 +72,7 @@ def chosen_run(
     if not having:
         raise _without_tasks(runs, matching, tasks)
     for each in having:
-        if has_policies(folder, each.name):
+        if policy_paths(folder, each.name):
             return each
     raise BadValueError(missing(folder, f"policies of {having[0].name}"))
 

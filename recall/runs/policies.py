@@ -20,11 +20,12 @@ from recall.files.fleet_layout import (
     is_archive,
     learned,
     policy_path,
+    policy_paths,
     status,
 )
 from recall.files.stamps import DamagedFileError, Stamp
 from recall.policies.file_format import PolicyInfo, pack
-from recall.policies.stored import has_policies, missing, read_stored
+from recall.policies.stored import missing, read_stored
 from recall.worlds.registry import task_label
 
 Array = np.ndarray
@@ -66,7 +67,7 @@ def runs_with_policies(folder: Path, names: Sequence[str]) -> list[int]:
     """
     if not is_archive(folder):
         return list(range(len(names)))
-    kept = [index for index, name in enumerate(names) if has_policies(folder, name)]
+    kept = [index for index, name in enumerate(names) if policy_paths(folder, name)]
     if not kept:
         raise BadValueError(missing(folder, "policies"))
     return kept

@@ -113,6 +113,8 @@ class _Group(NamedTuple):
 class Slots:
     """Slots with one task each; slots of the same task share a simulator."""
 
+    _board: Board  # from `attach` on
+
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings):
         places: dict[Task, list[int]] = {}
         for slot, task in enumerate(tasks):
@@ -124,7 +126,6 @@ class Slots:
             episodes = Episodes(simulator, horizon_steps(task, settings), unseeded)
             self._groups.append(_Group(np.asarray(slots), episodes))
         self.spaces = joint_spaces([group.episodes.simulator for group in self._groups])
-        self._board: Board | None = None
 
     def make_board(self) -> Board:
         """Create a board, attach it and return it."""
@@ -150,7 +151,6 @@ class Slots:
         `chosen` [slots] restricts this to some slots. In those that have `begun` their next
         episode by themselves and have not been stepped since, that is the one that starts.
         """
-        assert self._board is not None
         for _, episodes in self._groups:
             episodes.simulator.check_options(options)
         for slots, episodes in self._groups:
@@ -171,7 +171,6 @@ class Slots:
         Slots that are `held` [slots] stay where they are, and tell a step without any reward.
         """
         board = self._board
-        assert board is not None
         for slots, episodes in self._groups:
             waiting = [] if held is None else np.flatnonzero(held[slots]).tolist()
             states = [episodes.get_state(place) for place in waiting]
@@ -196,7 +195,6 @@ class Slots:
 
     def _tell_held(self, slot: int, observation: Array) -> None:
         """Write to the board that the slot was not stepped."""
-        assert self._board is not None
         for array in (*self._board[3:-1], *self._board.criteria.values()):
             array[slot] = 0
         self._board.observation[slot] = observation

@@ -71,11 +71,6 @@ class Table:
     """Too detailed for the terminal: shown only in the files and on the page."""
 
 
-def has_bold(table: Table) -> bool:
-    """Return True if any number is marked as best."""
-    return any(cell.bold for row in table.rows for cell in row.cells)
-
-
 def trimmed(table: Table) -> Table:
     """Return a table without the rows and columns in which every cell is empty."""
     rows = [row for row in table.rows if not all(cell.is_empty for cell in row.cells)]

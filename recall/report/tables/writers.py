@@ -17,7 +17,6 @@ from recall.report.tables.table import (
     Row,
     Table,
     estimate_text,
-    has_bold,
     notes_below,
 )
 
@@ -109,7 +108,8 @@ def latex(table: Table) -> str:
     """
     if len(table.columns) > max(_MOST_COLUMNS, len(table.rows)):
         table = _transposed(table)
-    notes = _escaped(" ".join([*table.notes, *([BOLD] if has_bold(table) else [])]))
+    bold = [BOLD] if any(cell.bold for row in table.rows for cell in row.cells) else []
+    notes = _escaped(" ".join([*table.notes, *bold]))
     lines = [
         r"\begin{table}[t]",
         r"\centering",

@@ -8,7 +8,7 @@ import numpy as np
 from recall.collect import noise
 from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import finite
-from recall.worlds.simulator import Array, DrawingError, Simulator
+from recall.worlds.simulator import Array, Simulator
 
 
 class Frame(NamedTuple):
@@ -36,7 +36,7 @@ def filmed_episode(
     observation = simulator.reset(0, np.random.default_rng(first))
     drawn = noise.draw_episode(stream, (horizon_steps, simulator.action_space.shape[0]))
     success = False
-    yield Frame(picture(simulator, size), 0, success)
+    yield Frame(simulator.render(0, *size), 0, success)
     for step in range(1, horizon_steps + 1):
         action = policy.act(observation, None if deterministic else drawn[step - 1])
         result = simulator.step(finite(action.astype(np.float32))[np.newaxis])
@@ -44,14 +44,6 @@ def filmed_episode(
         success |= bool(result.success[0])
         over = bool(result.terminated[0] | result.truncated[0] | result.diverged[0])
         if over or step == horizon_steps or step % every == 0:
-            yield Frame(picture(simulator, size), step, success)
+            yield Frame(simulator.render(0, *size), step, success)
         if over:
             return
-
-
-def picture(simulator: Simulator, size: tuple[int, int]) -> Array:
-    """Return an image of a simulator's only slot. Raises DrawingError if its world draws none."""
-    try:
-        return simulator.render(0, *size)
-    except NotImplementedError as error:
-        raise DrawingError(f"{error}, so it cannot be filmed") from error

@@ -22,7 +22,7 @@ from recall.files.paths import check_inside, given_path
 from recall.files.streams import is_terminal
 from recall.filming.compose import Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
-from recall.filming.episode import Frame, filmed_episode, picture
+from recall.filming.episode import Frame, filmed_episode
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import read_description
 from recall.settings.checked import Count, Range, from_plain
@@ -49,7 +49,6 @@ class Take:
     at: str
     position: int
     policy: NumpyPolicy
-    observation_size: int
     successes: list[bool] = field(default_factory=list)
 
 
@@ -187,8 +186,7 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At)
             if path.exists():
                 info, vectors = read_stored(folder, run.name, label, (position,), run.task_names)
                 policy = NumpyPolicy(info.shape, vectors[position])
-                size = info.shape.observation_size
-                takes.append(Take(titles[position], time, position, policy, size))
+                takes.append(Take(titles[position], time, position, policy))
     if takes:
         return takes
     if at == "both":
@@ -227,14 +225,14 @@ def _simulators(
         simulator = make_simulator(run.tasks[take.position], 1, spec.settings.world)
         open_simulators.enter_context(closing(simulator))
         (observed,) = simulator.observation_space.shape
-        if observed != take.observation_size:
+        if observed != (taken := take.policy.shape.observation_size):
             raise BadValueError(
-                f"the policy of {run.name} on {take.task} takes {take.observation_size} numbers "
-                f"and the task gives {observed}: film it with the version that trained it"
+                f"the policy of {run.name} on {take.task} takes {taken} numbers and the task gives "
+                f"{observed}: film it with the version that trained it"
             )
         simulator.reset(0, np.random.default_rng(0))
         try:
-            picture(simulator, size)
+            simulator.render(0, *size)
             simulators.append(simulator)
         except DrawingError as error:
             left_out[take.task] = str(error)

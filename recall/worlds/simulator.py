@@ -124,8 +124,8 @@ class Simulator(ABC):
         return None
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """Return an RGB image of the slot, [height, width, 3] uint8."""
-        raise NotImplementedError(f"{self.task} cannot be rendered: its world draws no images")
+        """Return an RGB image of the slot, [height, width, 3] uint8, or raise DrawingError."""
+        raise DrawingError(f"{self.task} cannot be rendered: its world draws no images")
 
     def check_options(self, options: Mapping[str, Any] | None) -> None:
         """Raise UnknownNameError for an option that `reset` would ignore."""

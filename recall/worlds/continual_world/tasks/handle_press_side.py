@@ -41,16 +41,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return 10.0 * np.where(to_go <= _RADIUS, 1.0, both(reach, in_place))
 
 
-def success_v1(scene: Scene, start: Start) -> Array:
-    """Return True where the handle is within 4 cm of its target height."""
-    return _to_go(scene, start) <= 0.04
-
-
-def success_v2(scene: Scene, start: Start) -> Array:
-    """Return True where the handle is within 2 cm of its target height."""
-    return _to_go(scene, start) <= _RADIUS
-
-
 TASK = Task(
     name="handle-press-side",
     model="sawyer_handle_press_sideways.xml",
@@ -65,6 +55,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success_v1,
-    success_v2=success_v2,
+    success_v1=lambda scene, start: _to_go(scene, start) <= 0.04,
+    success_v2=lambda scene, start: _to_go(scene, start) <= _RADIUS,
 )

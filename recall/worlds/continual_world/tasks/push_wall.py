@@ -7,9 +7,9 @@ from recall.worlds.continual_world.rewards import (
     distance,
     long_tail,
     planar,
-    push_reward,
     within,
 )
+from recall.worlds.continual_world.tasks.push import reward_v1
 from recall.worlds.continual_world.tasks.task import (
     Scene,
     Start,
@@ -23,11 +23,6 @@ from recall.worlds.simulator import Array
 # Waypoint past the wall's end; sideways distances count three times.
 _WAYPOINT = np.array([-0.05, 0.77])
 _SCALE = np.array([3.0, 1.0])
-
-
-def reward_v1(scene: Scene, start: Start, grip: Array) -> Array:
-    """Reward reaching the puck, then pushing it."""
-    return push_reward(scene, start, -distance(scene.fingers, scene.object))
 
 
 def _around(scene: Scene, start: Start) -> Array:

@@ -47,11 +47,6 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     return 10.0 * both(reach, in_place)
 
 
-def success(scene: Scene, start: Start) -> Array:
-    """Return True where the window is shut to within 5 cm."""
-    return _to_go(scene, start) <= _RADIUS
-
-
 TASK = Task(
     name="window-close",
     model="sawyer_window_horizontal.xml",
@@ -65,6 +60,6 @@ TASK = Task(
     place=place,
     reward_v1=reward_v1,
     reward_v2=reward_v2,
-    success_v1=success,
-    success_v2=success,
+    success_v1=lambda scene, start: _to_go(scene, start) <= _RADIUS,
+    success_v2=lambda scene, start: _to_go(scene, start) <= _RADIUS,
 )

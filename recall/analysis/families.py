@@ -31,13 +31,6 @@ def number_in_family(sequence: str) -> str:
     return numbered[2] if numbered and not is_pair(sequence) else ""
 
 
-def table_of(sequence: str, tasks: int) -> str:
-    """Return the group that shares tables: a family, single tasks, or CW10 with CW20."""
-    if tasks == 1:
-        return "single"
-    return "long" if sequence in LONG else family_of(sequence)
-
-
 def by_family(sequences: Iterable[str]) -> dict[str, list[str]]:
     """Return the sequences of each family, in order."""
     found: dict[str, list[str]] = {}

@@ -22,7 +22,7 @@ from recall.analysis.departures import (
     nearest_preset,
     settings_that_matter,
 )
-from recall.analysis.families import table_of
+from recall.analysis.families import LONG, family_of
 from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
 from recall.runs.wording import few
@@ -90,7 +90,10 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
 
 
 def _table_of(run: RunResult) -> str:
-    return table_of(run.sequence, len(run.tasks))
+    """Return the group that shares tables: a family, single tasks, or CW10 with CW20."""
+    if len(run.tasks) == 1:
+        return "single"
+    return "long" if run.sequence in LONG else family_of(run.sequence)
 
 
 def _usual_steps(runs: Sequence[RunResult]) -> int | None:

@@ -49,15 +49,8 @@ def resolve(
     by_hand = {"method": method, "sequence": sequence, "seeds": seeds, "preset": preset}
     given: dict[str, Any] = ARGUMENTS | in_file
     given |= {name: value for name, value in by_hand.items() if value is not None}
-    if settings is not None and not isinstance(settings, Settings):
-        raise BadValueError(
-            f"settings is {settings!r}: expected an object of recall.settings.Settings. Single "
-            "settings are arguments of their own, such as hidden=(64, 64); a mapping of them is "
-            "given as config"
-        )
-    chosen, complete = choose(
-        given["method"], settings or Settings(), given["preset"], from_file, changes or {}
-    )
+    start = Settings() if settings is None else from_plain(Settings, settings, "settings")
+    chosen, complete = choose(given["method"], start, given["preset"], from_file, changes or {})
     spec = make_spec(chosen, given["sequence"], _seeds(given["seeds"]), complete)
     return _varied(spec, vary) if vary else spec
 

@@ -6,24 +6,22 @@ from recall.analysis import families
 
 
 @pytest.mark.parametrize(
-    ("sequence", "family", "number", "table"),
+    ("sequence", "family", "number"),
     [
-        ("cw3-1", "cw3", "1", "cw3"),
-        ("cw6-8", "cw6", "8", "cw6"),
-        ("cw10", "cw10", "", "long"),
-        ("cw20", "cw20", "", "long"),
-        ("pair-5-0", "pairs", "", "pairs"),
-        ("mine-2", "mine", "2", "mine"),
-        ("push,hammer", "push,hammer", "", "push,hammer"),
-        ("push,hammer-2", "push,hammer-2", "", "push,hammer-2"),
-        ("pair-5", "pair", "5", "pair"),
+        ("cw3-1", "cw3", "1"),
+        ("cw6-8", "cw6", "8"),
+        ("cw10", "cw10", ""),
+        ("cw20", "cw20", ""),
+        ("pair-5-0", "pairs", ""),
+        ("mine-2", "mine", "2"),
+        ("push,hammer", "push,hammer", ""),
+        ("push,hammer-2", "push,hammer-2", ""),
+        ("pair-5", "pair", "5"),
     ],
 )
-def test_the_family_of_a_sequence(sequence, family, number, table):
+def test_the_family_of_a_sequence(sequence, family, number):
     assert families.family_of(sequence) == family
     assert families.number_in_family(sequence) == number
-    assert families.table_of(sequence, 2) == table
-    assert families.table_of(sequence, 1) == "single"
 
 
 def test_sequences_by_family():

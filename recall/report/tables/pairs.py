@@ -7,8 +7,9 @@ from recall.analysis.bootstrap import Estimate, round_for_comparison
 from recall.analysis.estimates import shared_sequences
 from recall.analysis.families import PAIRS
 from recall.analysis.frames import Analysis, list_of, select
+from recall.analysis.labels import main_labels
 from recall.report import paper
-from recall.report.tables.pivot import Key, groups_of, label_keys, main_labels_of, pivot_table
+from recall.report.tables.pivot import Key, groups_of, label_keys, pivot_table
 from recall.report.tables.table import Cell, Row, Table
 
 _LEAST = 2  # number of pairs needed for a mean
@@ -28,7 +29,7 @@ def pair_tables(analysis: Analysis) -> list[Table]:
     """
     scores = select(analysis.scores, family=PAIRS)
     groups = groups_of(scores, list_of(scores, "label"))
-    main = main_labels_of(scores) if len(scores) else []
+    main = main_labels(list_of(scores, "run"))
     shared = shared_sequences(groups[label] for label in main)
     if len(shared) < _LEAST:
         return []

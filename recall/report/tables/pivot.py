@@ -7,8 +7,8 @@ import pandas as pd
 
 from recall.analysis.bootstrap import Estimate, Sampled
 from recall.analysis.estimates import difference, estimate, interquartile_mean, rank, shared_seeds
-from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import label_of, main_labels
+from recall.analysis.frames import Analysis, select
+from recall.analysis.labels import label_of
 from recall.analysis.measures import METRICS, TITLES, TRANSFER
 from recall.methods import METHODS
 from recall.report import paper
@@ -115,11 +115,6 @@ def groups_of(scores: pd.DataFrame, labels: Iterable[str]) -> dict[str, pd.DataF
     """Return the rows of each label that has any."""
     found = {label: select(scores, label=label) for label in labels}
     return {label: rows for label, rows in found.items() if len(rows)}
-
-
-def main_labels_of(scores: pd.DataFrame) -> list[str]:
-    """Return the labels of some scores that stand for their methods, without variants."""
-    return main_labels(list_of(scores, "run"))
 
 
 def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = False) -> list[Key]:

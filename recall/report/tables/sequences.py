@@ -19,6 +19,7 @@ from recall.analysis.families import (
     number_in_family,
 )
 from recall.analysis.frames import Analysis, analyse, list_of, select
+from recall.analysis.labels import main_labels
 from recall.analysis.measures import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
 from recall.report.tables.pivot import (
@@ -27,7 +28,6 @@ from recall.report.tables.pivot import (
     difference_cell,
     groups_of,
     label_keys,
-    main_labels_of,
     metric_keys,
     pivot_table,
 )
@@ -43,7 +43,7 @@ def family_tables(analysis: Analysis) -> list[Table]:
     tables = []
     for family in TRIPLETS:
         scores = select(analysis.scores, family=family)
-        scores = select(scores, label=main_labels_of(scores))
+        scores = select(scores, label=main_labels(list_of(scores, "run")))
         if len(scores):
             tables += [*_metrics_of_family(analysis, family, scores), *_shared(analysis, scores)]
     return tables

@@ -78,12 +78,6 @@ def test_a_fleet_without_runs_is_damaged(tmp_path):
         recall.load_policy(tmp_path)
 
 
-@pytest.mark.parametrize("task", [1.0, True])
-def test_a_task_is_a_name_or_a_whole_number(folder, task):
-    with pytest.raises(BadValueError, match=f"task {task}"):
-        recall.load_policy(folder, task)
-
-
 @pytest.mark.parametrize(
     ("marks", "told"),
     [

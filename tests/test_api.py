@@ -37,7 +37,7 @@ def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
     assert results.description["git"] is None or len(results.description["git"]["commit"]) == 40
     for again, message in (
         ({}, "already holds this run, finished"),
-        ({"workers": 1}, "already holds this run, finished"),
+        ({"workers": 2}, "already holds this run, finished"),
         ({"seeds": (5,)}, "a different run: recall on point-rich,point-poor, seeds 0 1. Choose"),
         ({"batch_size": 17}, "seeds 0 1, with batch_size 16 and not 17. Choose"),
     ):

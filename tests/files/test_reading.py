@@ -81,29 +81,29 @@ import recall
 from recall.analysis.collection import gather
 from recall.errors import RecallError
 resource.setrlimit(resource.RLIMIT_DATA, (6 << 30,) * 2)
-folder = sys.argv[1]
-assert gather(folder).problems
-for command in (recall.load_policy, recall.resume, recall.evaluate, recall.film):
-    try:
-        command(folder)
-    except RecallError as error:
-        print(command.__name__, error)
-    else:
-        raise AssertionError(command)
+for folder in sys.argv[1:]:
+    assert gather(folder).problems
+    for command in (recall.load_policy, recall.resume, recall.evaluate, recall.film):
+        try:
+            command(folder)
+        except RecallError as error:
+            print(command.__name__, error)
+        else:
+            raise AssertionError(command)
 """
 
 
-@pytest.mark.parametrize("what", ["pipe", "link to a device", "endless"])
-def test_no_command_waits_for_such_a_run_json(tmp_path, what):
-    folder = tmp_path / "fleet"
-    folder.mkdir()
-    make(folder / "run.json", what)
+def test_no_command_waits_for_such_a_run_json(tmp_path):
+    kinds = ("pipe", "link to a device", "endless")
+    for what in kinds:
+        (tmp_path / what).mkdir()
+        make(tmp_path / what / "run.json", what)
     done = subprocess.run(
-        [sys.executable, "-c", _COMMANDS, str(folder)],
+        [sys.executable, "-c", _COMMANDS, *(str(tmp_path / what) for what in kinds)],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 4 * len(kinds)
 
 
 FACTS = {

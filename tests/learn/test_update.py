@@ -63,7 +63,7 @@ def test_only_heads_in_the_batch_change(method, task, moved):
         old, new = (flat(heads_of(each), 2)[0] for each in (before, after))
         return {t for t in range(TASKS) if not np.array_equal(old[t], new[t])}
 
-    for name in PER_TASK:
+    for name in (*PER_TASK, "averaged"):
         assert changed(lambda each, name=name: getattr(each, name)["heads"]) == moved, name
     for name in ("actor_moments", "critic_moments"):
         assert changed(lambda each, name=name: getattr(each, name).first["heads"]) == moved, name
@@ -172,7 +172,7 @@ def test_distillation_alone_brings_a_policy_back():
 def test_best_return_start_copies_the_best_head_and_nothing_else(copies):
     agent = make_agent(dataclasses.replace(make_agent().method, copies=copies))
     state = fleet.init(agent, jnp.array([0, 1]))
-    state, _ = run_burst(agent, state, make_replay(2), 1)
+    state, _ = run_burst(make_agent(), state, make_replay(2), 1)  # nothing is copied in it
     before = copied(state.trainable)
     state = fleet.copy_best(agent, state, jnp.asarray(2), jnp.array([1, -1]))
     after = copied(state.trainable)

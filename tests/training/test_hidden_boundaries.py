@@ -142,33 +142,19 @@ def test_random_actions_are_at_the_start_of_the_run_alone(learned):
     assert [behaviour.actor(stage, 0, stage) for stage in (0, 1)] == [-1, 1]
 
 
-@pytest.mark.parametrize("method", ["perfect_memory", "fine_tuning"])
 @pytest.mark.parametrize(
     "crash_at",  # before the boundary, at it, behind it
     [pytest.param(12, marks=pytest.mark.slow), 17, pytest.param(25, marks=pytest.mark.slow)],
 )
-def test_a_crash_changes_nothing(tmp_path, learned_bytes, method, crash_at):
+def test_a_crash_changes_nothing(tmp_path, learned, crash_at):
+    method = learned.trainer.spec.method.name
     spec = hidden_spec(method, environments=2, checkpoint_minutes=1e-9)
     with pytest.raises(CrashError):
         run(start(spec, tmp_path, CrashAt(crash_at)))
     trainer, complaints = go_on(tmp_path)
     assert complaints == []
     run(trainer)
-    assert left_by(tmp_path) == learned_bytes(method)
-
-
-@pytest.fixture(scope="module")
-def learned_bytes(tmp_path_factory):
-    known = {}
-
-    def of(method):
-        if method not in known:
-            folder = tmp_path_factory.mktemp(method)
-            run(start(hidden_spec(method, environments=2), folder))
-            known[method] = left_by(folder)
-        return known[method]
-
-    return of
+    assert left_by(tmp_path) == left_by(learned.trainer.folder)
 
 
 HIDDEN = Settings(schedule=ScheduleSettings(boundaries="hidden"))
@@ -212,12 +198,18 @@ def test_transitions_are_not_kept_by_task():
         make_spec("fine_tuning", "point-rich,point-poor", [0], settings)
 
 
-def test_labels_tell_and_references_are_found(learned, tmp_path):
-    """A single task has no boundaries, so any run of it can be a reference."""
-    alone = tmp_path / "alone"
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """Fleets of each task alone."""
+    folder = tmp_path_factory.mktemp("alone")
     for task in ("point-rich", "point-poor"):
         spec = small_spec("fine_tuning", task, environments=2, old_batch_size=128)
-        run(start(spec, alone / task))
+        run(start(spec, folder / task))
+    return folder
+
+
+def test_labels_tell_and_references_are_found(learned, alone):
+    """A single task has no boundaries, so any run of it can be a reference."""
     scores = analyse(gather([learned.trainer.folder, alone])).scores
     mine = scores[scores.sequence == SEQUENCE]
     assert mine.label.str.endswith("hidden boundaries").all()

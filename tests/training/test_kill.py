@@ -10,9 +10,9 @@ import time
 
 import pytest
 
+from recall.commands.train import parse_train, spec_of
 from recall.config.presets import PRESETS
 from tests.factories.fleets import (
-    SEQUENCE,
     go_on,
     left_by,
     options,
@@ -214,20 +214,15 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     third.communicate()
 
 
-def described_by(folder, *arguments):
-    """What run.json says of `recall train` with these arguments."""
-    process = recall_process("train", "--out", str(folder), *arguments)
-    wait_for(lambda: size(folder / "run.json") or process.poll() is not None, "run.json")
-    process.kill()
-    process.communicate()
-    return json.loads((folder / "run.json").read_text())
-
-
 def test_the_small_fleet_on_the_command_line_is_the_small_fleet(tmp_path, finished):
     """What the other tests here rest on."""
     held = json.loads((finished / "run.json").read_text())
-    arguments = ("--sequence", SEQUENCE, "--seeds", "0", "1", *options())
-    described = described_by(tmp_path / "run", *arguments)
+    path = tmp_path / "run" / "run.json"
+    process = train_process(path.parent)
+    wait_for(lambda: size(path) or process.poll() is not None, "run.json")
+    process.kill()
+    process.communicate()
+    described = json.loads(path.read_text())
     for key in ("method", "runs", "settings"):
         assert described[key] == held[key]
     assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco"}
@@ -241,9 +236,8 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_pa
         'sequence = "point-poor"\nseeds = [3, 4]\nsteps_per_task = 8000\nrandom_steps = 600\n'
     )
     arguments = ("--preset", "quick", "--config", str(config), "--steps-per-task", "9000")
-    described = described_by(
-        tmp_path / "run", *arguments, "--seeds", "5", "--policy-lag", "0", "--no-bound-targets"
-    )
+    arguments += ("--seeds", "5", "--policy-lag", "0", "--no-bound-targets")
+    described = spec_of(*parse_train(arguments)).describe()
     schedule = described["settings"]["schedule"]
     assert schedule["steps_per_task"] == 9000
     assert schedule["random_steps"] == 600

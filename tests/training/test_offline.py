@@ -12,7 +12,7 @@ from recall.runs.description import read_description
 from recall.worlds.episodes import Episodes
 from recall.worlds.pointworld import _TASKS, reward
 from recall.worlds.registry import make_simulator
-from tests.factories.environments import Counter
+from tests.factories.environments import ending
 from tests.factories.fleets import CrashAt, CrashError, go_on, run, small_spec, start
 
 minari = pytest.importorskip("minari", reason="minari is not installed")
@@ -26,12 +26,6 @@ KEPT = {
     "random_tails": 0.5,
     "random_steps": 50,
 }
-
-
-def ends_at_four():
-    env = Counter()
-    env.ends_at = 4
-    return env
 
 
 @pytest.fixture(autouse=True)
@@ -139,16 +133,17 @@ def test_one_task_comes_with_its_environment_and_only_once(kept, capsys):
 
 
 def test_a_termination_is_no_truncation(tmp_path):
-    spec = small_spec("fine_tuning", [[ends_at_four]], (0,), **KEPT | {"environments": 5})
+    unlearned = {"environments": 5, "update_after": 300}
+    spec = small_spec("fine_tuning", [[ending]], (0,), **KEPT | unlearned)
     run(start(spec, tmp_path / "fleet"))
-    functions = {"ends_at_four": ends_at_four}
-    dataset = recall.export_minari(tmp_path / "fleet", "recall/four-v0", functions=functions)
+    functions = {"ending": ending}
+    dataset = recall.export_minari(tmp_path / "fleet", "recall/three-v0", functions=functions)
     for episode in dataset:
-        assert episode.terminations.tolist() == [False, False, False, True]
+        assert episode.terminations.tolist() == [False, False, True]
         assert not episode.truncations.any()
-        assert episode.observations[:, 0].tolist() == [0, 1, 2, 3, 4]
+        assert episode.observations[:, 0].tolist() == [0, 1, 2, 3]
         assert episode.infos["episode_success"].all()
-    assert dataset.total_episodes == 5 * (60 // 4)
+    assert dataset.total_episodes == 5 * (60 // 3)
 
 
 def test_what_was_not_kept_or_is_not_whole_is_refused(finished, kept, tmp_path):

@@ -35,7 +35,7 @@ def watch(trainer: Trainer) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return collecting, learned
 
 
-@pytest.mark.parametrize("lag", range(4))
+@pytest.mark.parametrize("lag", [0, 1, 3])
 def test_a_chunk_is_collected_with_the_policies_from_so_many_bursts_before(tmp_path, lag):
     spec = small_spec("fine_tuning", random_steps=0, policy_lag=lag)
     trainer = start(spec, tmp_path)

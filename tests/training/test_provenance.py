@@ -1,6 +1,7 @@
 """What run.json says about a fleet and the source code, and fleets that are no longer that."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -42,13 +43,23 @@ def test_outside_a_checkout_nothing_is_known(checkout):
     assert git_state(checkout / "recall") is None
 
 
-@pytest.fixture
-def stopped(tmp_path):
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory):
     """The folder of a fleet of one run that crashed after its first checkpoints."""
-    spec = small_spec("fine_tuning", seeds=(0,), checkpoint_minutes=1e-9)
+    folder = tmp_path_factory.mktemp("crashed")
     with pytest.raises(CrashError):
-        run(start(spec, tmp_path / "run", CrashAt(8)))
-    return tmp_path / "run"
+        run(
+            start(
+                small_spec("fine_tuning", seeds=(0,), checkpoint_minutes=1e-9), folder, CrashAt(8)
+            )
+        )
+    return folder
+
+
+@pytest.fixture
+def stopped(crashed, tmp_path):
+    """A copy to edit."""
+    return shutil.copytree(crashed, tmp_path / "run")
 
 
 def edit(folder, change):

@@ -47,8 +47,9 @@ def test_a_slot_depends_neither_on_the_other_slots_nor_on_the_workers(tasks):
 
     few = played(3, 1)
     assert_same(few, played(12, 1))
-    assert_same(few, played(7, 3))
-    assert_same(few, played(3, 8))
+    assert_same(few, played(7, 3 if tasks is POINTS else 2))
+    if tasks is POINTS:
+        assert_same(few, played(3, 8))  # more workers than there is work for
     assert not np.array_equal(few[0][0], few[0][1])
 
 

@@ -7,6 +7,7 @@ Between two chunks, once everything deferred is recorded, the complete state of 
 
 import dataclasses
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -211,9 +212,12 @@ class TrainedFleet:
         return {"learner": self._learner(), "chunks": chunks} | snapshot
 
     def _learner(self) -> dict[str, Any]:
-        """Return the learner's state by name; a remedy without a state adds nothing to it."""
-        fields = self.state._asdict()
-        return {name: part for name, part in fields.items() if name != "remedy" or part}
+        """Return the learner's state by name; a remedy without a state adds nothing to it.
+
+        Its order is that of the state, not the alphabet's: checksums depend on it.
+        """
+        fields = self.state._asdict().items()
+        return OrderedDict((name, part) for name, part in fields if name != "remedy" or part)
 
     def close(self) -> None:
         """Stop the workers and close the files."""

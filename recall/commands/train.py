@@ -43,8 +43,9 @@ def train_command(arguments: Sequence[str]) -> None:
         _print_help(options, changes)
         return
     from recall import api
+    from recall.training.callbacks.defaults import default_callbacks
 
-    callback = _callback(options.quiet, options.tensorboard, options.wandb)
+    callback = default_callbacks(options.quiet, options.tensorboard, options.wandb)
     _tell_end(api.start_fleet(spec_of(options, changes), options.out, callback))
 
 
@@ -176,12 +177,6 @@ class _AllOptions:
     method_settings: Annotated[Any, arg(name="")] = field(default=None)
 
 
-def _callback(quiet: bool, tensorboard: bool, wandb: str | None) -> Any:
-    from recall.training.callbacks.defaults import default_callbacks
-
-    return default_callbacks(quiet, tensorboard, wandb)
-
-
 def resume(
     folder: Annotated[
         Positional[Path], arg(metavar="FOLDER", help="Folder of an unfinished fleet.")
@@ -195,8 +190,9 @@ def resume(
 
     check_unfinished(folder)  # here, so that it is said before JAX is imported
     from recall import api
+    from recall.training.callbacks.defaults import default_callbacks
 
-    _tell_end(api.resume(folder, callback=_callback(quiet, tensorboard, wandb)))
+    _tell_end(api.resume(folder, callback=default_callbacks(quiet, tensorboard, wandb)))
 
 
 def evaluate(

@@ -4,6 +4,7 @@ A last line without a newline was cut short by a crash or is being written.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,14 +36,11 @@ def decoded(lines: list[bytes], kind: Any) -> list[Any]:
     try:  # all at once, which is faster than line by line
         return parse_json(b"[" + b",".join(lines) + b"]", list[kind])
     except ValueError:
-        return [record for line in lines for record in _one(line, kind)]
-
-
-def _one(line: bytes, kind: Any) -> list[Any]:
-    try:
-        return [parse_json(line, kind)]
-    except ValueError:
-        return []
+        found = []
+        for line in lines:
+            with suppress(ValueError):
+                found.append(parse_json(line, kind))
+        return found
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

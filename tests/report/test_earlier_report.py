@@ -49,6 +49,8 @@ def test_a_report_that_is_interrupted_leaves_the_earlier_one(runs, earlier, stop
         raise stop
 
     before = files_of(earlier)
+    for kind in {*FIGURES} - {"seeds"}:
+        monkeypatch.delitem(FIGURES, kind)
     monkeypatch.setitem(FIGURES, "stopped", stopped)  # the last to be drawn
     with pytest.raises(stop):
         recall.make_report(runs, earlier)

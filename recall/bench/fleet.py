@@ -46,7 +46,13 @@ def sequence_of(tasks: int, last: str = LAST) -> str:
 
 
 def spec_of(
-    runs: int, method: str, precision: Any, chunks: int, tasks: int, last: str = LAST
+    runs: int,
+    method: str,
+    precision: Any,
+    chunks: int,
+    tasks: int,
+    environments: int = 1,
+    last: str = LAST,
 ) -> FleetSpec:
     """Return a fleet that is long enough to measure `chunks` chunks of its last task.
 
@@ -63,6 +69,7 @@ def spec_of(
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
         deterministic_episodes=round(share * default.deterministic_episodes),
         replay_capacity=steps,
+        environments=environments,
     )
     settings = Settings(
         learner=LearnerSettings(sac=SacSettings(precision=precision)), schedule=schedule
@@ -118,8 +125,14 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
             trainer.close()
     last = spec.runs[0].task_names[-1]
     parts = measure_worker(last, spec.settings.world, actor)
-    fleet_of = {"runs": len(spec.runs), "method": spec.method.name, "tasks": spec.tasks}
-    return fleet_of | rates | parts
+    return {
+        "runs": len(spec.runs),
+        "method": spec.method.name,
+        "tasks": spec.tasks,
+        "environments": spec.settings.schedule.environments,
+        **rates,
+        **parts,
+    }
 
 
 def _go_to_last_task(trainer: Trainer) -> None:
@@ -224,6 +237,7 @@ def bench_fleet(
     precision: Any = "default",
     chunks: int = CHUNKS,
     tasks: Sequence[int] = (3, 20),
+    environments: int = 1,
     last: str = LAST,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -242,14 +256,14 @@ def bench_fleet(
     for length in tasks:
         for count in runs:
             progress(f"{method}, {counted(count, 'run')}, {counted(length, 'task')}")
-            spec = spec_of(count, method, precision, chunks, length, last)
+            spec = spec_of(count, method, precision, chunks, length, environments, last)
             rows.append(measure(acting_as_trained(spec), chunks))
     return {"device": jax.devices()[0].device_kind, "precision": precision, "rows": rows}
 
 
 def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Return what is shown of the result: the speeds, and what a step of a worker takes."""
-    fleet = ("runs", "tasks")
+    fleet = ("runs", "environments", "tasks")
     speeds = ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s")
     waits = ("learner_waits", "waits_for_evaluation")
     parts = ("together_us", "step_us", "physics_us", "actor_us", "rest_us")

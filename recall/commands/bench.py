@@ -68,6 +68,9 @@ def bench_fleet(
     tasks: Annotated[
         tuple[int, ...], arg(help="Lengths of sequences, of which the last task is measured.")
     ] = (3, 20),
+    environments: Annotated[
+        int, arg(help="Environments in which each run collects at the same time.")
+    ] = 1,
     last: Annotated[
         str, arg(help="Robot task that is measured; the physics of some takes twice as long.")
     ] = "handle-press-side",
@@ -77,7 +80,8 @@ def bench_fleet(
     from recall.bench import fleet
 
     chunks = fleet.CHUNKS if chunks is None else chunks
-    result = fleet.bench_fleet(runs, method, precision, chunks, tasks, last, progress=_tell)
+    choices = (runs, method, precision, chunks, tasks, environments, last)
+    result = fleet.bench_fleet(*choices, progress=_tell)
     _show(result, fleet.tables(result), json)
 
 

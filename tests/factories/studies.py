@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {
     "evaluate_every": 100,
     "evaluation_episodes": 1,
     "record_every": 100,
-    "workers": 2,
+    "workers": 1,
     "checkpoint_minutes": 0.003,
 }
 STUDY = STUDIES["cw3"]

@@ -164,7 +164,7 @@ def test_what_has_begun_keeps_its_runs_and_more_runs_are_added(tmp_path):
         "lambda=100-2": [3, 4],
     }
     # Where workers differ it is still the same fleet.
-    elsewhere = dataclasses.replace(CHOICES, changes=SMALL | {"workers": 1})
+    elsewhere = dataclasses.replace(CHOICES, changes=SMALL | {"workers": 2})
     assert plan(groups_of(STUDY, elsewhere), tmp_path, ROOM)[0].name == "lambda=10"
     tight = first[0].memory_bytes - 1
     with pytest.raises(BadValueError, match="lambda=10 was begun with more memory: it needs"):

@@ -88,9 +88,9 @@ def test_v1_agrees_with_the_package_where_it_is_right(task):
 @pytest.mark.parametrize("task", ["push-back", "stick-pull"])
 def test_scripted_policies_succeed_and_fail_on_the_same_vectors(task):
     """The two tasks whose policies do not always succeed within the horizon."""
-    _, succeeded = compare(task, "v2", None, seed=0, episodes=6)
+    _, succeeded = compare(task, "v2", None, seed=0, episodes=2)
     assert (succeeded[:, 0] == succeeded[:, 1]).all()
-    assert succeeded[:, 1].any()
+    assert sorted(succeeded[:, 1]) == [False, True]
 
 
 def test_vectors_come_from_the_packages_own_spaces():

@@ -25,7 +25,7 @@ from recall.policies.policy import load_policy
 from recall.replay.buffer import Replay
 from recall.runs.store import Store
 from recall.runs.wording import counted
-from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings
+from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings, WorldSettings
 from recall.training.callbacks import Callback
 from recall.training.evaluation import counts_of
 from recall.training.trainer import Trainer
@@ -68,7 +68,8 @@ def spec_of(
         random_steps=default.chunk_steps,
         evaluation_episodes=max(1, round(share * default.evaluation_episodes)),
         deterministic_episodes=round(share * default.deterministic_episodes),
-        replay_capacity=steps,
+        # Old heads take turns at the start of a task, which must fit.
+        replay_capacity=max(steps, environments * tasks * horizon_steps(last, WorldSettings())),
         environments=environments,
     )
     settings = Settings(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from recall.nets.arrays import Array, Metrics, Params
+from recall.nets.arrays import Array, Params
 from recall.nets.multihead import LAST_LAYER, MultiHead
 from recall.replay.batch import Batch
 from recall.settings import PlasticitySettings
@@ -36,6 +36,14 @@ class Units(NamedTuple):
     due: Array  # [] how many are to be recycled, with a fraction
 
 
+class Recycling(NamedTuple):
+    """State of the remedies that recycle units."""
+
+    counts: Array  # [2] units recycled so far, of the actor and of a critic on average
+    actor: tuple[Units, ...] = ()  # by layer, for continual backprop alone
+    critic: tuple[Units, ...] = ()
+
+
 def unused_units(network: MultiHead) -> tuple[Units, ...]:
     """Return what is known at the start of the units of every shared layer."""
     widths = network.hidden[: network.shared_layers]
@@ -44,9 +52,9 @@ def unused_units(network: MultiHead) -> tuple[Units, ...]:
 
 def recycled(
     agent: "Agent", state: "LearnerState", batch: Batch, task: Array, updates: int, key: Array
-) -> tuple["LearnerState", Metrics]:
-    """Return the state after recycling units of actor and critics, and how many these were."""
-    old, units = state.trainable, state.remedy or {"actor": (), "critic": ()}
+) -> "LearnerState":
+    """Return the state after recycling units of actor and critics."""
+    old, before = state.trainable, state.remedy
     key_actor, key_critic = jax.random.split(key)
 
     def one(
@@ -67,22 +75,21 @@ def recycled(
 
     fresh = agent.actor.init_trunk(key_actor)
     actor, actor_moments, of_actor, count = one(
-        agent.actor, batch.observation, *parts(old.actor, old.actor_moments), units["actor"], fresh
+        agent.actor, batch.observation, *parts(old.actor, old.actor_moments), before.actor, fresh
     )
     state_action = jnp.concatenate([batch.observation, batch.action], axis=-1)
     axes = (_CRITICS, (_CRITICS, _CRITICS), 0, 0)
     critic, critic_moments, of_critic, counts = jax.vmap(
         lambda *each: one(agent.critic, state_action, *each), in_axes=axes, out_axes=axes
-    )(*parts(old.critic, old.critic_moments), units["critic"], agent.init_critic_trunks(key_critic))
+    )(*parts(old.critic, old.critic_moments), before.critic, agent.init_critic_trunks(key_critic))
     trainable = old._replace(
         actor=old.actor | actor,
         critic=old.critic | critic,
         actor_moments=_with_moments(old.actor_moments, actor_moments),
         critic_moments=_with_moments(old.critic_moments, critic_moments),
     )
-    remedy = {"actor": of_actor, "critic": of_critic} if state.remedy else state.remedy
-    metrics = {"recycled_pi": count, "recycled_q": jnp.mean(counts)}
-    return state._replace(trainable=trainable, remedy=remedy), metrics
+    counts = before.counts + jnp.stack([count, jnp.mean(counts)])
+    return state._replace(trainable=trainable, remedy=Recycling(counts, of_actor, of_critic))
 
 
 def _network(params: Params) -> Params:

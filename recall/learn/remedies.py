@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from recall.learn.method import Gradients
-from recall.learn.recycling import recycled, unused_units
+from recall.learn.recycling import Recycling, recycled, unused_units
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.heads import OldAndNew, trunk_for_each
 from recall.replay.batch import Batch
@@ -65,10 +65,12 @@ def init(agent: "Agent", trainable: "Trainable") -> Any:
         return jax.tree.map(jnp.copy, trunks)
     if remedy == "c_chain":
         return Churn(jnp.zeros(2), jnp.zeros(2))
+    if remedy == "redo":
+        return Recycling(jnp.zeros(2))
     if remedy == "continual_backprop":
         actor, critic = unused_units(agent.actor), unused_units(agent.critic)
         of_each = jax.tree.map(lambda leaf: jnp.zeros((method.critics, *leaf.shape)), critic)
-        return {"actor": actor, "critic": of_each}
+        return Recycling(jnp.zeros(2), actor, of_each)
     return ()
 
 
@@ -212,20 +214,19 @@ def end_burst(
     first_update: Array,
     updates: int,
 ) -> tuple["LearnerState", Metrics]:
-    """Recycle units after the burst of `updates`; return how many in a network, if any may be."""
+    """Recycle units after the burst of `updates`; return how many so far, if any may be."""
     chosen, number = agent.settings.plasticity, first_update + updates
 
-    def recycle(state: "LearnerState") -> tuple["LearnerState", Metrics]:
+    def recycle(state: "LearnerState") -> "LearnerState":
         key_batch, key = jax.random.split(_key(state, number))
         return recycled(agent, state, sample(key_batch), task, updates, key)
 
-    if chosen.remedy == "continual_backprop":
-        return recycle(state)
-    if chosen.remedy != "redo":
+    if not isinstance(state.remedy, Recycling):
         return state, {}
-    due = number // chosen.redo_every > first_update // chosen.redo_every
-    none = {"recycled_pi": jnp.zeros(()), "recycled_q": jnp.zeros(())}
-    after: tuple[LearnerState, Metrics] = jax.lax.cond(
-        due, recycle, lambda state: (state, none), state
-    )
-    return after
+    if chosen.remedy == "continual_backprop":
+        state = recycle(state)
+    else:
+        due = number // chosen.redo_every > first_update // chosen.redo_every
+        state = jax.lax.cond(due, recycle, lambda state: state, state)
+    of_actor, of_critic = state.remedy.counts
+    return state, {"recycled_pi": of_actor, "recycled_q": of_critic}

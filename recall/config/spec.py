@@ -291,8 +291,11 @@ def _check_remedy(method: Method, settings: Settings) -> None:
     shared = any(shared_layers(each, layers, network.head_layers) for each in heads)
     if remedy not in ("none", "c_chain") and not shared:
         reason = "it changes layers that tasks share, and here they share none"
-    if remedy == "shrink_and_perturb" and settings.schedule.boundaries == "hidden":
-        reason = "it acts at the start of every task, and boundaries is 'hidden'"
+    if remedy == "shrink_and_perturb":
+        if settings.schedule.boundaries == "hidden":
+            reason = "it acts at the start of every task, and boundaries is 'hidden'"
+        elif method.collects == "all":
+            reason = "it acts at the start of every task, and all start together"
     if reason is not None:
         raise BadValueError(
             f"remedy is {remedy!r}, which does not fit {method.name}: {reason}; use "

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
-from recall.learn.agent import Agent
+from recall.learn.agent import Agent, LearnerState
 from recall.learn.fleet import policy_shape
+from recall.learn.remedies import begin_turn
 from recall.replay.history import rows_held
 from recall.runs.wording import counted
 from recall.training.agents import agent_of, collecting_workers, evaluation_workers
@@ -109,7 +110,7 @@ def _process_bytes(spec: FleetSpec) -> int:
 def run_bytes(spec: FleetSpec) -> int:
     """Return the bytes of device memory for each run of the fleet."""
     agent, _ = agent_of(spec)
-    return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent)))
+    return math.ceil(_SPARE * (replay_bytes(spec, agent) + learner_bytes(agent, spec.tasks)))
 
 
 def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
@@ -124,15 +125,24 @@ def replay_bytes(spec: FleetSpec, agent: Agent) -> int:
     return _FLOAT_BYTES * numbers
 
 
-def learner_bytes(agent: Agent) -> int:
-    """Return the bytes of networks, optimisers, the method's state and all work arrays."""
-    state = jax.eval_shape(agent.init, jax.ShapeDtypeStruct((), jnp.int32))
+def learner_bytes(agent: Agent, tasks: int) -> int:
+    """Return the bytes of networks, optimisers, states of method and remedy, and work arrays.
+
+    The agent is evaluated on so many `tasks`.
+    """
+
+    def in_a_turn(seed: jax.Array) -> LearnerState:
+        state = agent.init(seed)
+        return state._replace(remedy=begin_turn(state.remedy, state.trainable))
+
+    state = jax.eval_shape(in_a_turn, jax.ShapeDtypeStruct((), jnp.int32))
     numbers = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(state))
     method, hidden = agent.method, agent.settings.network.hidden
     rows = method.batch_size + (method.old_batch_size if method.sampling == "balanced" else 0)
     # The policies of an evaluation are still there while the next burst runs.
-    policies = agent.tasks * policy_shape(agent).size
-    return _FLOAT_BYTES * (_STATES * numbers + _PASSES * rows * sum(hidden) + policies)
+    policies = tasks * policy_shape(agent).size
+    batches = 2 if agent.settings.plasticity.remedy == "c_chain" else 1
+    return _FLOAT_BYTES * (_STATES * numbers + batches * _PASSES * rows * sum(hidden) + policies)
 
 
 def gibibytes(size: float) -> str:

@@ -105,6 +105,7 @@ def test_a_term_of_the_loss_moves_no_frozen_weight(remedy, name):
         ("ssde", ("shrink_and_perturb", "redo", "continual_backprop")),
         ("cka_rl", ("l2_init", "shrink_and_perturb", "redo", "continual_backprop")),
         ("reset", ("l2_init", "shrink_and_perturb", "redo", "continual_backprop")),
+        ("multi_task", ("shrink_and_perturb",)),
         ("ewc", ()),
     ],
 )

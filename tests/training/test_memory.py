@@ -1,5 +1,6 @@
 """A fleet that does not fit is refused before anything is written, with what would fit."""
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -28,6 +29,22 @@ def test_what_fits_is_the_last_thing_that_fits():
         check_memory(spec, Memory(GIB, 2 * each - 1))
     with pytest.raises(TooLargeError, match="enough for 0"):
         check_memory(spec, Memory(GIB, each - 1))
+
+
+def test_with_hidden_boundaries_every_task_still_has_a_policy_to_evaluate():
+    hidden, alone = (
+        small_spec("fine_tuning", tasks, boundaries="hidden")
+        for tasks in (SEQUENCE, SEQUENCE.partition(",")[0])
+    )
+    policy = 4 * fleet.policy_shape(agent_of(hidden)[0]).size
+    assert run_bytes(hidden) - run_bytes(alone) == pytest.approx(1.1 * policy, abs=1)
+
+
+def test_c_chain_holds_the_networks_twice():
+    spec, plain = (small_spec("fine_tuning", remedy=remedy) for remedy in ("c_chain", "none"))
+    networks = jax.eval_shape(agent_of(spec)[0].init, 0).trainable
+    sizes = [leaf.size for leaf in jax.tree.leaves((networks.actor, networks.critic))]
+    assert run_bytes(spec) - run_bytes(plain) > 4 * sum(sizes)
 
 
 def test_on_a_cpu_the_processes_count_too():

@@ -1,5 +1,6 @@
 """What all tests share. Read before JAX is imported anywhere."""
 
+import gc
 import os
 import signal
 from importlib.metadata import version
@@ -21,6 +22,9 @@ os.environ.setdefault("XLA_FLAGS", " ".join(QUICKLY))
 CACHE = Path(__file__).parents[1] / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+
+# Tracing makes many objects that stay: look for garbage a tenth as often.
+gc.set_threshold(10_000, 20, 20)
 
 # In the background of a script Ctrl-C is ignored, and below `nohup` the end of a terminal. The
 # processes that tests start would inherit that.

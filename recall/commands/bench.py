@@ -34,11 +34,7 @@ def bench_learner(
     tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
     methods: Annotated[
         tuple[str, ...], arg(help="Names of methods; an empty list measures all.")
-    ] = (
-        "fine_tuning",
-        "perfect_memory",
-        "recall",
-    ),
+    ] = ("fine_tuning", "perfect_memory", "recall"),
     precision: Precision = "default",
     remedies: Annotated[
         tuple[RemedyName, ...], arg(help="Remedies for plasticity; each gives a row.")
@@ -86,8 +82,7 @@ def bench_fleet(
 
 
 def bench_replicas(
-    runs: Annotated[int, arg(help="Number of equal runs in the fleet.")] = 24,
-    json: AsJson = False,
+    runs: Annotated[int, arg(help="Number of equal runs in the fleet.")] = 24, json: AsJson = False
 ) -> None:
     """Check that equal runs stay equal bit by bit, however the learner is compiled."""
     from recall.bench import replicas

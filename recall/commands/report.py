@@ -36,8 +36,7 @@ Reference = Annotated[
 ]
 Out = Annotated[Path, arg(help="Folder to write tables, figures and the page to.")]
 Window = Annotated[
-    int,
-    arg(help="Evaluations to average at the end of a task, if they are at most a fifth of it."),
+    int, arg(help="Evaluations to average at the end of a task, if they are at most a fifth of it.")
 ]
 Mode = Annotated[
     Literal["stochastic", "deterministic"],
@@ -99,8 +98,7 @@ def report(
         arg(help="Style of the figures: for a page, or for a paper, with a serif font."),
     ] = "page",
     serve: Annotated[
-        Flag,
-        arg(help="Show the page in a browser on this machine, and keep it up to date."),
+        Flag, arg(help="Show the page in a browser on this machine, and keep it up to date.")
     ] = False,
     port: Annotated[int, arg(help="With --serve: the port; 0 takes a free one.")] = 0,
 ) -> None:

@@ -66,12 +66,7 @@ class Launch:
 
 
 def plan_study(
-    study: Study,
-    choices: Choices,
-    folder: Path,
-    room: Room,
-    shards: int = 1,
-    others: bool = False,
+    study: Study, choices: Choices, folder: Path, room: Room, shards: int = 1, others: bool = False
 ) -> list[Fleet]:
     """Return the fleets of a study in `folder`, without starting or writing anything.
 

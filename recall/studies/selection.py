@@ -103,12 +103,7 @@ def _variants(study: Study, names: Sequence[str]) -> tuple[Variant, ...]:
 def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Method, Settings]:
     """Return the method and settings of a variant's runs, at the chosen scale."""
     method, settings = choose(
-        variant.method,
-        Settings(),
-        choices.preset,
-        choices.changes,
-        choices.given,
-        variant.changes,
+        variant.method, Settings(), choices.preset, choices.changes, choices.given, variant.changes
     )
     scale = study.scale * choices.scale
     schedule = scaled(settings.schedule, scale)

@@ -132,11 +132,7 @@ class KeptReplay:
 
 
 def write_minari(
-    folder: Path,
-    spec: FleetSpec,
-    dataset: str,
-    tasks: Sequence[TaskName] | None,
-    run: str | None,
+    folder: Path, spec: FleetSpec, dataset: str, tasks: Sequence[TaskName] | None, run: str | None
 ) -> Any:
     """Write the episodes of these tasks and this run, or of all, as a Minari dataset."""
     minari = required("minari", "export to Minari", "minari[hdf5]")

@@ -14,12 +14,7 @@ from recall.errors import BadValueError, RecallError, UnknownNameError, required
 from recall.settings import ObservationName, RewardName, WorldSettings
 from recall.settings.checked import LARGEST_WHOLE, Count, from_plain
 from recall.worlds.gym_registration import environment_id
-from recall.worlds.registry import (
-    Task,
-    horizon_steps,
-    make_simulator,
-    task_label,
-)
+from recall.worlds.registry import Task, horizon_steps, make_simulator, task_label
 from recall.worlds.simulator import Array
 
 RenderMode = Literal["human", "rgb_array"]

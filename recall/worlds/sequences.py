@@ -6,13 +6,7 @@ from types import MappingProxyType
 
 from recall.errors import BadValueError, UnknownNameError
 from recall.worlds.continual_world import TASKS as NUMBERED_TASKS  # 0 to 9 in the paper
-from recall.worlds.registry import (
-    gymnasium_hint,
-    is_task,
-    task_names,
-    tasks_of,
-    world_of,
-)
+from recall.worlds.registry import gymnasium_hint, is_task, task_names, tasks_of, world_of
 
 # Triplets of the paper's appendix A, numbered from 1.
 TRIPLETS = (

@@ -7,7 +7,7 @@ from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
 
 from recall.training.callbacks import CallbackList
-from recall.training.callbacks.display import Lines, LiveView
+from recall.training.callbacks.display import Display
 from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 
 
@@ -17,7 +17,8 @@ class Seen:
     def __init__(self):
         self.lines, self.screen = io.StringIO(), io.StringIO()
         console = Console(file=self.screen, force_terminal=True, width=120, color_system=None)
-        self.callback = CallbackList([Lines(self.lines), LiveView(console), TensorBoardCallback()])
+        displays = Display(Console(file=self.lines)), Display(console, live=True)
+        self.callback = CallbackList([*displays, TensorBoardCallback()])
 
 
 def events(folder):

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from rich.console import Console
 
 import recall
 from recall.config.spec import make_spec
@@ -10,7 +11,7 @@ from recall.errors import RecallError
 from recall.runs.description import read_description
 from recall.settings import Settings
 from recall.training.agents import tasks_without_success
-from recall.training.callbacks.display import Lines
+from recall.training.callbacks.display import Display
 from tests.factories.own_tasks import Point, Raising
 
 
@@ -53,7 +54,7 @@ def test_the_user_is_told_once_and_progress_shows_returns(tmp_path):
     told = io.StringIO()
     recall.train(
         "fine_tuning", [Point, Telling], (0,), tmp_path / "a", preset="quick",
-        callback=Lines(told), hidden=(8,), steps_per_task=100, evaluate_every=50,
+        callback=Display(Console(file=told)), hidden=(8,), steps_per_task=100, evaluate_every=50,
         update_after=50, random_steps=50, record_every=50, batch_size=8, horizon_steps=10,
         evaluation_episodes=1, workers=1,
     )  # fmt: skip

@@ -1,7 +1,6 @@
 """The callback interface, and a callback that forwards every call to several others."""
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,30 +88,20 @@ for _name in vars(Callback):
     if _name.startswith("on_") or _name == "close":
         setattr(CallbackList, _name, _forwarding(_name))
 
-_listening: list[Callback] = []
-
 
 @contextlib.contextmanager
 def reported_compiling(callback: Callback) -> Iterator[None]:
     """Report to `callback` what JAX compiles within this context."""
-    _listen()
-    _listening.append(callback)
-    try:
-        yield
-    finally:
-        _listening.remove(callback)
-
-
-@functools.cache
-def _listen() -> None:
-    """Listen to JAX, once for the whole process, because JAX has no public way to stop it."""
     import jax
 
     def heard(event: str, duration_secs: float, **kwargs: str | int) -> None:
-        for callback in _listening:
-            if event == _LOWERED:
-                callback.on_activity("compiling")
-            elif event == _COMPILED:
-                callback.on_compiled(duration_secs)
+        if event == _LOWERED:
+            callback.on_activity("compiling")
+        elif event == _COMPILED:
+            callback.on_compiled(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)

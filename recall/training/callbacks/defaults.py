@@ -6,7 +6,7 @@ from rich.console import Console
 
 from recall.files.streams import is_terminal
 from recall.training.callbacks.callback import Callback, CallbackList
-from recall.training.callbacks.display import Lines, LiveView
+from recall.training.callbacks.display import Display
 from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
 
 
@@ -19,7 +19,7 @@ def on_screen(quiet: bool = False) -> Callback:
         return Callback()
     console = Console(stderr=True)
     in_widget = console.is_jupyter and find_spec("ipywidgets") is not None
-    return LiveView(console) if in_widget or is_terminal(console) else Lines()
+    return Display(console, live=in_widget or is_terminal(console))
 
 
 def default_callbacks(

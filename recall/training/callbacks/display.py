@@ -1,11 +1,9 @@
-"""What is shown of a fleet in training: a live view on a terminal, lines in logs and pipes."""
+"""Progress of a fleet in training: redrawn in place on a terminal, lines in logs and pipes."""
 
 import datetime
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -28,11 +26,22 @@ _RUNS_SHOWN = 8  # larger fleets show only their mean
 
 
 class Display(Callback):
-    """Follows a fleet: progress bars, speed, and the latest success of every run and task."""
+    """Shows the progress, the speed and the latest success of every run and task.
+
+    If it is `live`, bars and a table are redrawn in place, with messages above them. Otherwise, a
+    line is printed for each evaluation, and one about twice a minute. Without a console, it writes
+    to standard error, so that standard output holds only results.
+    """
 
     spec: FleetSpec | None = None  # before training starts
     activity = "starting"
     evaluating_step: int | None = None  # of the evaluation that runs beside training
+    _view: Live | None = None
+
+    def __init__(self, console: Console | None = None, live: bool = False):
+        self._console, self._is_live = console or Console(stderr=True), live
+        self._shown_at = 0.0
+        self._compiling_shown_in = -1  # the stage
 
     def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
         """Begin to follow the fleet."""
@@ -40,59 +49,74 @@ class Display(Callback):
         self.runs = [run.name for run in spec.runs]
         without_success = tasks_without_success_flag_in(folder)
         self.latest = Latest(self.runs, [run.task_names for run in spec.runs], without_success)
-        self._update_after = spec.settings.schedule.update_after
-        self._compiled = [0.0] * self.schedule.stages  # seconds of compiling by stage
+        self._compiled = 0.0
         self.bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:,} of {task.total:,}"),
             TextColumn("{task.fields[left]}"),
             speed_estimate_period=_WINDOW_SECONDS,
-            # Compiling is not part of the speed, but added to the time left.
-            get_time=lambda: time.monotonic() - sum(self._compiled),
+            # Compiling is not part of the speed.
+            get_time=lambda: time.monotonic() - self._compiled,
         )
-        self._stage_bar = self.bars.add_task(self.stage_name(), total=None, left="")
+        stage_steps = self.schedule.steps_per_stage
+        self._stage_bar = self.bars.add_task(self.stage_name(), total=stage_steps, left="")
         self._bar = self.bars.add_task("all tasks", total=spec.total_steps, left="")
         self._move_to(total_steps)
+        if self._is_live:
+            self._view = Live(
+                console=self._console,
+                get_renderable=self._draw,
+                refresh_per_second=_REFRESHES_PER_SECOND,
+            )
+            self._view.start()
+        else:
+            runs, where = counted(len(self.runs), "run"), f"{spec.total_steps:,} steps"
+            start = f", from step {total_steps:,}" if total_steps else ""
+            self.show(f"{spec.method.label}: {runs} of {where}, {_tasks(spec)}{start}")
 
     def on_steps(self, total_steps: int) -> None:
         """Update the progress."""
         self._move_to(total_steps)
         self.activity = "training"
+        if not self._is_live and time.monotonic() - self._shown_at > _SECONDS_BETWEEN_LINES:
+            self.show(self._place())
 
     def _move_to(self, total_steps: int) -> None:
         learned_before = self._learns
         self.total_steps = total_steps
         if self._learns != learned_before:  # steps with and without updates differ in speed
             self.bars.reset(self._bar, left="")
-        left = self.time_left(self.sequence_steps - total_steps)
-        self.bars.update(self._bar, completed=total_steps, left=left)
-        stage_total = self.schedule.steps_per_stage
-        self.bars.update(
-            self._stage_bar,
-            completed=self.stage_steps,
-            total=stage_total,
-            description=self.stage_name(),
-            left=self.time_left(stage_total - self.stage_steps),
-        )
+        for bar, name, completed in (
+            (self._bar, "all tasks", total_steps),
+            (self._stage_bar, self.stage_name(), self.stage_steps),
+        ):
+            left = self.time_left((self.bars.tasks[bar].total or 0) - completed)
+            self.bars.update(bar, completed=completed, description=name, left=left)
 
     def on_activity(self, what: str) -> None:
-        """Remember the activity."""
+        """Remember the activity; print once in every stage that it compiles."""
         self.activity = what
+        is_compiling = self.spec is not None and what == "compiling"
+        if is_compiling and not self._is_live and self.stage != self._compiling_shown_in:
+            self._compiling_shown_in = self.stage
+            self.show(f"{self._steps()} | compiling")
 
     def on_compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
         if self.spec is not None:
-            self._compiled[self.stage] += seconds
+            self._compiled += seconds
 
     def on_evaluation_start(self, total_steps: int) -> None:
         """Remember which step is being evaluated."""
         self.evaluating_step = total_steps
 
     def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
-        """Update the success of every task."""
+        """Show the success of every task."""
         self.evaluating_step = None
         self.latest.add(total_steps, records)
+        if not self._is_live:
+            self.show(f"{self._place()} | {self.latest.sentence()}")
 
     def evaluation(self) -> str:
         """Return which step is being evaluated and how far training is ahead of it, as text."""
@@ -101,16 +125,6 @@ class Display(Callback):
         behind = self.total_steps - self.evaluating_step
         where = f"evaluating step {self.evaluating_step:,}"
         return f"{where}, {behind:,} steps behind" if behind else where
-
-    @property
-    def sequence_steps(self) -> int:
-        """Return the total number of steps of each run."""
-        return self.schedule.stages * self.schedule.steps_per_stage
-
-    @property
-    def is_over(self) -> bool:
-        """Return True if all steps are trained and the last evaluation is reported."""
-        return self.total_steps == self.sequence_steps and self.evaluating_step is None
 
     @property
     def stage(self) -> int:
@@ -133,12 +147,13 @@ class Display(Callback):
     @property
     def _learns(self) -> bool:
         """Return True if the learner already updates at this step of the stage."""
-        return self.stage_steps >= self._update_after
+        assert self.spec is not None
+        return self.stage_steps >= self.spec.settings.schedule.update_after
 
     @property
     def steps_per_second(self) -> float:
         """Return the steps per second of one run over the last minute, 0 if not known yet."""
-        return self.bars.tasks[1].speed or 0.0
+        return self.bars.tasks[self._bar].speed or 0.0
 
     def speed(self) -> str:
         """Return the speed of all runs together and of each run, as text."""
@@ -148,21 +163,18 @@ class Display(Callback):
         each = f" ({rate:,.0f} a run)" if len(self.runs) > 1 else ""
         return f"{rate * len(self.runs):,.0f} steps/s{each}"
 
-    def time_left(self, steps: int) -> str:
-        """Return the time that `steps` more steps will take, or "" while it cannot be estimated.
-
-        Every later stage is expected to compile for as long as the current one did.
-        """
+    def time_left(self, steps: float) -> str:
+        """Return the time that `steps` more steps will take, or "" while it cannot be estimated."""
         rate = self.steps_per_second
         if not rate or not self._learns:
             return ""
-        stages = (self.total_steps + steps - 1) // self.schedule.steps_per_stage
-        compiling = (stages - self.stage) * self._compiled[self.stage]
-        return f"{datetime.timedelta(seconds=round(steps / rate + compiling))} left"
+        return f"{datetime.timedelta(seconds=round(steps / rate))} left"
 
     def show(self, line: str, style: str = "") -> None:
-        """Show a line."""
-        raise NotImplementedError
+        """Print a line, above the view if there is one."""
+        text = Text(line, style=style if self._is_live else "")
+        self._console.print(text, soft_wrap=not self._is_live)
+        self._shown_at = time.monotonic()
 
     def on_failure(self, name: str, step: int, reason: str) -> None:
         """Show which run failed."""
@@ -177,41 +189,19 @@ class Display(Callback):
         """Show the message."""
         self.show(message, "yellow")
 
-
-class LiveView(Display):
-    """A live view that is redrawn in place, with messages printed above it."""
-
-    def __init__(self, console: Console | None = None):
-        self._console = console or Console(stderr=True)
-        self._live: Live | None = None
-
-    def show(self, line: str, style: str = "") -> None:
-        """Print a line above the view."""
-        self._console.print(Text(line, style=style))
-
-    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Start drawing."""
-        super().on_start(spec, folder, total_steps)
-        self._live = Live(
-            console=self._console,
-            get_renderable=self._view,
-            refresh_per_second=_REFRESHES_PER_SECOND,
-            transient=False,
-        )
-        self._live.start()
-
     def close(self) -> None:
         """Stop updating; the last view stays on the screen."""
-        if self._live is not None:
-            if self.is_over:
-                self.activity = "finished"
-            self._live.refresh()  # in a notebook, `stop` does not draw
-            self._live.stop()
-            self._live = None
+        if self.spec is None or self._view is None:
+            return
+        if self.total_steps == self.spec.total_steps and self.evaluating_step is None:
+            self.activity = "finished"
+        self._view.refresh()  # in a notebook, `stop` does not draw
+        self._view.stop()
+        self._view = None
 
-    def _view(self) -> Group:
-        parts = [counted(len(self.runs), "run"), self.activity, self.speed(), self.evaluation()]
+    def _draw(self) -> Group:
         assert self.spec is not None
+        parts = [counted(len(self.runs), "run"), self.activity, self.speed(), self.evaluation()]
         label = (self.spec.method.label, "bold")
         title = Text.assemble(label, *(f"  {part}" for part in parts if part))
         if not self.latest.step:
@@ -223,58 +213,13 @@ class LiveView(Display):
         table.add_row(name, *self.latest.means(), style="bold")
         return Group(title, self.bars, table)
 
-
-class Lines(Display):
-    """Prints a line for each evaluation, and one about twice a minute.
-
-    They go to standard error, so that standard output holds only results.
-    """
-
-    def __init__(self, file: TextIO | None = None):
-        self._file = file or sys.stderr
-        self._shown_at = 0.0
-        self._compiling_shown_in = -1  # the stage
-
-    def show(self, line: str, style: str = "") -> None:
-        """Print a line."""
-        print(line, file=self._file, flush=True)
-        self._shown_at = time.monotonic()
-
-    def on_start(self, spec: FleetSpec, folder: Path, total_steps: int) -> None:
-        """Print what is trained."""
-        super().on_start(spec, folder, total_steps)
-        where = f", from step {total_steps:,}" if total_steps else ""
-        self.show(
-            f"{spec.method.label}: {counted(len(spec.runs), 'run')} of {spec.total_steps:,} steps, "
-            f"{_tasks(spec)}{where}"
-        )
-
-    def on_steps(self, total_steps: int) -> None:
-        """Print the progress and the speed, if the last line is more than 30 seconds old."""
-        super().on_steps(total_steps)
-        if time.monotonic() - self._shown_at > _SECONDS_BETWEEN_LINES:
-            self.show(self._place())
-
-    def on_activity(self, what: str) -> None:
-        """Print once in every stage that it compiles."""
-        if self.spec is None or what != "compiling" or self.stage == self._compiling_shown_in:
-            return
-        self._compiling_shown_in = self.stage
-        self.show(f"step {self.total_steps:,} of {self.sequence_steps:,} | compiling")
-
-    def on_evaluation(self, total_steps: int, records: Sequence[EvaluationRecord]) -> None:
-        """Print the progress and the success of every task."""
-        super().on_evaluation(total_steps, records)
-        self.show(f"{self._place()} | {self.latest.sentence()}")
+    def _steps(self) -> str:
+        assert self.spec is not None
+        return f"step {self.total_steps:,} of {self.spec.total_steps:,}"
 
     def _place(self) -> str:
-        parts = [
-            f"step {self.total_steps:,} of {self.sequence_steps:,}",
-            self.stage_name(),
-            self.speed(),
-            self.time_left(self.sequence_steps - self.total_steps),
-            self.evaluation(),
-        ]
+        left = self.bars.tasks[self._bar].fields["left"]
+        parts = (self._steps(), self.stage_name(), self.speed(), left, self.evaluation())
         return " | ".join(part for part in parts if part)
 
 

@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from recall.worlds.continual_world.rewards import (
-    caging,
-    distance,
-    long_tail,
-    planar,
-    within,
-)
+from recall.worlds.continual_world.rewards import caging, distance, long_tail, planar, within
 from recall.worlds.continual_world.tasks.push import reward_v1
 from recall.worlds.continual_world.tasks.task import (
     Scene,

@@ -104,9 +104,7 @@ def reward_v2(scene: Scene, start: Start, grip: Array) -> Array:
     )
     reward = both(np.where(holds, 1.0, grasp), at_container)
     pulling = np.where(
-        success_v2(scene, start),
-        10.0,
-        6.0 + reward + 2.0 * stick_at_target + container_at_target,
+        success_v2(scene, start), 10.0, 6.0 + reward + 2.0 * stick_at_target + container_at_target
     )
     holding = np.where(_inserted(scene), pulling, 1.0 + reward + 5.0 * at_container)
     return np.where(holds, holding, reward)

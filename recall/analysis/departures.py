@@ -28,8 +28,8 @@ OLD_TASKS, COPIES = f"{METHOD}max_old_tasks", f"{METHOD}copies"
 AVERAGE = f"{METHOD}average_actor"
 BOUNDARIES = "schedule.boundaries"
 OF_EXPERIMENT = (
-    "schedule.", PRECISION, "learner.sac.n_step", f"{METHOD}retraining_updates", OLD_TASKS,
-    AVERAGE, COPIES,
+    "schedule.", PRECISION, "learner.sac.n_step", "learner.sac.discount",
+    f"{METHOD}retraining_updates", OLD_TASKS, AVERAGE, COPIES,
 )  # fmt: skip
 """Beginnings of settings that say how updates are computed and for how long, in any method."""
 

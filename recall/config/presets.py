@@ -24,6 +24,7 @@ _PUBLISHED = {
     "bound_targets": False,
     "noise_colour": 0.0,
     "n_step": 1,
+    "discount": 0.99,
     "random_tails": 0.0,
     "policy_lag": 0,
 }

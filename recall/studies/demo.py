@@ -26,8 +26,8 @@ from recall.report.build import make_report
 from recall.report.tables.terminal import print_table
 from recall.training.callbacks import Callback
 
-ROBOT = "recall-cw3-3-seed401"
-"""The run of the package's policies that is filmed."""
+ROBOT_TASKS = ("stick-pull", "push-back", "hammer")
+"""The tasks that a policy of the package is filmed on."""
 SINGLE = "single"  # folder of the fleet that learns every task alone
 
 
@@ -113,8 +113,8 @@ def _films(folder: Path, plan: Plan, console: Console) -> Iterator[tuple[str, Pa
         yield f"Film of {last}, when each task was just learned and at the end", made.path
         if plan.tasks != ROBOTS.tasks:
             out = folder / f"robot{suffix}"
-            made = film(TRAINED, out=out, run=ROBOT, at="final", size=(240, 180), every=4, fps=15)
+            made = film(TRAINED, ROBOT_TASKS, out, at="final", size=(240, 180), every=4, fps=15)
             tasks = ", ".join(take.task for take in made.takes)
-            yield f"Film of a robot that learned {tasks} with RECALL before", made.path
+            yield f"Film of {tasks}, by a RECALL policy that learned ten tasks", made.path
     except RecallError as error:
         console.print(f"No film: {error}", style="yellow", soft_wrap=True)

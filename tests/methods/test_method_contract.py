@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from recall.config.resolve import resolve
 from recall.errors import BadValueError, RecallError
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
 from recall.methods import METHODS, Method, method_class
-from recall.settings import SacSettings
 from recall.training.checkpoint import Checkpoints
 from tests.factories.method_fleets import MEMORY, TASKS, SmallFleet, assert_same, leaves, small
 
@@ -171,7 +171,7 @@ def test_values_that_a_method_could_not_use_are_refused(name, bad):
         METHODS[name](**bad)
 
 
-def test_the_papers_settings_are_the_defaults():
+def test_the_papers_settings_are_there():
     """Appendix B, and Continual World's for what the paper does not compare."""
     chosen = {
         "ewc": {"weight": 1e4, "critic_weight": 0.0, "importance_floor": 1e-5},
@@ -194,7 +194,7 @@ def test_the_papers_settings_are_the_defaults():
     for name, settings in chosen.items():
         for setting, value in settings.items():
             assert getattr(METHODS[name](), setting) == value, (name, setting)
-    sac = SacSettings()
+    sac = resolve("recall", "push", preset="paper").settings.learner.sac
     assert (sac.learning_rate, sac.discount, sac.target_smoothing) == (1e-3, 0.99, 0.005)
     assert sac.target_output_std == 0.089
 

@@ -10,7 +10,7 @@ from recall.errors import BadValueError
 from recall.policies.stored import TRAINED, trained_tasks
 from recall.worlds.sequences import parse_sequence
 
-RESULTS = Path(__file__).parents[2] / "results" / "cw3-n-step" / "recall"
+RESULTS = Path(__file__).parents[2] / "results" / "cw10-n-step" / "recall"
 
 
 def solved(task: str, episodes: int) -> int:

@@ -47,7 +47,7 @@ def test_a_demo_trains_shows_and_films_and_does_not_train_again(tmp_path):
     alone = recall.frame(tmp_path / "single")
     assert set(alone["sequence"]) == {"point-rich", "point-poor"}
     shown = console.file.getvalue()
-    for named in ("forward", "RECALL", "push-wall", "average_success", "index.html"):
+    for named in ("forward", "RECALL", "hammer", "average_success", "index.html"):
         assert named in shown
     for name in ("demo", "robot"):
         (made,) = tmp_path.glob(f"{name}.*")

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from recall.errors import BadValueError
 from recall.learn.agent import Agent
 from recall.methods import Method, register_method
 from recall.nets.arrays import Array, Metrics, Params
 from recall.nets.gaussian import Gaussian
 from recall.replay.batch import Batch
+from recall.settings.checked import NotNegative
 
 
 @register_method
@@ -32,14 +32,8 @@ class WeightDecay(Method):
     reference: ClassVar[str] = "Krogh and Hertz, A Simple Weight Decay, 1991"
     colour: ClassVar[str] = "#44aa99"
 
-    decay: float = 1e-4
+    decay: NotNegative = 1e-4
     """Weight of the penalty."""
-
-    def __post_init__(self) -> None:
-        """Refuse values that no run could use."""
-        super().__post_init__()
-        if self.decay < 0:
-            raise BadValueError(f"decay {self.decay} is negative")
 
     def extra_actor_loss(
         self, agent: Agent, method_state: Any, actor: Params, batch: Batch, policy: Gaussian

@@ -95,6 +95,14 @@ def test_prioritised_rows_come_as_often_as_their_errors_say():
         method_class("prioritised")(slots=2).sample(agent, state, replay, view, heads, bits)
 
 
+def test_weight_decay_adds_its_penalty():
+    actor = {"trunk": jnp.array([1.0, -2.0, 3.0])}
+    method = method_class("weight_decay")(decay=0.5)
+    loss, metrics = method.extra_actor_loss(None, (), actor, None, None)
+    assert float(loss) == 7.0
+    assert float(metrics["loss_decay"]) == 14.0
+
+
 def test_an_ensemble_of_critics_is_a_property():
     """Five critics have five trunks and values; their smallest value makes the target."""
 

@@ -1,7 +1,6 @@
 """What people see of a fleet, and that looking changes nothing."""
 
 import importlib
-import inspect
 import re
 from pathlib import Path
 
@@ -213,13 +212,3 @@ def test_a_callback_stops_a_fleet_which_is_saved(tmp_path, uninterrupted):
     assert f"recall resume {tmp_path}" in stopping.message
     recall.resume(tmp_path, callback=Callback())
     assert left_by(tmp_path) == uninterrupted
-
-
-def test_the_page_names_every_method_with_its_arguments():
-    page = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
-    rows = re.findall(r"^\| `(\w+\([^`]*\))` \|", page, re.M)
-    methods = [value for name, value in vars(Callback).items() if not name.startswith("_")]
-    assert rows == [
-        f"{each.__name__}({', '.join(list(inspect.signature(each).parameters)[1:])})"
-        for each in methods
-    ]

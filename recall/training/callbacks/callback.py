@@ -43,7 +43,7 @@ class Callback:
         """Called after training records were written."""
 
     def on_task_end(self, task: int) -> None:
-        """Called when `task`, a position from 0 on, ends; its last evaluation may still be running."""
+        """Called when the task at this position ends; its last evaluation may still be running."""
 
     def on_checkpoint(self) -> None:
         """Called when a checkpoint is complete and everything that it refers to is on disk."""

@@ -22,7 +22,6 @@ from recall.analysis.metrics import mean_of_finite, transfer
 Array = np.ndarray
 DRAWS = 4000
 CONFIDENCE = 0.9
-_CHUNK = 250  # number of draws sorted at once
 
 
 class Estimate(NamedTuple):
@@ -143,23 +142,16 @@ def forward_transfer(
     return Sampled(overall, whole), each
 
 
-def interquartile_mean(values: Array) -> float:
-    """Return the mean of the middle half: a quarter of the values, rounded down, is cut a side."""
-    return float(_middle_mean(np.ravel(values)[None])[0])
-
-
-def _middle_mean(rows: Array) -> Array:
-    cut = rows.shape[1] // 4
-    return np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1)
+def interquartile_mean(values: Array) -> Array:
+    """Return the mean of the middle half of the last axis: a quarter is cut a side."""
+    cut = values.shape[-1] // 4
+    return np.sort(values)[..., cut : values.shape[-1] - cut].mean(axis=-1)
 
 
 def sampled_interquartile_mean(values: Array, name: str) -> Sampled:
     """Return the interquartile mean of values [run, task]; whole runs are resampled."""
+    value = float(interquartile_mean(values.ravel()))
     if len(values) == 1:
-        return Sampled(interquartile_mean(values))
-    random = generator(name)
-    draws = []
-    for start in range(0, DRAWS, _CHUNK):
-        chosen = random.integers(len(values), size=(min(_CHUNK, DRAWS - start), len(values)))
-        draws.append(_middle_mean(values[chosen].reshape(len(chosen), -1)))
-    return Sampled(interquartile_mean(values), np.concatenate(draws))
+        return Sampled(value)
+    chosen = generator(name).integers(len(values), size=(DRAWS, len(values)))
+    return Sampled(value, interquartile_mean(values[chosen].reshape(DRAWS, -1)))

@@ -11,7 +11,7 @@ with three seeds and in 79 % with five, where it promises 90 %; Student's t keep
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,11 +32,14 @@ def estimate(rows: pd.DataFrame, value: str, places: bool = False) -> Sampled | 
     each sequence has the value: a mean over some would not compare with that of another label.
     """
     column = column_of(value)
-    parts = []
-    for index in _indices(rows, value, places).values():
-        part = rows.take(index)
-        parts.append(_transfer(part) if column == "transfer" else _mean_over_runs(part, column))
-    return bootstrap.mean_of(parts) if parts else None
+    known = rows[rows[column].notna()]
+    if known.empty or set(known["sequence"]) != set(rows["sequence"]):
+        return None
+    parts = [
+        _transfer(part) if column == "transfer" else _mean_over_runs(part, column)
+        for _, part in known.groupby(["sequence", "position"][: 1 + places], sort=False)
+    ]
+    return bootstrap.mean_of(parts)
 
 
 def column_of(value: str) -> str:
@@ -44,37 +47,22 @@ def column_of(value: str) -> str:
     return MEASURED.get(value, value)
 
 
-def _indices(rows: pd.DataFrame, value: str, places: bool = False) -> dict[Any, list[int]]:
-    """Return which rows of each sequence (or place) have a value; empty unless each has it."""
-    known = rows[column_of(value)].notna().to_numpy()
-    sequences, positions = rows["sequence"].to_numpy(), rows["position"].to_numpy()
-    found: dict[Any, list[int]] = {}
-    for index in np.flatnonzero(known).tolist():
-        key = (sequences[index], positions[index]) if places else sequences[index]
-        found.setdefault(key, []).append(index)
-    return found if set(sequences[known]) == set(sequences) else {}
-
-
 def _mean_over_runs(rows: pd.DataFrame, column: str) -> Sampled:
     """Return the mean of one label on one sequence."""
     (values,) = by_run(rows, column).values()
-    return bootstrap.weighted_mean(np.array(list(values.values())), weights_of(rows))
+    return bootstrap.weighted_mean(np.array(list(values.values())), _weights(rows))
 
 
 def _transfer(rows: pd.DataFrame) -> Sampled:
     """Return the forward transfer of one label on one sequence; references are resampled too."""
-    names = ("position", "task", "alone")
-    tasks = {place: (task, alone) for place, task, alone in zip(*map(rows.get, names), strict=True)}
-    alone = {task: np.array(areas) for task, areas in tasks.values()}
-    ordered = [tasks[place][0] for place in sorted(tasks)]
-    return bootstrap.forward_transfer(matrix(rows, "area"), ordered, alone, weights_of(rows))[0]
+    firsts = rows.drop_duplicates("position").sort_values("position")
+    tasks = firsts["task"].tolist()
+    alone = {task: np.array(areas) for task, areas in zip(tasks, firsts["alone"], strict=True)}
+    return bootstrap.forward_transfer(matrix(rows, "area"), tasks, alone, _weights(rows))[0]
 
 
-def weights_of(rows: pd.DataFrame) -> np.ndarray | None:
-    """Return how much each run of one label on one sequence counts in each draw, [draw, run].
-
-    None for a single seed.
-    """
+def _weights(rows: pd.DataFrame) -> np.ndarray | None:
+    """Return how much each run of one label on one sequence counts in each draw, [draw, run]."""
     own = list(dict.fromkeys(rows["seed"].tolist()))
     return bootstrap.weights_by_seed(own, rows["seeds"].iat[0], _name(rows))
 

@@ -108,11 +108,7 @@ def _comparable(
         if unlike.keys() <= TOLERATED:
             found.setdefault((other.steps_per_task, bool(unlike)), []).append(other)
         else:
-            there, wanted = (
-                settings_in_words({name: values[side] for name, values in unlike.items()})
-                for side in (1, 0)
-            )
-            refused[f"{task} in {other.folder} has {there} and not {wanted}"] = None
+            refused[f"{task} in {other.folder} has {in_words(unlike)}"] = None
     return found[min(found)] if found else [], list(refused)
 
 
@@ -149,6 +145,15 @@ def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]
         if (name in wanted or name.startswith(METHOD))
         and comparable(wanted.get(name)) != comparable(value)
     }
+
+
+def in_words(unlike: Mapping[str, tuple[Any, Any]]) -> str:
+    """Return what `mismatch` found: `discount 0.9 and not discount 0.99`."""
+    wanted, there = (
+        settings_in_words({name: values[side] for name, values in unlike.items()})
+        for side in (0, 1)
+    )
+    return f"{there} and not {wanted}"
 
 
 def needed(run: RunResult) -> dict[str, Any]:

@@ -135,24 +135,13 @@ def write_report(
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis, board)
     check_place(out)
-    status = None if console is None else console.status("Writing tables")
-
-    def tell(figure: str) -> None:
-        if status is not None:
-            status.update(f"Drawing {escape(figure)}")
-
-    with replacing_earlier(out) as new, status or nullcontext():
+    status = nullcontext() if console is None else console.status("Writing tables and figures")
+    with replacing_earlier(out) as new, status:
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
-        gallery = draw_all(
-            collection,
-            new / "figures",
-            analysis.measure,
-            kinds,
-            detailed=detailed,
-            style=style,
-            tell=tell,
-        )
+        figures = new / "figures"
+        measure = analysis.measure
+        gallery = draw_all(collection, figures, measure, kinds, detailed=detailed, style=style)
         html = page(analysis, tables, gallery, problems, title, live, board)
         write_text(new / PAGE, html)
     if console is not None:  # last, because the reader of a pipe may leave early

@@ -48,21 +48,16 @@ def _replace(folder: Path, new: Path) -> None:
     names = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
     # With both in the list, the next report finds all files even if this one ends halfway.
     _write_list(folder, names.union(earlier))
-    for name in set(earlier) - names:
-        _remove(folder, name)
+    for path in (folder / name for name in set(earlier) - names):
+        # A list that was edited must not lead to files outside the folder.
+        if folder.resolve() in path.resolve().parents and path.is_file():
+            path.unlink()
+            if path.parent != folder and not any(path.parent.iterdir()):
+                path.parent.rmdir()
     for name in sorted(names):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).replace(folder / name)
     _write_list(folder, names)
-
-
-def _remove(folder: Path, name: str) -> None:
-    path = folder / name
-    # A list that was edited must not lead to files outside the folder.
-    if folder.resolve() in path.resolve().parents and path.is_file():
-        path.unlink()
-        if path.parent != folder and not any(path.parent.iterdir()):
-            path.parent.rmdir()
 
 
 def _listed(manifest: Path) -> list[str]:

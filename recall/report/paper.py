@@ -18,23 +18,14 @@ def published() -> dict[str, Any]:
     return json.loads(files("recall.report").joinpath("paper.json").read_text("utf-8"))
 
 
-def _find(*path: str) -> Any:
-    """Return the entry at a path in the tables, or None if the paper has none."""
+def _estimate(*path: str) -> Estimate | None:
+    """Return the number at a path in the tables, or None if the paper has none."""
     found: Any = published()["tables"]
     for name in path:
-        if not isinstance(found, dict) or name not in found:
-            return None
-        found = found[name]
-    return found
-
-
-def _estimate(*path: str) -> Estimate | None:
-    found = _find(*path)
-    if found is None:
-        return None
+        found = found.get(name, {})
     if isinstance(found, dict):
-        interval = found.get("ci90")
-        return Estimate(found["mean"], (interval[0], interval[1]) if interval else None)
+        low, high = found.get("ci90", (None, None))
+        return Estimate(found["mean"], None if low is None else (low, high)) if found else None
     return Estimate(float(found))
 
 

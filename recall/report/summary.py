@@ -23,7 +23,7 @@ from recall.analysis.measures import (
 from recall.report.figures.bands import shown_labels
 from recall.report.tables.notes import window_note
 from recall.report.tables.table import BOLD, estimate_text
-from recall.runs.wording import counted, few, spanned
+from recall.runs.wording import counted, few
 
 _VERBS = {
     PERFORMANCE: "performs best",
@@ -75,11 +75,9 @@ def few_seeds(collection: Collection) -> str:
     counts = list(Counter((run.label, run.sequence) for run in complete).values())
     if not counts or min(counts) >= ENOUGH_RUNS:
         return ""
-    if max(counts) == 1:
-        return "A single run of each method says nothing of the spread: train five seeds or more."
     return (
-        f"There are only {spanned(counts)} runs of a method and sequence: their intervals are too "
-        "narrow to rely on. Train five seeds or more."
+        f"There are as few as {counted(min(counts), 'run')} of a method and sequence: such "
+        "intervals are too narrow to rely on. Train five seeds or more."
     )
 
 

@@ -15,7 +15,7 @@ from tests.factories.folders import write_fleet
 
 ODD = Table(
     name="odd",
-    title='100 % of {a_b} & #1, λ → 2 \N{MULTIPLICATION SIGN} ~3^4 <é> \\ | "q" 好',
+    title='100 % of {a_b} & #1, λ → 2 \N{MULTIPLICATION SIGN} ~3^4 <é> \\ | "q"',
     corner="[x]",
     columns=("first_column", "second"),
     rows=(
@@ -61,8 +61,8 @@ def test_every_table_compiles(tmp_path):
     write_fleet(tmp_path / "d", "clonex", "push,hammer", finished=False, until=500)
     tables = [ODD, *all_tables(analyse(gather(tmp_path)))]
     assert len(tables) > 10
-    written = write_tables(tables, tmp_path / "tables")
-    inputs = [rf"\input{{tables/{path.name}}}" for path in written if path.suffix == ".tex"]
+    write_tables(tables, tmp_path / "tables")
+    inputs = [rf"\input{{tables/{path.name}}}" for path in (tmp_path / "tables").glob("*.tex")]
     document = [
         r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}",
         *(f"{each}\n\\clearpage" for each in inputs), r"\end{document}",

@@ -182,7 +182,7 @@ def test_problems_and_cautions_are_told_everywhere(tmp_path, capsys):
     texts = [(tmp_path / "out" / "index.html").read_text()]
     texts.append(" ".join(capsys.readouterr().out.split()))
     for text in texts:
-        assert "There are only 3 runs" in text
+        assert "as few as 3 runs of a" in text
         assert message in html.unescape(text)
     assert message not in texts[0]
     assert "Average performance: RECALL" in texts[0]

@@ -37,7 +37,7 @@ def test_methods_are_ranked_by_each_reward(tmp_path):
     }
     assert bold == {("Fine-tuning", "reward v1"), ("L2", "reward v2")}
     # 1 - 6 (4 + 0 + 4 + 0) / (4 (16 - 1))
-    assert "over 4 methods: 0.20" in table.notes[0]
+    assert "4 methods: 0.20" in table.notes[-1]
 
 
 def test_equal_methods_share_a_rank_and_variants_are_methods_of_their_own(tmp_path):

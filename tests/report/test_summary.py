@@ -110,12 +110,10 @@ def test_an_ablation_speaks_of_its_variants():
     assert "RECALL, no distillation" in sentence
 
 
-@pytest.mark.parametrize(
-    ("seeds", "told"), [(1, "A single run"), (3, "There are only 3 runs"), (5, "")]
-)
+@pytest.mark.parametrize(("seeds", "told"), [(1, "1 run of"), (3, "3 runs of"), (5, "")])
 def test_few_seeds_are_warned_of(seeds, told):
     runs = tuple(made_run("recall", "push", seed) for seed in range(seeds))
-    assert few_seeds(Collection(runs)).startswith(told)
+    assert told in few_seeds(Collection(runs))
     assert bool(few_seeds(Collection(runs))) == bool(told)
 
 

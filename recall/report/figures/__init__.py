@@ -67,13 +67,11 @@ def draw_all(
     formats: Sequence[str] = FORMATS,
     detailed: int | None = 2,
     style: Style = "page",
-    tell: Callable[[str], object] | None = None,
 ) -> Gallery:
     """Draw every figure that the runs have data for into `folder`; `kinds` selects some of them.
 
     `detailed` is the number of sequences per family that get figures of their own; None means all.
-    These figures take most of the time. `style` is that of a page or of a paper. `tell` is called
-    with the name of each figure, once it is drawn.
+    These figures take most of the time. `style` is that of a page or of a paper.
     """
     scene = Scene(collection, measure or Measure(), detailed, style)
     drawn, skipped = [], []
@@ -81,8 +79,6 @@ def draw_all(
         if isinstance(found, Skipped):
             skipped.append(found)
             continue
-        if tell is not None:
-            tell(found.name)
         paths = _save(found.figure, folder / found.name, formats, style)
         width = found.figure.get_figwidth()
         drawn.append(Drawn(found.kind, found.name, found.title, found.caption, paths, width))
@@ -107,9 +103,8 @@ def all_figures(scene: Scene, kinds: Iterable[str] | None = None) -> Iterator[Fi
             raise UnknownNameError("figure", kind, FIGURES, HOW_TO_IMPORT)
         found = FIGURES[kind](scene)
         while True:
-            with matplotlib.rc_context(
-                STYLES[scene.style]
-            ):  # not while the caller uses what is yielded
+            # Not while the caller uses what is yielded.
+            with matplotlib.rc_context(STYLES[scene.style]):
                 one = next(found, None)
             if one is None:
                 break

@@ -15,8 +15,9 @@ import pandas as pd
 from recall.analysis.bootstrap import CONFIDENCE, generator
 from recall.analysis.collection import Collection
 from recall.analysis.families import family_of, left_out
-from recall.analysis.labels import main_labels
+from recall.analysis.labels import grouped, main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
+from recall.runs.wording import spanned
 
 Array = np.ndarray
 CurveOf = Callable[[RunResult], tuple[Array, Array]]  # (steps, values)
@@ -97,31 +98,26 @@ def described(groups: Sequence[Group], points: int | None = None) -> str:
 
     `points` is how many evaluations of a stage a panel shows, if it may show fewer than there are.
     """
-    counts: dict[str, set[int]] = {}
-    for group in groups:
-        for label, runs in group.runs.items():
-            counts.setdefault(label, set()).add(len(runs))
-    numbers = {number for found in counts.values() for number in found}
-    interval = "90 % bootstrap intervals, for which whole runs are resampled"
-    if numbers == {1}:
+    counts = [(label, len(runs)) for group in groups for label, runs in group.runs.items()]
+    of_labels = grouped(counts, lambda each: each[0])
+    spans = {label: spanned(count for _, count in found) for label, found in of_labels.items()}
+    if set(spans.values()) == {"1"}:
         text = "One run each."
-    elif len(numbers) == 1:
-        text = f"Means of {numbers.pop()} runs with {interval}."
     else:
-        each = (
-            f"{label} {min(found)}" + (f" to {max(found)}" if len(found) > 1 else "")
-            for label, found in counts.items()
+        alike = len(set(spans.values())) == 1
+        each = [*spans.values()][:1] if alike else [f"{label} {n}" for label, n in spans.items()]
+        text = (
+            f"Means of {', '.join(each)} runs with 90 % bootstrap intervals, for which whole runs "
+            "are resampled."
         )
-        text = f"Means with {interval}; runs: {', '.join(each)}."
     runs = [run for group in groups for run in group.every_run]
     return text if points is None else f"{text} {neighbours(runs, points)}".rstrip()
 
 
 def neighbours(runs: Iterable[RunResult], points: int) -> str:
     """Return a sentence if stages have more evaluations than the points that are drawn."""
-    if _longest((run, run.steps) for run in runs) <= points:
-        return ""
-    return "Points are means of neighbouring evaluations, as many as can be told apart."
+    many = _longest((run, run.steps) for run in runs) > points
+    return "Points are means of neighbouring evaluations." if many else ""
 
 
 def silence(groups: Iterable[Group]) -> str:

@@ -11,7 +11,7 @@ from recall.analysis.measures import METRICS, PERFORMANCE, TITLES
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Group, shown_labels, silence
-from recall.report.figures.curves import each_family, join
+from recall.report.figures.curves import drawn_families, join
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import TEXT
 
@@ -19,7 +19,7 @@ RUNS, MEAN = "runs", "mean"  # label the dots
 NOT_TRAINED = "no run of more than one task was trained to its end"
 
 
-def compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame], str]:
+def _compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame], str]:
     """Return the scores of each label over the sequences that all have, and a note for captions.
 
     A method that was run on the easy sequences alone would look better than one that was run on
@@ -43,17 +43,13 @@ def compared(scene: Scene, groups: list[Group]) -> tuple[dict[str, pd.DataFrame]
 
 def seeds(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot every run's metrics as a dot, with means and intervals, for each family."""
-    skipped, drawn = [], False
-    for found in each_family(scene, "seeds", scene.collection.with_success):
-        if isinstance(found, Skipped):
-            skipped.append(found)
-            continue
-        name, groups = found
-        rows, note = compared(scene, groups)
+    found, skipped = drawn_families(scene, "seeds", scene.collection.with_success)
+    compared = {name: _compared(scene, groups) for name, groups in found.items()}
+    for name, (rows, note) in compared.items():
         if rows:
-            drawn = True
-            yield _seeds(scene, name, rows, join([note, silence(groups)]))
-    yield from skipped if drawn else [Skipped("seeds", NOT_TRAINED)]
+            yield _seeds(scene, name, rows, join([note, silence(found[name])]))
+    trained = any(rows for rows, _ in compared.values())
+    yield from skipped if trained else [Skipped("seeds", NOT_TRAINED)]
 
 
 def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], note: str) -> Figure:

@@ -135,32 +135,32 @@ def name_stages(axes: Axes, group: Group) -> None:
     names.spines[:].set_visible(False)
 
 
-def each_family(
+def drawn_families(
     scene: Scene, kind: str, collection: Collection, staged: bool = False
-) -> Iterator[tuple[str, list[Group]] | Skipped]:
-    """Yield the families of sequences to draw, with the main labels, and a reason for others."""
+) -> tuple[dict[str, list[Group]], list[Skipped]]:
+    """Return the families of sequences to draw, with the main labels, and why others are not."""
     found = families(collection, staged)
     if not found:
-        yield Skipped(kind, NO_SEQUENCES)
+        return {}, [Skipped(kind, NO_SEQUENCES)]
     drawn = [*found] if scene.detailed is None else [*found][:FAMILIES]
-    yield from ((name, found[name]) for name in drawn)
-    if left := [name for name in found if name not in drawn]:
-        yield Skipped(
-            kind, f"the first {FAMILIES} kinds of sequences are drawn, not {few(left, 3)}"
-        )
+    left = few([*found][len(drawn) :], 3)
+    reason = f"the first {FAMILIES} kinds of sequences are drawn, not {left}"
+    return {name: found[name] for name in drawn}, [Skipped(kind, reason)] if left else []
 
 
-def each_sequence(scene: Scene, kind: str, staged: bool = False) -> Iterator[Group | Skipped]:
-    """Yield the sequences that get figures of their own, with the main labels of the methods."""
-    for found in each_family(scene, kind, scene.collection.with_success, staged):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        name, groups = found
-        drawn = groups[: scene.detailed]
-        yield from drawn
-        if left := [group.sequence for group in groups[len(drawn) :]]:
-            yield Skipped(kind, f"of {name} the first {len(drawn)} are drawn, not {few(left, 3)}")
+def drawn_sequences(
+    scene: Scene, kind: str, staged: bool = False
+) -> tuple[list[Group], list[Skipped]]:
+    """Return the sequences that get figures of their own, and why others do not."""
+    found, skipped = drawn_families(scene, kind, scene.collection.with_success, staged)
+    drawn: list[Group] = []
+    for name, groups in found.items():
+        first = groups[: scene.detailed]
+        drawn += first
+        if left := few([group.sequence for group in groups[len(first) :]], 3):
+            reason = f"of {name} the first {len(first)} are drawn, not {left}"
+            skipped.append(Skipped(kind, reason))
+    return drawn, skipped
 
 
 def points_of_stage(stages: int, columns: int, width: float = TEXT) -> int:
@@ -182,11 +182,8 @@ def family_figures(
     `curve_of` returns (steps, values) of a run, with values from 0 to 1 that `name` names. A
     `staged` curve shows another task in each stage.
     """
-    for found in each_family(scene, kind, scene.collection.with_success, staged):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        family, groups = found
+    found, skipped = drawn_families(scene, kind, scene.collection.with_success, staged)
+    for family, groups in found.items():
         shown = groups[:PANELS]
         long = len(shown) == 1 and len(shown[0].tasks) >= NAMED_STAGES
         width = TEXT if len(shown) > 1 or long else COLUMN
@@ -210,6 +207,7 @@ def family_figures(
         sentences = [caption, described(shown, points), _cut(groups), silence(shown)]
         subject = "" if family in title else f", {family}"
         yield Figure(kind, f"{kind}-{slug(family)}", title + subject, join(sentences), figure)
+    yield from skipped
 
 
 def join(sentences: Sequence[str]) -> str:
@@ -256,8 +254,9 @@ def task_curves(scene: Scene) -> Iterator[Figure | Skipped]:
     if known.runs and not scene.collection.sequential.runs:
         yield from _alone(scene, known, scene.measure.field)
     elif not returns or families(known):
-        for found in each_sequence(scene, "task_curves"):
-            yield found if isinstance(found, Skipped) else _tasks(scene, found)
+        drawn, skipped = drawn_sequences(scene, "task_curves")
+        yield from (_tasks(scene, group) for group in drawn)
+        yield from skipped
     yield from returns
 
 

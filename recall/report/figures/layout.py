@@ -42,14 +42,11 @@ def panel_width(columns: int, width: float = TEXT) -> float:
     return (width - 0.63 - (columns - 1) * 0.16) / columns
 
 
-def finish(figure: Canvas, legend: Sequence[Artist] = (), below: bool = False) -> Canvas:
+def finish(figure: Canvas, legend: Sequence[Artist] = ()) -> Canvas:
     """Add a legend with as many entries beside each other as fit, and lay the figure out."""
-    where: Literal["outside lower left", "outside upper left"] = (
-        "outside lower left" if below else "outside upper left"
-    )
     for columns in range(len(legend), 0, -1):
         by_row = [handle for column in range(columns) for handle in legend[column::columns]]
-        shown = figure.legend(handles=by_row, loc=where, ncols=columns)
+        shown = figure.legend(handles=by_row, loc="outside upper left", ncols=columns)
         box = shown.get_window_extent()
         if columns == 1 or box.width <= figure.bbox.width:
             figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)

@@ -78,7 +78,7 @@ def _pairs(label: str, tasks: list[int], values: Array) -> Figure:
         f"{label} on {np.isfinite(values[0]).sum()} of {len(TASKS) ** 2} sequences of two tasks: "
         "success on the first and on the second task at the end, and forgetting of the first; "
         f"means over runs. Their means: {', '.join(means)}. Darker red is worse.",
-        layout.finish(figure, key, below=True),
+        layout.finish(figure, key),
     )
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.files.names import slug
 from recall.report.figures.bands import Band, Group, bands_of, current, described
-from recall.report.figures.curves import Panel, curve_figure, each_family, join
+from recall.report.figures.curves import Panel, curve_figure, drawn_families, join
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.layout import Scale
 from recall.report.figures.style import LineStyle
@@ -120,11 +120,8 @@ def _first_sequences(
     scene: Scene, kind: str, title: str, caption: str, draw: Callable[[Group], Canvas | None]
 ) -> Iterator[Figure | Skipped]:
     """Yield one figure for the first sequence of each family."""
-    for found in each_family(scene, kind, scene.collection):
-        if isinstance(found, Skipped):
-            yield found
-            continue
-        first = found[1][0]
+    found, skipped = drawn_families(scene, kind, scene.collection)
+    for first, *_ in found.values():
         runs = {label: runs[:MOST_RUNS] for label, runs in first.runs.items()}
         group = replace(first, runs=runs)
         figure = draw(group)
@@ -139,3 +136,4 @@ def _first_sequences(
         ]
         text = join([caption, described([group]), *thinned])
         yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)
+    yield from skipped

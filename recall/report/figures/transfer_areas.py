@@ -16,7 +16,7 @@ from recall.analysis.run_result import RunResult
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band, Group, band, current, neighbours, thinned
-from recall.report.figures.curves import each_sequence, join, points_of_stage
+from recall.report.figures.curves import drawn_sequences, join, points_of_stage
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.tables.table import estimate_text, number_text, with_minus
@@ -28,10 +28,8 @@ _LOSS: dict[str, Any] = {"facecolor": "#f3f3f3", "edgecolor": "#8c8c8c", "hatch"
 
 def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
     """Yield one figure per sequence whose tasks have all been learned alone too."""
-    for group in each_sequence(scene, "transfer_areas", staged=True):
-        if isinstance(group, Skipped):
-            yield group
-            continue
+    groups, skipped = drawn_sequences(scene, "transfer_areas", staged=True)
+    for group in groups:
         scores = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
         lacking = scores[scores.reference.isna()]
         known = scores[~scores.label.isin(set(lacking.label))]
@@ -49,6 +47,7 @@ def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
             yield Skipped("transfer_areas", f"{group.sequence} {reason}")
         else:
             yield _figure(scene, group, known)
+    yield from skipped
 
 
 def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:

@@ -4,16 +4,17 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from recall.analysis.families import left_out
 from recall.analysis.frames import Analysis, list_of
-from recall.analysis.labels import settings_in_words
-from recall.analysis.references import EVALUATE_EVERY, STEPS, References, mismatch
+from recall.analysis.references import EVALUATE_EVERY, STEPS, References, in_words, mismatch
 from recall.analysis.run_result import RunResult
 from recall.report.paper import published
 from recall.report.tables.table import Row
 from recall.report.train_command import reference_command
 from recall.runs.wording import few, spanned
 
-_MOST = 6  # names or settings in a note
+_MOST = 6  # names in a note
+_READ = {STEPS, EVALUATE_EVERY}  # where they differ, curves are read at other steps
 
 
 def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -27,15 +28,10 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
     ]
     scored = rows.groupby("sequence")["task"].agg(set)
     firsts = rows.drop_duplicates("sequence")
-    silent = [
-        task
-        for sequence, run in zip(firsts.sequence, firsts["run"], strict=True)
-        for task in run.tasks
-        if task not in scored[sequence]
-    ]
-    if silent:
-        notes.append(f"Without {_names(silent)}, whose success is not reported.")
-    return tuple(notes)
+    silent = left_out(
+        task for run in firsts["run"] for task in run.tasks if task not in scored[run.sequence]
+    )
+    return (*notes, silent) if silent else tuple(notes)
 
 
 def window_note(rows: pd.DataFrame) -> str:
@@ -70,8 +66,9 @@ def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     if any(found.shipped for _, _, found in compared):
         notes.append("Forward transfer compares with single-task runs shipped with the package.")
     for run, _, found in compared:
-        for difference in {_difference(run, reference) for reference in found.runs} - {""}:
-            unlike.setdefault(difference, {})[run.label] = None
+        for difference in filter(None, (mismatch(run, reference) for reference in found.runs)):
+            read = "; their curves are interpolated" if _READ & difference.keys() else ""
+            unlike.setdefault(in_words(difference) + read, {})[run.label] = None
     notes += [
         f"Single-task runs that {'; '.join(labels)} compares with have {difference}."
         for difference, labels in unlike.items()
@@ -95,33 +92,17 @@ def _compared(
         yield run, task, analysis.references[label, sequence, task]
 
 
-def _difference(run: RunResult, reference: RunResult) -> str:
-    """Return the settings in which a reference may and does differ, or an empty text."""
-    unlike = mismatch(run, reference)
-    if not unlike:
-        return ""
-    wanted, there = (
-        settings_in_words({name: values[side] for name, values in unlike.items()})
-        for side in (0, 1)
-    )
-    read = STEPS in unlike or EVALUATE_EVERY in unlike
-    return f"{there} and not {wanted}{'; their curves are interpolated' if read else ''}"
-
-
 def transfer_note(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on single-task runs that are refused or missing, and how to train them."""
     rows = rows[rows.area.notna()]
     refused: dict[str, dict[str, None]] = {}
-    missing: dict[str, pd.DataFrame] = {}
     for run, _, found in _compared(analysis, rows):
         for reason in found.refused:
             refused.setdefault(reason, {})[run.label] = None
     lacking = rows[rows.alone.map(len) == 0]
-    for label in list_of(lacking, "label"):
-        part = lacking[lacking.label == label]
-        command = reference_command(part["run"].iloc[0], ["TASK"], [0])
-        missing[command or label] = pd.concat([missing.get(command or label, part[:0]), part])
-    notes = [_missing(part) for part in missing.values()]
+    commands = {run: reference_command(run, ["TASK"], [0]) for run in list_of(lacking, "run")}
+    trained_by = [commands[run] or run.label for run in lacking["run"]]
+    notes = [_missing(part) for _, part in lacking.groupby(trained_by, sort=False)]
     if refused:
         reason, labels = next(iter(refused.items()))
         more = f" ({len(refused) - 1} more are refused likewise)" if len(refused) > 1 else ""

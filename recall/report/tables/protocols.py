@@ -83,10 +83,9 @@ def _title(run: RunResult, sequences: Sequence[str]) -> str:
         where = f"{family_title(family_of(run.sequence))}, {named}"
     else:
         where = display_name(run.sequence, run.tasks)
-    world = {
-        name.partition(".")[2].replace("_", " "): value
+    words = [
+        f"{name.partition('.')[2].replace('_', ' ')} {value}"
         for name, value in run.settings.items()
         if name.startswith("world.") and value is not None
-    }
-    words = [f"{name} {value}" for name, value in world.items()]
+    ]
     return ": ".join([where, ", ".join([*words, f"{run.steps_per_task:,} steps per task"])])

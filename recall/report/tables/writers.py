@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
@@ -20,7 +19,6 @@ from recall.report.tables.table import (
     notes_below,
 )
 
-_LATIN = 0x180  # end of the Latin letters
 _MOST_COLUMNS = 7  # of a LaTeX table on the text of a page
 _MANY = 5  # columns that need smaller letters
 _LONG = 28  # letters of a heading that is broken into lines
@@ -53,15 +51,11 @@ def markdown_grid(table: Table) -> str:
     lines = [
         _line([table.corner, *table.columns]),
         _line(["---", *["---:"] * len(table.columns)]),
-        *(_line([named(row), *(_in_markdown(each, table) for each in row.cells)])
-          for row in table.rows),
-    ]  # fmt: skip
+    ]
+    for row in table.rows:
+        name = f"{row.heading}: {row.detail}" if row.detail else row.heading
+        lines.append(_line([name, *(_in_markdown(each, table) for each in row.cells)]))
     return "\n".join(lines) + "\n"
-
-
-def named(row: Row) -> str:
-    """Return the heading of a row with its detail."""
-    return f"{row.heading}: {row.detail}" if row.detail else row.heading
 
 
 def _line(texts: list[str]) -> str:
@@ -107,7 +101,9 @@ def latex(table: Table) -> str:
     A table with more columns than fit the text of a page has them as rows.
     """
     if len(table.columns) > max(_MOST_COLUMNS, len(table.rows)):
-        table = _transposed(table)
+        cells = zip(*(row.cells for row in table.rows), strict=True)
+        rows = tuple(Row(name, own) for name, own in zip(table.columns, cells, strict=True))
+        table = replace(table, columns=tuple(row.heading for row in table.rows), rows=rows)
     bold = [BOLD] if any(cell.bold for row in table.rows for cell in row.cells) else []
     notes = _escaped(" ".join([*table.notes, *bold]))
     lines = [
@@ -131,12 +127,6 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _transposed(table: Table) -> Table:
-    cells = zip(*(row.cells for row in table.rows), strict=True)
-    rows = tuple(Row(name, own) for name, own in zip(table.columns, cells, strict=True))
-    return replace(table, columns=tuple(row.heading for row in table.rows), rows=rows)
-
-
 def _latex_heading(text: str) -> str:
     lines = wrap(text, _WIDEST_WORDS, break_long_words=False) or [""]
     joined = r" \\ ".join(map(_escaped, lines))
@@ -145,7 +135,10 @@ def _latex_heading(text: str) -> str:
 
 def _latex_rows(row: Row, decimals: int) -> list[str]:
     """Return a line with the values, and one with the intervals if there are any."""
-    values, intervals = [_latex_name(row.heading)], [_latex_detail(row.detail)]
+    name = _escaped(row.heading)
+    if len(row.heading) > _LONG:
+        name = rf"\parbox[t]{{11em}}{{\raggedright {name}}}"
+    values, intervals = [name], [rf"\scriptsize {_escaped(row.detail)}" if row.detail else ""]
     for cell in row.cells:
         shown = cell.paper if cell.is_papers else cell.ours
         value, _, interval = estimate_text(shown, decimals).partition(" ")
@@ -160,16 +153,6 @@ def _latex_rows(row: Row, decimals: int) -> list[str]:
     return [*space, _latex_row(values), *([_latex_row(intervals)] if any(intervals) else [])]
 
 
-def _latex_name(text: str) -> str:
-    """Return the heading of a row; a long one is broken into lines."""
-    name = _escaped(text)
-    return name if len(text) <= _LONG else rf"\parbox[t]{{11em}}{{\raggedright {name}}}"
-
-
-def _latex_detail(text: str) -> str:
-    return rf"\scriptsize {_escaped(text)}" if text else ""
-
-
 def _latex_row(texts: list[str]) -> str:
     # A bracket after the end of a row would be taken for its height.
     guard = "{}" if texts[0].startswith("[") else ""
@@ -177,30 +160,15 @@ def _latex_row(texts: list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_in_latex_text(character) for character in text)
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _in_latex_text(character: str) -> str:
-    if character in _LATEX:
-        return _LATEX[character]
-    # LaTeX knows the letters of western languages; it would stop at others.
-    return character if character.isprintable() and ord(character) < _LATIN else "?"
+WRITERS = {"md": markdown, "csv": comma_separated, "tex": latex}
 
 
-WRITERS: Mapping[str, Callable[[Table], str]] = {
-    "md": markdown,
-    "csv": comma_separated,
-    "tex": latex,
-}
-
-
-def write_tables(tables: list[Table], folder: Path) -> list[Path]:
+def write_tables(tables: list[Table], folder: Path) -> None:
     """Write every table in every format: `tables/<name>.md`, `.csv`, `.tex`."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
     for table in tables:
         for suffix, write in WRITERS.items():
-            path = folder / f"{stem(table.name)}.{suffix}"
-            write_text(path, write(table))
-            written.append(path)
-    return written
+            write_text(folder / f"{stem(table.name)}.{suffix}", write(table))

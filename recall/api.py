@@ -37,7 +37,7 @@ from recall.runs.policies import read_policies, runs_with_policies
 from recall.runs.store import Store
 from recall.settings import Settings
 from recall.settings.checked import Count, Range, from_plain
-from recall.training.agents import agent_of, check_method, shapes_of, tasks_without_success
+from recall.training.agents import agent_of, check_method, tasks_without_success
 from recall.training.behaviour import Behaviour, only_random
 from recall.training.callbacks import Callback
 from recall.training.callbacks.callback import reported_compiling
@@ -46,7 +46,7 @@ from recall.training.checkpoint import NotWrittenError
 from recall.training.evaluation import Evaluation, counts_of, evaluation_pool
 from recall.training.memory import check_memory, check_processes, explain_out_of_memory, measure
 from recall.training.offline import write_minari
-from recall.training.programs import free_others, kept_programs
+from recall.training.programs import kept_programs
 from recall.training.provenance import check_unedited, other_versions, surroundings
 from recall.training.signals import stopping
 from recall.training.trainer import Interrupted, Trainer
@@ -220,7 +220,6 @@ def _run(
 ) -> Results:
     """Train the fleet to its end in a folder that this process holds."""
     callback = default_callbacks() if callback is None else callback
-    free_others(shapes_of(spec))
     stopping_text = (
         "stopping: saving first, once the computation or compilation in progress is over; "
         "a second signal exits at once"

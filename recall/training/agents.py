@@ -4,9 +4,7 @@ Tasks and methods of the user's are tried before a folder is made.
 """
 
 from functools import lru_cache
-from typing import Any
 
-import jax
 import numpy as np
 
 from recall.collect.cores import cores
@@ -37,13 +35,6 @@ def agent_of(spec: FleetSpec) -> tuple[Agent, int]:
         for name, _ in spec.runs[0].own
     }
     return with_scalars(agent, own), state_size
-
-
-def shapes_of(spec: FleetSpec) -> tuple[Any, ...]:
-    """Return what fleets have in common that can use the same compiled programs."""
-    agent, _ = agent_of(spec)
-    varied = [name for name, _ in spec.runs[0].own]
-    return jax.tree.structure(agent), varied, len(spec.runs), spec.settings.schedule
 
 
 def collecting_workers(spec: FleetSpec) -> int:

@@ -34,7 +34,7 @@ _NEW = stat.S_IWUSR
 
 @contextlib.contextmanager
 def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Load and store the compiled programs of the fleet in `folder` within this context.
+    """Load and store the compiled programs of the fleet in `folder`; free them at the end.
 
     Where the user chose a cache by JAX's own means, that is used instead.
     """
@@ -54,7 +54,10 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
         with contextlib.suppress(OSError):  # without space or permission, everything is compiled
             _prepare(programs, on_cpu)
     with _configured(programs, everything=not (chosen and on_cpu)):
-        yield
+        try:
+            yield
+        finally:
+            _free()
     if programs is not None:
         with contextlib.suppress(OSError):
             if not on_cpu:
@@ -64,21 +67,14 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
             _bound(programs.parent)
 
 
-_held: object = None
-"""Shapes of the fleet whose programs this process holds."""
+def _free() -> None:
+    """Free the compiled programs of this process, which may take hundreds of megabytes.
 
-
-def free_others(shapes: object) -> None:
-    """Free the compiled programs of earlier fleets, unless these are their shapes too.
-
-    A fleet's programs stay when it ends, so that a sweep over scalars in one process compiles once.
+    The next fleet of equal shapes, such as another value of a sweep, loads them from the folder.
     """
-    global _held
-    if shapes != _held:
-        for function in vars(fleet).values():
-            if hasattr(function, "clear_cache"):  # a compiled one
-                function.clear_cache()
-        _held = shapes
+    for function in vars(fleet).values():
+        if hasattr(function, "clear_cache"):  # a compiled one
+            function.clear_cache()
 
 
 def keep_programs(folder: Path) -> None:

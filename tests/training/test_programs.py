@@ -10,7 +10,6 @@ from recall.learn import fleet
 from recall.training import programs
 from recall.training.programs import (
     cache_root,
-    free_others,
     keep_programs,
     kept_programs,
     own_programs,
@@ -43,12 +42,10 @@ def compile_one(number):
     jax.jit(lambda x: x * number + 1)(jnp.ones(7)).block_until_ready()
 
 
-def test_programs_are_freed_for_a_fleet_of_other_shapes():
-    free_others("one shape")
-    fleet.init(make_agent(), jnp.array([0]))
-    free_others("one shape")
-    assert fleet.init._cache_size() == 1
-    free_others("another shape")
+def test_programs_are_freed_when_a_training_ends(tmp_path, root):
+    with kept_programs(tmp_path / "fleet", print):
+        fleet.init(make_agent(), jnp.array([0]))
+        assert fleet.init._cache_size() == 1
     assert fleet.init._cache_size() == 0
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 from importlib.metadata import version
 from pathlib import Path
@@ -34,6 +35,14 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def programs_stay():
+    """Keep what one test has compiled, whatever shapes the fleets of the next one have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recall.api.free_others", lambda shapes: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Path:
     """The folder of a small fleet that was never interrupted."""
@@ -50,3 +59,23 @@ def uninterrupted(finished) -> dict[str, bytes]:
     from tests.factories.fleets import left_by
 
     return left_by(finished)
+
+
+@pytest.fixture(scope="session")
+def crashed(tmp_path_factory) -> Path:
+    """The folder of a fleet like that, which crashed in its second task; to be copied.
+
+    Both its checkpoints need all of the first task.
+    """
+    from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
+
+    folder = tmp_path_factory.mktemp("crashed")
+    with pytest.raises(CrashError):
+        run(start(small_spec(checkpoint_minutes=1e-9), folder, CrashAt(27)))
+    return folder
+
+
+@pytest.fixture
+def stopped(crashed, tmp_path) -> Path:
+    """A copy of the crashed fleet, to edit, damage or resume."""
+    return shutil.copytree(crashed, tmp_path / "run")

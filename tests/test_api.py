@@ -22,6 +22,7 @@ from recall.worlds.simulator import TaskFailedError
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
 from tests.factories.folders import write_fleet
 from tests.factories.own_tasks import Point
+from tests.factories.policies import write_untrained
 
 
 def train(out, callback=None, **keywords):
@@ -47,15 +48,13 @@ def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
         recall.resume(tmp_path / "run")
 
 
-def test_an_interrupted_fleet_is_resumed_not_started_again(tmp_path, uninterrupted):
-    with pytest.raises(CrashError):
-        train(tmp_path / "run", CrashAt(10))
+def test_an_interrupted_fleet_is_resumed_not_started_again(stopped, uninterrupted):
     with pytest.raises(
         FolderInUseError, match=r"unfinished: continue it with `recall resume .*run`"
     ):
-        train(tmp_path / "run")
-    recall.resume(tmp_path / "run", callback=Callback())
-    assert left_by(tmp_path / "run") == uninterrupted
+        train(stopped)
+    recall.resume(stopped, callback=Callback())
+    assert left_by(stopped) == uninterrupted
 
 
 @pytest.mark.slow
@@ -130,26 +129,23 @@ def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
         train(tmp_path / "run")
 
 
-class CrashInSecondTask(Callback):
-    def on_steps(self, total_steps):
-        if total_steps >= 450:
-            raise CrashError
-
-
-def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(tmp_path):
-    with pytest.raises(CrashError):
-        train(tmp_path / "my run", CrashInSecondTask())
-    shutil.rmtree(tmp_path / "my run" / "checkpoints")
-    saved = {path: path.read_bytes() for path in tmp_path.rglob("*.[jn][sp]*") if path.is_file()}
+def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(crashed, tmp_path):
+    folder = shutil.copytree(crashed, tmp_path / "my run")
+    shutil.rmtree(folder / "checkpoints")
+    saved = {path: path.read_bytes() for path in folder.rglob("*.[jn][sp]*") if path.is_file()}
     assert any(path.suffix == ".npz" for path in saved)
     with pytest.raises(FolderInUseError, match="checkpoints is missing, though the fleet has"):
-        recall.resume(tmp_path / "my run", callback=Callback())
+        recall.resume(folder, callback=Callback())
     assert {path: path.read_bytes() for path in saved} == saved
     with pytest.raises(FolderInUseError, match=r"with `recall resume '.*/my run'`"):
-        train(tmp_path / "my run")
+        train(folder)
 
 
-@pytest.mark.parametrize("lost", ["", "policies", "training.jsonl", "run.json"])
+@pytest.mark.parametrize(
+    "lost",
+    ["", *(pytest.param(name, marks=pytest.mark.slow)
+           for name in ("policies", "training.jsonl", "run.json"))],
+)  # fmt: skip
 def test_a_fleet_whose_files_were_removed_in_training_is_not_called_finished(tmp_path, lost):
     class Remove(Callback):
         def on_steps(self, total_steps):
@@ -216,6 +212,8 @@ def test_evaluating_again_gives_the_last_evaluation_and_more_of_it(finished):
         recall.evaluate(finished, tasks=["point-por"])
     with pytest.raises(BadValueError, match="episodes is 0; expected a whole number of at"):
         recall.evaluate(finished, episodes=0)
+    with pytest.raises(BadValueError, match="workers is 0; expected a whole number of at least 1"):
+        recall.evaluate(finished, workers=0)
 
 
 def test_importing_leaves_the_logging_of_others_alone():
@@ -224,46 +222,19 @@ def test_importing_leaves_the_logging_of_others_alone():
     assert int(told.stdout) == logging.NOTSET
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"workers": 0}, "workers is 0; expected a whole number of at least 1"),
-        ({"episodes": "x"}, "episodes is 'x'; expected a whole number"),
-        ({"episodes": 1.5}, "episodes is 1.5; expected a whole number"),
-        ({"episodes": True}, "episodes is True; expected a whole number"),
-    ],
-)
-def test_numbers_that_cannot_be_evaluated_with_are_refused_by_name(finished, arguments, told):
-    with pytest.raises(BadValueError, match=told):
-        recall.evaluate(finished, **arguments)
-
-
 def test_of_several_sequences_only_the_runs_with_the_task_play_it(tmp_path):
-    train(tmp_path, sequence=["point-rich,point-poor", "point-rich,point-slide"], seeds=(0,))
-    records = recall.evaluate(tmp_path, episodes=1, tasks=["point-slide"])
+    write_untrained(tmp_path, ["point-rich,point-poor", "point-rich,point-slide"])
+    records = recall.evaluate(tmp_path, episodes=1, tasks=["point-slide"], workers=1)
     assert {(record["run"], record["task"]) for record in records} == {(1, "point-slide")}
 
 
-class CrashBeyond(Callback):
-    """Ends training at the first chunk behind these steps."""
-
-    def __init__(self, steps):
-        self.steps = steps
-
-    def on_steps(self, total_steps):
-        if total_steps > self.steps:
-            raise CrashError
-
-
-def test_an_unfinished_fleet_shows_the_tasks_that_are_over(tmp_path):
-    with pytest.raises(CrashError):
-        train(tmp_path, CrashBeyond(150))
-    with pytest.raises(BadValueError, match="has no policies yet"):
-        recall.evaluate(tmp_path)
-    with pytest.raises(CrashError):
-        recall.resume(tmp_path, callback=CrashBeyond(350))
-    records = recall.evaluate(tmp_path)
+def test_an_unfinished_fleet_shows_the_tasks_that_are_over(stopped):
+    records = recall.evaluate(stopped, workers=1)
     assert {(record["task"], record["step"]) for record in records} == {("point-rich", 300)}
+    shutil.rmtree(stopped / "policies")
+    (stopped / "evaluations.jsonl").write_text("")
+    with pytest.raises(BadValueError, match="has no policies yet"):
+        recall.evaluate(stopped)
 
 
 @pytest.mark.slow
@@ -292,7 +263,7 @@ def test_a_file_may_say_what_trains_and_how(tmp_path):
         json.dumps({"method": "fine_tuning", "sequence": SEQUENCE, "seeds": [7]} | CHANGES)
     )
     with pytest.raises(CrashError):
-        recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=CrashBeyond(0))
+        recall.train(out=tmp_path / "run", config=config, seeds=[3], callback=CrashAt(1))
     results = recall.load_results(tmp_path / "run")
     assert results.description["method"]["name"] == "fine_tuning"
     assert [run["seed"] for run in results.runs] == [3]

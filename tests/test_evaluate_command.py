@@ -12,23 +12,26 @@ from recall.errors import BadValueError, UnknownNameError
 from tests.factories.policies import write_untrained
 
 
-def test_repeated_tasks_are_numbered_where_results_are_printed(tmp_path, capsys):
+def test_repeated_tasks_are_numbered_where_results_are_printed_and_chosen(tmp_path, capsys):
     folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
-    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1"])
-    header, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
-    assert header == ["run", "task", "mode", "episodes", "success", "last_success", "return"]
-    shown = [dict(zip(header, row, strict=True))["task"] for row in rows]
-    assert list(dict.fromkeys(shown)) == ["1 point-rich", "point-poor", "3 point-rich"]
+
+    def printed(*options):
+        main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", *options])
+        header, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+        assert header == ["run", "task", "mode", "episodes", "success", "last_success", "return"]
+        return list(dict.fromkeys(row[1] for row in rows))
+
+    assert printed() == ["1 point-rich", "point-poor", "3 point-rich"]
+    assert printed("--task", "3 point-rich") == ["3 point-rich"]
+    with pytest.raises(UnknownNameError, match="Valid: 1 point-rich, 3 point-rich, point-poor"):
+        recall.evaluate(folder, 1, "2 point-rich", workers=1)
 
 
 @pytest.mark.parametrize(
     ("named", "positions"),
     [
-        ("3 point-rich", [2]),
-        ("point-rich", [0, 2]),
-        ("2 point-poor", [1]),
-        ("1", [1]),
         (2, [2]),
+        ("point-rich", [0, 2]),
         (["1 point-rich", "point-poor"], [0, 1]),
     ],
 )
@@ -38,15 +41,6 @@ def test_a_task_is_chosen_by_what_is_printed_of_it_its_name_or_its_position(
     folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
     records = recall.evaluate(folder, 1, named, workers=1)
     assert list(dict.fromkeys(record["position"] for record in records)) == positions
-
-
-def test_the_command_takes_the_names_that_it_prints(tmp_path, capsys):
-    folder = write_untrained(tmp_path / "fleet", "point-rich,point-poor,point-rich")
-    main(["evaluate", str(folder), "--episodes", "1", "--workers", "1", "--task", "3 point-rich"])
-    rows = capsys.readouterr().out.splitlines()[1:]
-    assert {row.split("\t")[1] for row in rows} == {"3 point-rich"}
-    with pytest.raises(UnknownNameError, match="Valid: 1 point-rich, 3 point-rich, point-poor"):
-        recall.evaluate(folder, 1, "2 point-rich", workers=1)
 
 
 def test_success_that_is_not_reported_is_a_dash(tmp_path, capsys):
@@ -107,7 +101,6 @@ def test_a_seed_gives_other_episodes_and_the_same_ones_again(tmp_path):
     [
         (0, ""),
         (1, "1 of 6 runs was archived without policies: seed0\n"),
-        (2, "2 of 6 runs were archived without policies: seed0, seed1\n"),
         (5, "5 of 6 runs were archived without policies: seed0, seed1, seed2 and 2 more\n"),
     ],
 )

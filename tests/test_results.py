@@ -66,7 +66,7 @@ def test_results_before_an_evaluation_and_of_a_function_that_is_a_task(tmp_path)
         out=tmp_path / "own",
         callback=Callback(),
         horizon_steps=20,
-        **CHANGES | {"steps_per_task": 200, "evaluate_every": 100},
+        **CHANGES | {"steps_per_task": 200, "evaluate_every": 100, "update_after": 500},
     )
     assert "Point" in repr(results)
     assert len(results.plot().axes) == 1

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import recall
-from tests.factories.environments import counter
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
@@ -39,18 +38,7 @@ def test_torchrl_checks_a_single_environment():
     assert env.rollout(30).batch_size == (20,)
 
 
-def test_tianshou_steps_our_environments():
-    pytest.importorskip("tianshou", reason="tianshou is not installed")
-    from tianshou.env import DummyVectorEnv
-
-    env = DummyVectorEnv([lambda: recall.make(counter, horizon=4) for _ in range(3)])
-    env.reset(seed=0)
-    for _ in range(4):
-        *_, truncated, infos = env.step(np.zeros((3, 1), np.float32))
-    assert truncated.all()
-    assert all(info["is_success"] for info in infos)
-
-
+@pytest.mark.slow
 def test_tianshou_collects_episodes():
     """What its Collector stores is what our environment gives for the same actions."""
     pytest.importorskip("tianshou", reason="tianshou is not installed")

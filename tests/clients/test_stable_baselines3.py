@@ -7,20 +7,23 @@ import recall
 from recall.errors import BadValueError
 from tests.factories.environments import counter
 
-sb3 = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
-from stable_baselines3.common.env_checker import check_env  # noqa: E402
-from stable_baselines3.common.env_util import make_vec_env  # noqa: E402
-from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
-
 SMALL = {"learning_starts": 10, "batch_size": 8, "policy_kwargs": {"net_arch": [8]}, "seed": 0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sb3():
+    """The package, which imports PyTorch: not before a test needs it."""
+    return pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
 
 
 @pytest.mark.parametrize("task", ["push", "point-slide"])
 def test_its_checker_finds_nothing(task):
+    from stable_baselines3.common.env_checker import check_env
+
     check_env(recall.make(task), warn=False, skip_render_check=True)
 
 
-def test_the_success_rate_is_that_of_the_episodes():
+def test_the_success_rate_is_that_of_the_episodes(sb3):
     """SAC on the counter, which succeeds in every episode and not in its last step."""
     model = sb3.SAC("MlpPolicy", recall.make(counter, horizon=5), **SMALL)
     model.learn(30)
@@ -33,6 +36,8 @@ def test_the_success_rate_is_that_of_the_episodes():
 @pytest.mark.parametrize("workers", [1, 2])
 def test_our_slots_equal_its_own_vector_of_our_environments(workers):
     """Observations, rewards, ends and infos are those of its DummyVecEnv, step by step."""
+    from stable_baselines3.common.env_util import make_vec_env
+
     ours = recall.make_sb3_vec("point-poor", 3, horizon=7, workers=workers)
     theirs = make_vec_env(lambda: recall.make("point-poor", horizon=7), 3)
     for env in (ours, theirs):
@@ -58,7 +63,9 @@ def test_our_slots_equal_its_own_vector_of_our_environments(workers):
     theirs.close()
 
 
-def test_an_agent_trains_and_is_evaluated_on_our_slots():
+def test_an_agent_trains_and_is_evaluated_on_our_slots(sb3):
+    from stable_baselines3.common.evaluation import evaluate_policy
+
     env = recall.make_sb3_vec(["push", "hammer"], 4, horizon=10, seed=0)
     model = sb3.PPO(
         "MlpPolicy", env, n_steps=20, batch_size=40, n_epochs=1, seed=0, device="cpu",

@@ -47,12 +47,7 @@ def test_the_actor_in_numpy_is_the_actor_in_jax(activation, sharing):
             assert (policy.act(observations[0], None) == np.tanh(got[0][0])).all()
 
 
-def test_the_number_of_workers_changes_nothing(tmp_path, uninterrupted):
-    run(start(small_spec(workers=3), tmp_path))
-    assert left_by(tmp_path) == uninterrupted
-
-
-def test_whether_workers_or_the_learner_go_first_changes_nothing(
+def test_neither_the_number_of_workers_nor_who_goes_first_changes_anything(
     tmp_path, uninterrupted, monkeypatch
 ):
     order_chunk = Pool.order_chunk
@@ -62,7 +57,7 @@ def test_whether_workers_or_the_learner_go_first_changes_nothing(
         order_chunk(pool, requests)
 
     monkeypatch.setattr(Pool, "order_chunk", late)
-    run(start(small_spec(), tmp_path))
+    run(start(small_spec(workers=3), tmp_path))
     assert left_by(tmp_path) == uninterrupted
 
 

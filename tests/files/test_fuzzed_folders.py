@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from recall.runs.store import read
 from recall.studies.study_folder import known_fleets, read_study
 from recall.training.callbacks import Callback
 from recall.training.provenance import surroundings
-from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
 
 EXAMPLES = 60 * EFFORT
@@ -37,11 +37,9 @@ STUDY = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A fleet of two runs that crashed in its second task, in the folder of a study."""
-    folder = tmp_path_factory.mktemp("study") / "run"
-    with pytest.raises(CrashError):
-        run(start(small_spec("fine_tuning", checkpoint_minutes=1e-9), folder, CrashAt(25)))
+def made(crashed, tmp_path_factory):
+    """The crashed fleet, in the folder of a study and as if it were finished."""
+    folder = shutil.copytree(crashed, tmp_path_factory.mktemp("study") / "run")
     path = folder / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | surroundings() | {"plugins": ["a"]}))
     (folder / "outcome.json").write_text('{"schema": 1, "finished": true, "failed": {}}')

@@ -9,23 +9,12 @@ import pytest
 import recall
 from recall.errors import RecallError
 from recall.training.callbacks import Callback
-from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 from tests.factories.studies import launch
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """An unfinished fleet of one run, whose first task is over."""
-    folder = tmp_path_factory.mktemp("made") / "run"
-    spec = small_spec("fine_tuning", seeds=(0,), checkpoint_minutes=1e-9)
-    with pytest.raises(CrashError):
-        run(start(spec, folder, CrashAt(20)))
-    return folder
-
-
 @pytest.fixture
-def folder(made, tmp_path):
-    return shutil.copytree(made, tmp_path / "hostile" / "run")
+def folder(crashed, tmp_path):
+    return shutil.copytree(crashed, tmp_path / "hostile" / "run")
 
 
 @pytest.fixture
@@ -59,8 +48,8 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", ["../../../outside/planted", "/tmp/planted", "..", "a/b"])
-@pytest.mark.parametrize("command", ["resume", "evaluate", "film", "report"])
+@pytest.mark.parametrize("name", ["../../../outside/planted", "/tmp/planted"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_name_that_leads_elsewhere_is_refused(folder, outside, command, name):
     rename(folder, name)
     with pytest.raises(RecallError, match=r"run.json was damaged or edited .*runs\[0\]\.name"):

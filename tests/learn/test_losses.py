@@ -135,7 +135,9 @@ def inputs_of(agent, trainable, batch, weights, drawn):
         FineTuning(batch_size=8),
         PerfectMemory(batch_size=12),
         Recall(batch_size=8, old_batch_size=8),
-        Recall(batch_size=8, old_batch_size=8, distil_critics=False),
+        pytest.param(
+            Recall(batch_size=8, old_batch_size=8, distil_critics=False), marks=pytest.mark.slow
+        ),
         Recall(batch_size=8, old_batch_size=8, old_weight="per_task", distillation_kl="sum"),
     ],
     ids=["fine_tuning", "perfect_memory", "recall", "bootstrapped", "per_task_sum"],

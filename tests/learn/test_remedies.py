@@ -143,22 +143,31 @@ def test_without_a_remedy_the_state_is_as_it_was(name):
 def test_l2_init_adds_the_gradient_of_the_squared_distance(method):
     agent = treated(make_agent(method), "l2_init", l2_init_weight=0.5)
     inputs, state = inputs_of(agent)
-    away = inputs.trainable._replace(actor=moved(inputs.trainable.actor, 0.25))
-    inputs = inputs._replace(trainable=away)
-    gradients, losses = gradients_of(inputs, critic_target(inputs))
-    after, kept, metrics = remedies.add_terms(inputs, state.remedy, gradients, losses, None)
-    change = jax.tree.map(lambda new, old: np.asarray(new - old), after, gradients)
+
+    @jax.jit
+    def added(actor):
+        away = inputs._replace(trainable=inputs.trainable._replace(actor=actor))
+        gradients, losses = gradients_of(away, critic_target(away))
+        after, kept, metrics = remedies.add_terms(away, state.remedy, gradients, losses, None)
+        assert kept is state.remedy
+        return jax.tree.map(lambda new, old: new - old, after, gradients), metrics
+
+    change, metrics = added(moved(inputs.trainable.actor, 0.25))
     size = state.trainable.actor["trunk"].size
-    summed = sum(jax.tree.leaves(change.actor["trunk"]))
+    summed = sum(np.asarray(leaf) for leaf in jax.tree.leaves(change.actor["trunk"]))
     np.testing.assert_allclose(summed, 2 * 0.5 * 0.25, rtol=1e-4)
     assert all(not np.any(leaf) for leaf in jax.tree.leaves((change.actor["heads"], change.critic)))
     assert metrics["from_initial_pi"] == pytest.approx(0.25 * size**0.5, rel=1e-5)
     assert metrics["from_initial_q"] == 0
-    assert kept is state.remedy
 
 
 @pytest.mark.parametrize(
-    "method", [FineTuning(batch_size=8), Recall(**SMALL), PerfectMemory(batch_size=8)]
+    "method",
+    [
+        Recall(**SMALL),
+        pytest.param(FineTuning(batch_size=8), marks=pytest.mark.slow),
+        pytest.param(PerfectMemory(batch_size=8), marks=pytest.mark.slow),
+    ],
 )
 def test_churn_is_how_far_the_last_update_moved_the_outputs(method):
     agent = treated(make_agent(method), "c_chain")
@@ -299,7 +308,9 @@ def test_where_heads_are_deep_their_first_layer_loses_the_recycled_units_weights
     assert leaves_equal(after["heads"]["out"], params["heads"]["out"])
 
 
-@pytest.mark.parametrize("method", [FineTuning(batch_size=8), Recall(**SMALL)])
+@pytest.mark.parametrize(
+    "method", [Recall(**SMALL), pytest.param(FineTuning(batch_size=8), marks=pytest.mark.slow)]
+)
 def test_recycling_clears_the_moments_of_the_units_weights_and_leaves_targets_alone(method):
     # Every unit is at most as active as ten times the mean.
     agent = treated(make_agent(method), "redo", redo_tau=10.0, redo_every=3)

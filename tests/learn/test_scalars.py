@@ -27,7 +27,7 @@ def test_six_learning_rates_compile_once():
     compiled = []
     for rate in RATES:
         agent = make_agent(learning_rate=rate)
-        run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 2)
+        run_burst(agent, fleet.init(agent, jnp.array([0])), make_replay(1), 1)
         compiled.append((fleet.init._cache_size(), fleet.burst._cache_size()))
     assert compiled == compiled[:1] * len(RATES)
 
@@ -42,12 +42,12 @@ def test_a_run_with_its_own_values_is_as_if_trained_alone():
     }
     varied, replay = with_scalars(make_agent(), own), make_replay(2)
     replay = jax.tree.map(lambda leaf: leaf[:1].repeat(2, axis=0), replay)
-    together, metrics = run_burst(varied, fleet.init(varied, jnp.array([3, 3])), replay, task=2)
+    together, metrics = run_burst(varied, fleet.init(varied, jnp.array([3, 3])), replay, task=1)
     alone = []
     for run in range(2):
         agent = with_scalars(varied, {path: float(values[run]) for path, values in own.items()})
         mine = jax.tree.map(lambda leaf: leaf[:1], replay)
-        state, measured = run_burst(agent, fleet.init(agent, jnp.array([3])), mine, task=2)
+        state, measured = run_burst(agent, fleet.init(agent, jnp.array([3])), mine, task=1)
         np.testing.assert_allclose(metrics["loss_q"][run], measured["loss_q"][0], rtol=1e-3)
         alone.append(one(state.trainable))
         for each, expected in zip(

@@ -92,8 +92,8 @@ def test_heads_of_old_tasks_are_apart_in_the_order_of_the_batch(heads):
     ("kind", "task", "most"),
     [
         (Recall, *ALWAYS),
-        (AGem, *IN_TURN),
-        (PerfectMemory, *IN_TURN),
+        pytest.param(AGem, *IN_TURN, marks=pytest.mark.slow),
+        pytest.param(PerfectMemory, *IN_TURN, marks=pytest.mark.slow),
     ],
 )
 def test_a_burst_equals_single_updates_on_whole_arrays(kind, task, most):

@@ -33,7 +33,7 @@ def test_a_full_pool_merges_its_most_similar_vectors():
     np.testing.assert_allclose(sorted(np.asarray(pool).tolist()), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("average_actor", [None, 0.25])
+@pytest.mark.parametrize("average_actor", [pytest.param(None, marks=pytest.mark.slow), 0.25])
 def test_later_training_leaves_old_policies_alone_bit_for_bit(average_actor):
     run = SmallFleet(small("cka_rl", average_actor=average_actor, pool_size=1))
     policies = {}

@@ -50,7 +50,7 @@ def test_a_task_acts_with_its_own_weights_and_those_of_earlier_tasks():
     np.testing.assert_array_equal(found["trunk"], [1.0, 2.0, 3.0, 0.0])
 
 
-@pytest.mark.parametrize("average_actor", [None, 0.25])
+@pytest.mark.parametrize("average_actor", [pytest.param(None, marks=pytest.mark.slow), 0.25])
 def test_later_training_leaves_frozen_weights_and_old_policies_alone(average_actor):
     """Bit for bit, through training, pruning and retraining of every later task."""
     method = small("packnet", average_actor=average_actor)

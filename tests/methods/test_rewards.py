@@ -7,11 +7,10 @@ from recall.runs.store import read
 from tests.factories.fleets import run, small_spec, start
 
 TASKS = "window-close,push"
-SOONER = ("fine_tuning", "recall")
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in SOONER else pytest.param(n, marks=pytest.mark.slow) for n in OURS]
+    "name", [n if n == "recall" else pytest.param(n, marks=pytest.mark.slow) for n in OURS]
 )
 def test_a_method_learns_from_both_rewards(tmp_path, name):
     changes = {"steps_per_task": 200, "evaluate_every": 200, "workers": 1}

@@ -3,38 +3,43 @@
 import json
 import random
 import shutil
+from pathlib import Path
 
 import pytest
 
 from recall.training.checkpoint import NoCheckpointError
-from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import go_on, left_by, run
 
 FLIPS = 28
+METADATA = "metadata/metadata"  # in a checkpoint
 
 
-@pytest.fixture(scope="module")
-def crashed(tmp_path_factory):
-    """A fleet that crashed in its second task: both its checkpoints need all of the first task."""
-    folder = tmp_path_factory.mktemp("crashed") / "run"
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), folder, CrashAt(27)))
-    return folder
+def checkpoints(folder):
+    """The checkpoints of a fleet, the newest one last."""
+    found = folder.glob("checkpoints/[0-9]*")
+    return sorted(found, key=lambda path: int(path.name))
 
 
-@pytest.fixture
-def copy(crashed, tmp_path):
-    return shutil.copytree(crashed, tmp_path / "run")
+def damaged_file(folder):
+    """The largest file of the newest checkpoint."""
+    files = checkpoints(folder)[-1].rglob("*")
+    return max(files, key=lambda path: path.is_file() * path.stat().st_size)
 
 
-def metadata_of(folder, newest):
-    numbers = sorted(int(path.name) for path in folder.glob("checkpoints/[0-9]*"))
-    path = folder / "checkpoints" / str(numbers[-1 if newest else 0]) / "metadata" / "metadata"
-    return json.loads(path.read_text())
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
 
 
 def covered(folder, newest=False):
     """The files that a checkpoint needs, with the number of bytes that it needs of each."""
-    held = metadata_of(folder, newest)
+    path = checkpoints(folder)[-1 if newest else 0] / METADATA
+    held = json.loads(path.read_text())
     names = {f"{name}.jsonl": stamp for name, stamp in held["records"].items()}
     names |= {f"replay/{name}": stamp for name, stamp in held["replay"].items()}
     names |= held["policies"]
@@ -51,12 +56,12 @@ def test_a_checkpoint_covers_replay_records_and_policies(crashed):
     )
 
 
-def test_every_flipped_bit_is_noticed_and_its_file_named(copy):
-    trainer, complaints = go_on(copy)
+def test_every_flipped_bit_is_noticed_and_its_file_named(stopped):
+    trainer, complaints = go_on(stopped)
     try:
         assert complaints == []
         draw = random.Random(3)
-        files = covered(copy)
+        files = covered(stopped)
         for number in range(FLIPS):
             path = list(files)[number % len(files)]
             whole = path.read_bytes()
@@ -73,10 +78,10 @@ def test_every_flipped_bit_is_noticed_and_its_file_named(copy):
         trainer.close()
 
 
-def test_every_lost_or_short_file_is_noticed_and_named(copy):
-    trainer, _ = go_on(copy)
+def test_every_lost_or_short_file_is_noticed_and_named(stopped):
+    trainer, _ = go_on(stopped)
     try:
-        for path, length in covered(copy).items():
+        for path, length in covered(stopped).items():
             whole = path.read_bytes()
             for damage, words in ((whole[: length - 1], "is damaged"), (None, "is lost")):
                 path.unlink()
@@ -93,36 +98,69 @@ def test_every_lost_or_short_file_is_noticed_and_named(copy):
 
 
 def test_damage_that_only_the_newest_checkpoint_sees_falls_back_to_the_one_before(
-    copy, uninterrupted
+    stopped, uninterrupted
 ):
-    path = copy / "replay" / "task-1.rows"
-    old, new = covered(copy)[path], covered(copy, newest=True)[path]
+    path = stopped / "replay" / "task-1.rows"
+    old, new = covered(stopped)[path], covered(stopped, newest=True)[path]
     assert old < new
     content = bytearray(path.read_bytes())
     content[new - 1] ^= 1
     path.write_bytes(content)
-    trainer, complaints = go_on(copy)
+    trainer, complaints = go_on(stopped)
     assert [f"{path} is damaged" in complaint for complaint in complaints] == [True]
     run(trainer)
-    assert left_by(copy) == uninterrupted
+    assert left_by(stopped) == uninterrupted
 
 
-def test_damage_after_what_a_checkpoint_covers_does_not_matter(copy, uninterrupted):
+def test_damage_after_what_a_checkpoint_covers_does_not_matter(stopped, uninterrupted):
     for name in ("evaluations.jsonl", "replay/task-1.rows"):
-        with (copy / name).open("ab") as file:
+        with (stopped / name).open("ab") as file:
             file.write(b"what a crash left")
-    trainer, complaints = go_on(copy)
+    trainer, complaints = go_on(stopped)
     assert complaints == []
     run(trainer)
-    assert left_by(copy) == uninterrupted
+    assert left_by(stopped) == uninterrupted
 
 
-def test_checkpoints_of_another_fleet_are_not_used(copy):
-    path = copy / "run.json"
+def test_checkpoints_of_another_fleet_are_not_used(stopped):
+    path = stopped / "run.json"
     description = json.loads(path.read_text())
     description["settings"]["learner"]["sac"]["discount"] = 0.9
     path.write_text(json.dumps(description))
     with pytest.raises(
         NoCheckpointError, match=r"another fleet: settings\.learner\.sac\.discount is 0\.9, but"
     ):
-        go_on(copy)
+        go_on(stopped)
+
+
+def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(crashed, tmp_path, uninterrupted):
+    restored = set()
+    for damage in (flip, Path.unlink, truncate):
+        folder = shutil.copytree(crashed, tmp_path / damage.__name__)
+        damage(damaged_file(folder))
+        trainer, complaints = go_on(folder)
+        assert len(complaints) == 1
+        assert "cannot be used" in complaints[0]
+        restored.add(trainer.total_steps)
+        if damage is not truncate:
+            trainer.close()
+    assert len(restored) == 1
+    run(trainer)
+    assert left_by(folder) == uninterrupted
+
+
+def test_facts_that_were_changed_are_noticed(stopped):
+    path = checkpoints(stopped)[-1] / METADATA
+    metadata = json.loads(path.read_text())
+    metadata["progress"]["updates"] += 1
+    path.write_text(json.dumps(metadata))
+    trainer, complaints = go_on(stopped)
+    trainer.close()
+    assert "its checksum does not match its content" in complaints[0]
+
+
+def test_without_any_good_checkpoint_nothing_is_trained(stopped):
+    for checkpoint in checkpoints(stopped):
+        shutil.rmtree(checkpoint / "arrays")
+    with pytest.raises(NoCheckpointError, match=r"no checkpoint in .* can be used: checkpoint"):
+        go_on(stopped)

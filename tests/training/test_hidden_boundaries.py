@@ -33,6 +33,7 @@ from tests.factories.fleets import (
     small_spec,
     start,
 )
+from tests.factories.folders import write_fleet
 
 CHUNK, STEPS = 50, CHANGES["steps_per_task"]
 
@@ -198,19 +199,12 @@ def test_transitions_are_not_kept_by_task():
         make_spec("fine_tuning", "point-rich,point-poor", [0], settings)
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """Fleets of each task alone."""
-    folder = tmp_path_factory.mktemp("alone")
-    for task in ("point-rich", "point-poor"):
-        spec = small_spec("fine_tuning", task, environments=2, old_batch_size=128)
-        run(start(spec, folder / task))
-    return folder
-
-
-def test_labels_tell_and_references_are_found(learned, alone):
+def test_labels_tell_and_references_are_found(learned, tmp_path):
     """A single task has no boundaries, so any run of it can be a reference."""
-    scores = analyse(gather([learned.trainer.folder, alone])).scores
+    for task in SEQUENCE.split(","):
+        settings = CHANGES | {"environments": 2, "old_batch_size": 128}
+        write_fleet(tmp_path / task, sequence=task, **settings)
+    scores = analyse(gather([learned.trainer.folder, tmp_path])).scores
     mine = scores[scores.sequence == SEQUENCE]
     assert mine.label.str.endswith("hidden boundaries").all()
     assert mine.transfer.notna().all()

@@ -108,7 +108,9 @@ def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
         pytest.param(signal.SIGTERM, 143, id="sigterm"),
     ],
 )
-def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted, number, status):
+def test_a_signal_saves_and_leaves_and_says_how_to_go_on(
+    tmp_path, finished, uninterrupted, number, status
+):
     folder = tmp_path / "run"
     process = train_process(folder, checkpoint_minutes=10)
     wait_for(lambda: rows_in(folder), "a chunk")
@@ -123,6 +125,13 @@ def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted
     )
     assert "Traceback" not in error
     assert a_checkpoint(folder)
+    described, held = (json.loads((each / "run.json").read_text()) for each in (folder, finished))
+    held["settings"]["schedule"]["checkpoint_minutes"] = 10.0
+    for key in ("method", "runs", "settings"):
+        assert described[key] == held[key], "what the other tests here rest on"
+    assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco"}
+    assert described["machine"]["cores"] == os.cpu_count()
+    assert described["command"][1] == "train"
     run(go_on(folder)[0])
     assert left_by(folder) == uninterrupted
 
@@ -212,22 +221,6 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path):
     )
     third.kill()
     third.communicate()
-
-
-def test_the_small_fleet_on_the_command_line_is_the_small_fleet(tmp_path, finished):
-    """What the other tests here rest on."""
-    held = json.loads((finished / "run.json").read_text())
-    path = tmp_path / "run" / "run.json"
-    process = train_process(path.parent)
-    wait_for(lambda: size(path) or process.poll() is not None, "run.json")
-    process.kill()
-    process.communicate()
-    described = json.loads(path.read_text())
-    for key in ("method", "runs", "settings"):
-        assert described[key] == held[key]
-    assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco"}
-    assert described["machine"]["cores"] == os.cpu_count()
-    assert described["command"][1] == "train"
 
 
 def test_the_command_line_wins_over_the_file_and_the_file_over_the_preset(tmp_path):

@@ -16,7 +16,7 @@ from recall.training.memory import (
     left_in,
     run_bytes,
 )
-from tests.factories.fleets import CHANGES, SEQUENCE, small_spec
+from tests.factories.fleets import CHANGES, SEQUENCE, left_by, small_spec
 
 GIB = 1 << 30
 
@@ -100,12 +100,10 @@ class FailAtOnce(Callback):
 
 
 def test_a_start_that_failed_does_not_block_the_next(tmp_path, uninterrupted):
-    from tests.factories.fleets import left_by
-
     folder = tmp_path / "run"
     given = {"sequence": SEQUENCE, "out": folder, **CHANGES, "checkpoint_minutes": 10}
     with pytest.raises(MemoryError):
-        recall.train(seeds=(7,), callback=FailAtOnce(), **given)
+        recall.train(seeds=(7, 8), callback=FailAtOnce(), **given)
     assert (folder / "run.json").exists()
     recall.train(seeds=(0, 1), callback=Callback(), **given)
     assert left_by(folder) == uninterrupted
@@ -120,6 +118,6 @@ class FillTheDevice(Callback):
 
 def test_a_device_that_is_full_is_told_with_the_way_on(tmp_path):
     with pytest.raises(TooLargeError, match=r"no memory left .*RESOURCE_EXHAUSTED") as caught:
-        recall.train("recall", SEQUENCE, out=tmp_path, callback=FillTheDevice(), **CHANGES)
+        recall.train("recall", SEQUENCE, (0, 1), out=tmp_path, callback=FillTheDevice(), **CHANGES)
     assert str(caught.value).endswith(f"Then continue with `recall resume {tmp_path}`")
     assert "XLA_PYTHON_CLIENT_MEM_FRACTION" in str(caught.value)

@@ -1,7 +1,6 @@
 """What run.json says about a fleet and the source code, and fleets that are no longer that."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
@@ -10,7 +9,6 @@ import recall
 from recall.runs.description import EditedFleetError
 from recall.training.callbacks import Callback
 from recall.training.provenance import git_state
-from tests.factories.fleets import CrashAt, CrashError, run, small_spec, start
 
 
 @pytest.fixture
@@ -41,25 +39,6 @@ def test_changed_and_new_code_count(checkout, name):
 
 def test_outside_a_checkout_nothing_is_known(checkout):
     assert git_state(checkout / "recall") is None
-
-
-@pytest.fixture(scope="module")
-def crashed(tmp_path_factory):
-    """The folder of a fleet of one run that crashed after its first checkpoints."""
-    folder = tmp_path_factory.mktemp("crashed")
-    with pytest.raises(CrashError):
-        run(
-            start(
-                small_spec("fine_tuning", seeds=(0,), checkpoint_minutes=1e-9), folder, CrashAt(8)
-            )
-        )
-    return folder
-
-
-@pytest.fixture
-def stopped(crashed, tmp_path):
-    """A copy to edit."""
-    return shutil.copytree(crashed, tmp_path / "run")
 
 
 def edit(folder, change):

@@ -1,18 +1,12 @@
 """A fleet that stops, however it stops, goes on as if it had not."""
 
-import json
-import os
 import random
-import re
-import shutil
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from recall.runs.store import read
 from recall.training.callbacks import Callback
-from recall.training.checkpoint import NoCheckpointError
 from recall.training.trainer import Interrupted
 from tests.factories.fleets import (
     CHANGES,
@@ -24,8 +18,10 @@ from tests.factories.fleets import (
     small_spec,
     start,
 )
+from tests.training.test_damage import damaged_file, truncate
 
 EVENTS = 32  # that a callback of the small fleet is told of
+OFTEN = CHANGES["checkpoint_minutes"]
 
 
 def test_the_small_fleet_does_all_there_is_to_do(finished):
@@ -43,20 +39,23 @@ def test_the_small_fleet_does_all_there_is_to_do(finished):
     assert not (finished / "replay").exists()
 
 
-def test_equal_fleets_leave_equal_bytes_whatever_the_lag(tmp_path, uninterrupted):
-    """Other tests train the small fleet again with its own lag."""
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for folder in folders:
-        counter = CrashAt(10**9)
-        run(start(small_spec(policy_lag=0), folder, counter))
-        assert 10**9 - counter.count == EVENTS, "what crashes are drawn from"
-    one, two = map(left_by, folders)
-    assert one == two
-    assert one != uninterrupted
+def test_another_lag_leaves_other_bytes_after_as_many_events(tmp_path, uninterrupted):
+    counter = CrashAt(10**9)
+    run(start(small_spec(policy_lag=0), tmp_path, counter))
+    assert 10**9 - counter.count == EVENTS, "what crashes are drawn from"
+    assert left_by(tmp_path) != uninterrupted
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
-@pytest.mark.parametrize("minutes", [1e-9, CHANGES["checkpoint_minutes"]])
+@pytest.mark.parametrize(
+    ("minutes", "seed"),
+    [
+        (1e-9, 0),
+        *(
+            pytest.param(minutes, seed, marks=pytest.mark.slow)
+            for minutes, seed in ((1e-9, 1), (1e-9, 2), (OFTEN, 0), (OFTEN, 1), (OFTEN, 2))
+        ),
+    ],
+)
 def test_crashes_at_random_moments_change_nothing(tmp_path, uninterrupted, minutes, seed):
     draw = random.Random(seed)
     callback = CrashAt(draw.randint(1, EVENTS))
@@ -149,7 +148,8 @@ class CrashAfterTheChoice(Callback):
             raise CrashError
 
 
-@pytest.mark.parametrize("lag", [*(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1)), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("lag", [0, 1, 3])
 def test_a_fleet_that_resumes_where_a_head_is_copied_copies_it_again(tmp_path, lag):
     spec = small_spec(policy_lag=lag, copies="best_head", checkpoint_minutes=1e-9)
     run(start(spec, tmp_path / "whole"))
@@ -204,43 +204,6 @@ def test_retraining_is_left_in_the_middle_and_goes_on_there(tmp_path):
     assert left_by(tmp_path / "stopped") == left_by(tmp_path / "whole")
 
 
-def damaged_file(folder):
-    """The largest file of the newest checkpoint."""
-    newest = max(folder.glob("checkpoints/*"), key=lambda path: int(path.name))
-    return max(newest.rglob("*"), key=lambda path: path.is_file() * path.stat().st_size)
-
-
-def truncate(path):
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def flip(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 255
-    path.write_bytes(content)
-
-
-# In the first task; just after its end.
-@pytest.mark.parametrize("crash_at", [pytest.param(8, marks=pytest.mark.slow), 15])
-def test_a_damaged_checkpoint_is_told_of_and_the_one_before_used(tmp_path, uninterrupted, crash_at):
-    crashed = tmp_path / "crashed"
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), crashed, CrashAt(crash_at)))
-    restored = set()
-    for damage in (flip, Path.unlink, truncate):
-        folder = shutil.copytree(crashed, tmp_path / damage.__name__)
-        damage(damaged_file(folder))
-        trainer, complaints = go_on(folder)
-        assert len(complaints) == 1
-        assert "cannot be used" in complaints[0]
-        restored.add(trainer.total_steps)
-        if damage is not truncate:
-            trainer.close()
-    assert len(restored) == 1
-    run(trainer)
-    assert left_by(folder) == uninterrupted
-
-
 @pytest.mark.slow
 def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_is(tmp_path):
     """The end of a task makes its transitions useless to the newest checkpoint alone."""
@@ -253,51 +216,3 @@ def test_what_the_checkpoint_before_needs_is_kept_where_only_a_sample_of_a_task_
     assert len(complaints) == 1
     run(trainer)
     assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
-
-
-def test_facts_that_were_changed_are_noticed(tmp_path):
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
-    newest = max(tmp_path.glob("checkpoints/*"), key=lambda path: int(path.name))
-    (path,) = [path for path in (newest / "metadata").rglob("*") if "updates" in _text(path)]
-    metadata = json.loads(path.read_text())
-    metadata["progress"]["updates"] += 1
-    path.write_text(json.dumps(metadata))
-    trainer, complaints = go_on(tmp_path)
-    trainer.close()
-    assert "its checksum does not match its content" in complaints[0]
-
-
-def _text(path):
-    return path.read_text() if path.is_file() else ""
-
-
-def test_without_any_good_checkpoint_nothing_is_trained(tmp_path):
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
-    for number in tmp_path.glob("checkpoints/*"):
-        shutil.rmtree(number / "arrays")
-    with pytest.raises(NoCheckpointError, match=r"no checkpoint in .* can be used: checkpoint"):
-        go_on(tmp_path)
-
-
-@pytest.mark.slow
-def test_lost_transitions_are_noticed(tmp_path, uninterrupted):
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
-    # The newest checkpoint stands at three chunks, the one before at two.
-    log = tmp_path / "replay" / "task-0.rows"
-    os.truncate(log, log.stat().st_size // 2)
-    trainer, complaints = go_on(tmp_path)
-    assert re.search(r"task-0.rows is damaged: it has \d+ bytes and not \d+", complaints[0])
-    run(trainer)
-    assert left_by(tmp_path) == uninterrupted
-
-
-@pytest.mark.slow
-def test_transitions_that_are_all_gone_are_not_made_up(tmp_path):
-    with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=1e-9), tmp_path, CrashAt(8)))
-    (tmp_path / "replay" / "task-0.rows").unlink()
-    with pytest.raises(NoCheckpointError, match=r"task-0\.rows is lost"):
-        go_on(tmp_path)

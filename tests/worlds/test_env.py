@@ -151,7 +151,9 @@ def test_a_picture_changes_as_the_arm_moves():
     assert silent.render() is None
 
 
-@pytest.mark.parametrize("image", ["", ", render_mode='rgb_array'"])
+@pytest.mark.parametrize(
+    "image", [pytest.param("", marks=pytest.mark.slow), ", render_mode='rgb_array'"]
+)
 def test_gymnasium_finds_our_tasks_by_module_and_name_alone(image):
     """A program that does not close its environment ends without a word."""
     program = f"""
@@ -197,8 +199,7 @@ def test_unknown_reset_options_cameras_and_sizes_are_refused():
         recall.make("push", width=0)
 
 
-@pytest.mark.parametrize("use", [recall.make, recall.make_vec, lambda env: recall.train("ewc", env),
-                                 lambda env: recall.train("ewc", [env, env])])  # fmt: skip
+@pytest.mark.parametrize("use", [recall.make, recall.make_vec])
 def test_an_environment_instead_of_a_function_is_refused_with_the_way_out(use):
     with pytest.raises(BadValueError, match=r"is an environment; give a function"):
         use(gymnasium.make("Pendulum-v1"))

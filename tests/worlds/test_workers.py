@@ -117,7 +117,7 @@ if __name__ == "__main__":
     ("task", "do"),
     [
         ("Point", ""),
-        ("Point", "1 / 0"),
+        pytest.param("Point", "1 / 0", marks=pytest.mark.slow),
         ("Hanging", "env.step(np.zeros((2, 2)))"),  # in C code that never lets Python run
     ],
 )

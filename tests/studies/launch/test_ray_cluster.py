@@ -77,6 +77,7 @@ def test_all_its_ports_are_on_loopback_and_it_is_not_joined_unless_named():
     assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_start_is_told_in_one_line(tmp_path):
     occupied = tmp_path / "occupied"
     occupied.write_text("a file where Ray wants its folder")

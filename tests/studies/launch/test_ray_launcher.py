@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from ray.cluster_utils import Cluster
 from rich.console import Console
 
 import recall
@@ -40,6 +39,8 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def cluster():
+    from ray.cluster_utils import Cluster
+
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
     made.add_node(num_cpus=1)
     made.add_node(num_cpus=1)

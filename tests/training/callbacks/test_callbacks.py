@@ -129,6 +129,7 @@ def test_trackio_has_every_number_of_every_run(tmp_path, monkeypatch):
         )
 
 
+@pytest.mark.slow
 def test_weights_and_biases_has_a_run_for_each_run(tmp_path, monkeypatch):
     pytest.importorskip("wandb", reason="wandb is not installed")
     monkeypatch.setenv("WANDB_MODE", "offline")

@@ -36,11 +36,14 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def programs_stay():
-    """Keep what one test has compiled, whatever shapes the fleets of the next one have."""
+def free_programs():
+    """Keep what one test has compiled for the next one; return what would free it."""
+    from recall.training import programs
+
+    free = programs._free
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recall.api.free_others", lambda shapes: None)
-        yield
+        patch.setattr(programs, "_free", lambda: None)
+        yield free
 
 
 @pytest.fixture(scope="session")

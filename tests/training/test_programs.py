@@ -42,7 +42,8 @@ def compile_one(number):
     jax.jit(lambda x: x * number + 1)(jnp.ones(7)).block_until_ready()
 
 
-def test_programs_are_freed_when_a_training_ends(tmp_path, root):
+def test_programs_are_freed_when_a_training_ends(tmp_path, root, free_programs, monkeypatch):
+    monkeypatch.setattr(programs, "_free", free_programs)
     with kept_programs(tmp_path / "fleet", print):
         fleet.init(make_agent(), jnp.array([0]))
         assert fleet.init._cache_size() == 1

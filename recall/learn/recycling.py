@@ -7,8 +7,7 @@ With h_i the output of unit i of a layer of H units, and w_ik its outgoing weigh
       backpropagation)
 
 A recycled unit has new incoming weights and no outgoing ones, neither to the next layer nor to any
-head, and Adam's moments of both are 0. Only shared layers are changed, because the head of a task
-is new with it.
+head, and Adam's moments of both are 0.
 """
 
 from collections.abc import Sequence

@@ -9,9 +9,8 @@ With theta the shared layers of a network, theta_0 their initial weights and phi
     continual_backprop  recycles a share of the least useful units                 (Dohare 2024)
     shrink_and_perturb  theta <- a theta + b phi at the start of a task            (Ash 2020)
 
-A recycled unit has new incoming weights and no outgoing ones, neither to the next layer nor to any
-head, and Adam's moments of both are 0. Only shared layers are changed, because the head of a task
-is new with it. Units are recycled between two bursts, when the heads of all tasks are at hand.
+Only shared layers are changed, because the head of a task is new with it. Units are recycled
+(recall.learn.recycling) between two bursts, when the heads of all tasks are at hand.
 
 Kumar et al., Maintaining Plasticity via Regenerative Regularization, 2023. Tang et al., Mitigating
 Plasticity Loss in Continual RL by Reducing Churn, 2025. Sokar et al., The Dormant Neuron Phenomenon

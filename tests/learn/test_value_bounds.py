@@ -124,7 +124,8 @@ def test_a_reward_that_only_an_n_step_return_has_shown_is_not_clipped_away(paid)
     view = make_view(0)
     bits = jnp.full(8, 7, jnp.uint32)  # row 7, whose return holds the reward of row 10
     batch = agent.method.sample(agent, (), replay, view, np.arange(1), bits)
-    np.testing.assert_allclose(batch.future.returns, 0.99**3 * paid, rtol=1e-5)
+    expected = agent.settings.sac.discount**3 * paid
+    np.testing.assert_allclose(batch.future.returns, expected, rtol=1e-5)
     rewards = with_rewards(agent, trainable, batch).rewards["heads"]
     low, high = agent.value_bounds(rewards, jnp.zeros(TASKS), 1.0)
     assert low[0] <= batch.future.returns[0] <= high[0]

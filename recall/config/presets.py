@@ -60,6 +60,7 @@ PRESETS = {
             "hidden": (64, 64),
             "head_layers": 1,
             "initial_log_alpha": -2.0,
+            "discount": 0.99,
             "steps_per_task": 3_000,
             "update_after": 100,
             "random_steps": 500,

@@ -5,19 +5,20 @@ wrong and what was left out because of it; every report shows these sentences.
 """
 
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from recall.analysis import continual_world_logs
 from recall.analysis.departures import settings_that_matter
+from recall.analysis.fleets import read_fleet
 from recall.analysis.labels import grouped, labelled, of_other_code
 from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
-from recall.analysis.search import read_all
 from recall.files.paths import given_paths
+from recall.runs.find import FLEET, LOG, TRACES, folders_below
 
 SHIPPED = Path(__file__).with_name("shipped")
 """An archive (recall.runs.archive) of single-task runs, for forward transfer without training."""
@@ -105,8 +106,8 @@ def gather(
     Single-task runs below `reference` are used for comparison but not reported. Where there are
     none, those that are shipped with the package are used if their settings allow it.
     """
-    given = given_paths(folders, "folders"), given_paths(reference, "reference")
-    (runs, problems), (others, more) = map(read_all, given)
+    runs, problems = read_all(given_paths(folders, "folders"))
+    others, more = read_all(given_paths(reference, "reference"))
     runs, same = _without_copies(runs)
     runs, strange = _of_one_meaning(runs)
     others, _ = _without_copies([*runs, *others])
@@ -116,6 +117,59 @@ def gather(
         tuple(dict.fromkeys([*problems, *more, *same, *strange, *of_other_code(runs)])),
         tuple(filter(is_reference, labelled(others))),
     )
+
+
+def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
+    """Return the runs below some folders, reading each folder once, and the problems."""
+    runs: list[RunResult] = []
+    problems: list[str] = []
+    seen: set[Path] = set()
+    for folder, kind in _found(folders, problems):
+        if folder.resolve() in seen:
+            continue
+        seen.add(folder.resolve())
+        if kind == FLEET:
+            found, wrong = read_fleet(folder)
+        else:
+            found, wrong = continual_world_logs.read_log(folder)
+        runs += found
+        problems += wrong
+    return _without_reached(runs), problems
+
+
+def _without_reached(runs: list[RunResult]) -> list[RunResult]:
+    """Return the runs; a task that any of them solved counts as one that reports success.
+
+    An environment may mention success only once it is reached. Runs are considered together,
+    because one that never solves a task is a run with success 0, and belongs in the mean.
+    """
+    reached = {task for run in runs if run.without_success for task in run.reached}
+    return [
+        dataclasses.replace(
+            run, without_success=tuple(task for task in run.without_success if task not in reached)
+        )
+        if reached.intersection(run.without_success)
+        else run
+        for run in runs
+    ]
+
+
+def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
+    """Yield every folder that holds runs, and the name of the file that shows it."""
+
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
+
+    for top in folders:
+        before, found = len(problems), False
+        for folder, kind in folders_below(top, unreadable):
+            found = True
+            if kind == TRACES:
+                problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
+            else:
+                yield folder, kind
+        if not found and len(problems) == before:
+            problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
@@ -155,17 +209,12 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 
 
 def unequal_lengths(runs: Sequence[RunResult]) -> list[str]:
-    """Return sentences on sequences whose runs were trained for different steps."""
-    sequences: dict[tuple[int, ...], list[str]] = {}
+    """Return a sentence on the sequences whose runs were trained for different steps, if any."""
     several = [run for run in runs if len(run.tasks) > 1]  # figures show none of single tasks
-    for sequence, group in grouped(several, lambda run: run.sequence).items():
-        steps = Counter(run.steps_per_task for run in group)
-        if len(steps) > 1:
-            by_count = tuple(sorted(steps, key=lambda number: (-steps[number], -number)))
-            sequences.setdefault(by_count, []).append(sequence)
-    return [
-        f"{', '.join(names)}: there are runs with {usual:,} and with "
-        f"{', '.join(f'{number:,}' for number in others)} steps per task; figures show those "
-        f"with {usual:,}."
-        for (usual, *others), names in sequences.items()
+    names = [
+        sequence
+        for sequence, group in grouped(several, lambda run: run.sequence).items()
+        if len({run.steps_per_task for run in group}) > 1
     ]
+    told = "runs differ in the steps per task; figures show those with the most common number."
+    return [f"{', '.join(names)}: {told}"] if names else []

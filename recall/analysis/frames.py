@@ -29,6 +29,7 @@ import pandas as pd
 from recall.analysis import metrics
 from recall.analysis.collection import Collection, gather
 from recall.analysis.families import family_of
+from recall.analysis.labels import grouped
 from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import References
 from recall.analysis.run_result import RunResult, is_multi_task
@@ -77,9 +78,8 @@ def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
     scorer = _Scorer(collection, measure)
     rows = []
     for label, runs in measured.by_label().items():
-        part = Collection(tuple(runs)).by_sequence()
-        for sequence, each in part.items():
-            rows += scorer.rows(label, sequence, each.runs, positions[sequence])
+        for sequence, own in grouped(runs, lambda run: run.sequence).items():
+            rows += scorer.rows(label, sequence, own, positions[sequence])
     frame = pd.DataFrame(rows, columns=list(SCORES[:-1]))
     seeds = {
         label: tuple(sorted(set(part))) for label, part in frame.groupby("label", sort=False).seed
@@ -107,7 +107,7 @@ class _Scorer:
         self.compared: dict[tuple[str, str, str], References] = {}
 
     def rows(
-        self, label: str, sequence: str, runs: Sequence[RunResult], positions: Sequence[int]
+        self, label: str, sequence: str, runs: Sequence[RunResult], positions: list[int]
     ) -> list[tuple[Any, ...]]:
         """Return the rows of one label on one sequence, without those of `seeds`."""
         kept = [
@@ -122,13 +122,10 @@ class _Scorer:
         reference = np.array(
             [np.mean(alone[task]) if alone[task] else np.nan for task in first.tasks]
         )
-        if np.isnan(reference[list(positions)]).any():
-            reference_of_transfer = np.full_like(reference, np.nan)
-        else:
-            reference_of_transfer = reference
+        known = np.isfinite(reference[positions]).all()  # a mean over some would not compare
         rows = []
         for run, (final, trained, area) in kept:
-            transfer = metrics.transfer(area, reference_of_transfer)
+            transfer = metrics.transfer(area, reference if known else reference * np.nan)
             rows += [
                 (
                     label, run.method, run.variant, sequence, family_of(sequence), run.seed, place,
@@ -140,9 +137,7 @@ class _Scorer:
             ]  # fmt: skip
         return rows
 
-    def _measured(
-        self, run: RunResult, positions: Sequence[int]
-    ) -> tuple[Array, Array, Array] | None:
+    def _measured(self, run: RunResult, positions: list[int]) -> tuple[Array, Array, Array] | None:
         """Return p_i(N D), p_i(i D) and AUC_i of a run; None if it is not complete."""
         if not run.complete:
             return None
@@ -153,7 +148,7 @@ class _Scorer:
         if is_multi_task(run.method):
             trained = area = np.full_like(final, np.nan)
             needed = [final]
-        if np.isfinite(np.stack(needed)[:, list(positions)]).all():
+        if np.isfinite(np.stack(needed)[:, positions]).all():
             return final, trained, area
         self.problems.append(
             f"{run.name} in {run.folder} has no {self.measure.mode} {self.measure.field} of some "
@@ -210,11 +205,6 @@ def evaluations_frame(collection: Collection) -> pd.DataFrame:
 
 def _evaluations(run: RunResult, mode: str) -> pd.DataFrame:
     count, tasks = len(run.steps), len(run.tasks)
-    missing = np.full((count, tasks), np.nan)
-    values = {
-        field: (run.curve(mode, field).success if (mode, field) in run.curves else missing).ravel()
-        for field in FIELDS
-    }
     frame = pd.DataFrame(
         {
             **_who(run),
@@ -222,9 +212,11 @@ def _evaluations(run: RunResult, mode: str) -> pd.DataFrame:
             "position": np.tile(np.arange(tasks), count),
             "task": np.tile(np.array(run.tasks, object), count),
             "mode": mode,
-            **values,
         }
     )
+    for name in FIELDS:
+        known = (mode, name) in run.curves
+        frame[name] = run.curve(mode, name).success.ravel() if known else np.nan
     return frame.dropna(subset=list(FIELDS), how="all")
 
 

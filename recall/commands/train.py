@@ -260,7 +260,7 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
 
 def _without_success_flag(folder: Path, records: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the tasks that do not report success, neither in training nor in these records."""
-    from recall.analysis.search import read_all
+    from recall.analysis.collection import read_all
     from recall.runs.description import tasks_without_success_flag_in
 
     without_flag = set(tasks_without_success_flag_in(folder))

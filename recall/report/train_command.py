@@ -11,6 +11,7 @@ from recall.analysis.departures import (
     settings_of,
     settings_of_preset,
 )
+from recall.analysis.labels import grouped
 from recall.analysis.references import REFERENCE_METHOD, STEPS, needed
 from recall.analysis.run_result import RunResult
 
@@ -35,24 +36,20 @@ def train_commands(description: Mapping[str, Any]) -> list[str]:
             varied.setdefault(name.removeprefix("settings."), {})[str(value)] = None
     shared = {name: value for name, value in settings.items() if name not in varied}
     vary = [f"{name.partition('.')[2]}={','.join(values)}" for name, values in varied.items()]
-    ending = shlex.join(["--vary", *vary]) if vary else ""
+    ending = " " + shlex.join(["--vary", *vary]) if vary else ""
     return [
-        " ".join(
-            filter(None, [_command(method, sequences, seeds, preset, shared, plugins), ending])
-        )
+        _command(method, sequences, seeds, preset, shared, plugins) + ending
         for seeds, sequences in _by_seeds(description["runs"]).items()
     ]
 
 
 def _by_seeds(runs: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
     """Return the sequences that were trained with the same seeds, by these seeds."""
-    seeds: dict[str, dict[str, None]] = {}
-    for run in runs:
-        seeds.setdefault(run["sequence"], {})[str(run["seed"])] = None
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for sequence, own in seeds.items():
-        groups.setdefault(tuple(own), []).append(sequence)
-    return groups
+    seeds = {
+        sequence: tuple(dict.fromkeys(str(run["seed"]) for run in own))
+        for sequence, own in grouped(runs, lambda run: run["sequence"]).items()
+    }
+    return grouped(seeds, lambda sequence: seeds[sequence])
 
 
 def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]) -> str | None:

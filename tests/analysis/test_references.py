@@ -7,13 +7,12 @@ import pytest
 
 import recall
 from recall.analysis import collection
-from recall.analysis.collection import SHIPPED, gather
+from recall.analysis.collection import SHIPPED, gather, read_all
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse
 from recall.analysis.measures import TRANSFER
 from recall.analysis.metrics import Curves, area_at
 from recall.analysis.references import References, is_reference
-from recall.analysis.search import read_all
 from recall.commands.train import parse_train, spec_of
 from recall.config.spec import each_alone
 from recall.report.tables import all_tables
@@ -181,7 +180,7 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
 def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):
     def write(name, method, steps):
         settings = {"steps_per_task": steps, "evaluate_every": 30_000, "precision": "bfloat16"}
-        write_fleet(tmp_path / name, method, "push", (0,), **settings)
+        write_fleet(tmp_path / name, method, "push", (0,), discount=0.99, **settings)
 
     write("a", "recall", 300_000)
     write("longer", "fine_tuning", 600_000)

@@ -38,9 +38,9 @@ def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tm
     assert any(f"{young} at step 100: the temperature of push" in line for line in told)
 
 
-def write_silent(folder, success=lambda *_: 0.0, **fleet):
+def write_silent(folder, success=lambda *_: 0.0, sequence="push,hammer", **fleet):
     """Write a fleet whose tasks showed no success before training; returns are 0 and 10."""
-    write_fleet(folder, "ewc", "push,hammer", success=success, **fleet)
+    write_fleet(folder, "ewc", sequence, success=success, **fleet)
     description = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(
         json.dumps(description | {"without_success": ["push", "hammer"]})
@@ -69,6 +69,11 @@ def test_returns_stand_instead_of_success(silent):
     assert np.allclose(curve(drawn.figure.axes[1], "EWC")[1], 10.0)
     for kind in ("average_success", "current_task", "seeds"):
         assert isinstance(found[kind], Skipped)
+
+
+def test_tasks_learned_alone_have_returns_too(tmp_path):
+    (row,) = tables_of(write_silent(tmp_path, sequence="push"))["single-returns"].rows
+    assert (row.heading, [cell.ours.value for cell in row.cells]) == ("push", [0.0, 0.0])
 
 
 def test_tasks_that_were_solved_report_success_whatever_was_seen_before_training(tmp_path):

@@ -100,16 +100,6 @@ def test_variants_count_where_the_plain_method_was_not_run(made):
     assert "RECALL, memory per task 100" in verdict.sentences[0]
 
 
-def test_an_ablation_speaks_of_its_variants():
-    runs = [
-        made_run("recall", "push,hammer", seed, variant=variant)
-        for variant in ("", "no distillation")
-        for seed in range(2)
-    ]
-    sentence = sentences_of(Collection(tuple(runs)))[0]
-    assert "RECALL, no distillation" in sentence
-
-
 @pytest.mark.parametrize(("seeds", "told"), [(1, "1 run of"), (3, "3 runs of"), (5, "")])
 def test_few_seeds_are_warned_of(seeds, told):
     runs = tuple(made_run("recall", "push", seed) for seed in range(seeds))

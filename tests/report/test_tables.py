@@ -1,7 +1,5 @@
 """The tables: which there are, what stands in them, what is bold, and what is noted."""
 
-import json
-
 import pytest
 
 from recall.analysis.bootstrap import Estimate
@@ -149,18 +147,6 @@ def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
     assert "Tasks learned alone by Fine-tuning" in alone.title
 
 
-def test_references_that_differ_are_refused_or_named(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], discount=0.9)
-    (advice,) = (
-        note for note in tables_of(tmp_path)["push,hammer"].advice if "Not comparable" in note
-    )
-    assert "discount 0.9 and not discount 0.99" in advice
-    write_fleet(tmp_path / "c", sequence=[["push"], ["hammer"]], average_actor=None)
-    notes = " ".join(tables_of(tmp_path)["push,hammer"].notes)
-    assert "no average actor and not average actor" in notes
-
-
 def test_a_task_without_room_to_gain_is_left_out_and_shipped_runs_are_told(tmp_path):
     schedule = {"steps_per_task": 300_000, "evaluate_every": 30_000}
     write_fleet(tmp_path / "a", "recall", "cw3-7", seeds=(0,), **schedule)
@@ -240,39 +226,3 @@ def test_variants_are_compared_on_the_sequences_they_share(tmp_path):
     assert cell_of(table, "RECALL", "average performance").runs == 4
     assert "cw3-1, cw3-3" in tables["variants-RECALL-cw3-1-2-2"].title
     assert "RECALL, no distillation" not in tables["cw3-average_performance"].columns
-
-
-def test_runs_of_other_steps_are_shown_and_never_bold(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer", success=lambda *_: 0.5)
-    write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
-    write_fleet(tmp_path / "c", "recall", "push,hammer", seeds=(5, 6), steps_per_task=2_000)
-    table = tables_of(tmp_path)["push,hammer"]
-    longer = cell_of(table, "RECALL, 2,000 steps per task", "average performance")
-    assert (longer.ours.value, longer.bold) == (1.0, False)
-    assert cell_of(table, "EWC", "average performance").bold
-
-
-def test_differences_are_taken_seed_by_seed(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "push,hammer")
-    write_fleet(tmp_path / "b", "ewc", "push,hammer", success=forgets)
-    tables = tables_of(tmp_path)
-    table = tables["push,hammer-differences"]
-    assert cell_of(table, "EWC", "EWC").text == ""
-    ahead = cell_of(table, "RECALL", "EWC").ours
-    assert ahead.value == pytest.approx(0.425)
-    assert ahead.interval[1] - ahead.value == pytest.approx(6.3138 * 0.025, rel=1e-3)
-
-
-def test_tasks_without_success_have_returns(tmp_path):
-    for name, sequence in (("a", "push"), ("b", "push,hammer")):
-        folder = write_fleet(tmp_path / name, "recall", sequence, success=lambda *_: 0.0)
-        content = json.loads((folder / "run.json").read_text())
-        silent = {"without_success": ["push", "hammer"]}
-        (folder / "run.json").write_text(json.dumps(content | silent))
-    tables = tables_of(tmp_path)
-    assert "push,hammer" not in tables
-    returns = tables["push,hammer-returns"]
-    assert [cell.ours.value for cell in returns.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
-    assert ours(tables["single-returns"], "push", "return at the end") == 0.0
-    write_fleet(tmp_path / "never", "ewc", "hammer,push", success=lambda *_: 0.0)
-    assert {"hammer,push", "hammer,push-returns"} <= set(tables_of(tmp_path))

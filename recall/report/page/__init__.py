@@ -5,7 +5,6 @@ The template is page.html; this module gathers what it shows. Jinja escapes ever
 
 import base64
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from recall.analysis.frames import Analysis
 from recall.analysis.run_result import RunResult
-from recall.files.fleet_layout import is_archive
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
 from recall.report.figures.style import line_styles
@@ -87,23 +85,17 @@ def _template() -> Template:
         "notes": notes_below,
         "picture": picture,
         "setting": _setting,
-        "options": lambda command: re.split(r" (?=--)", command),
     }
     environment.globals |= {"missing": MISSING}
     return environment.get_template("page.html")
 
 
-def data_uri(path: Path, kind: str) -> str:
-    """Return a file as a data URI that contains all of it."""
-    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
-
-
 def picture(drawn: Drawn) -> str:
     """Return a figure as a data URI: as SVG, or as a bitmap where that takes less space."""
-    svg = drawn.paths.get("svg")
-    if svg is not None and svg.stat().st_size <= _LARGEST_SVG:
-        return data_uri(svg, "image/svg+xml")
-    return data_uri(drawn.paths["png"], "image/png")
+    path, kind = drawn.paths["svg"], "svg+xml"
+    if path.stat().st_size > _LARGEST_SVG:
+        path, kind = drawn.paths["png"], "png"
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _grouped(tables: Sequence[Table]) -> list[Table]:
@@ -139,8 +131,6 @@ def _fleet(runs: Sequence[RunResult], shared: Mapping[str, Any]) -> dict[str, An
         "sequences": few(dict.fromkeys(run.sequence for run in runs), _MOST),
         "seeds": " ".join(map(str, dict.fromkeys(run.seed for run in runs))),
         "folder": first.folder,
-        "imported": first.source != "recall",
-        "archived": is_archive(first.folder),
         "functions": ", ".join(about.get("functions") or ()),
         "commands": train_commands(about) if about and first.source == "recall" else [],
         "runs": [

@@ -120,7 +120,7 @@ def collect(task, **keywords):
     ("task", "told"),
     [
         (Raising, "step() raised RuntimeError: the gripper fell off"),
-        (Exiting, "step() raised SystemExit: 3"),
+        pytest.param(Exiting, "step() raised SystemExit: 3", marks=pytest.mark.slow),
         (Unmakeable, "its constructor raised OSError: no licence left"),
     ],
 )

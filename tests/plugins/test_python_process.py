@@ -71,7 +71,7 @@ def test_devices_and_drawing_are_tried_without_the_current_folder(shadowed):
 
 def test_worker_processes_do_not_run_files_in_the_current_folder(shadowed):
     main(["train", "--method", "fine_tuning", "--sequence", "point-slide", "--out", "fleet",
-          *small(shadowed)])  # fmt: skip
+          *small(shadowed), "--update-after", "500"])  # fmt: skip
     assert status(shadowed / "fleet").is_over
 
 

@@ -186,6 +186,7 @@ def test_an_exported_onnx_model_agrees(folder, observations, tmp_path, capsys):
     assert (facts["task"], facts["reward"], facts["seed"]) == ("point-poor", "v1", "10")
 
 
+@pytest.mark.slow
 def test_an_exported_pytorch_program_agrees_and_needs_no_recall(folder, observations, tmp_path):
     """A process without this package loads the file and gives our actions to 1e-5."""
     pytest.importorskip("torch", reason="torch is not installed")

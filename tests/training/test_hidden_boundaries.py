@@ -64,7 +64,10 @@ class Learned:
     rows: np.ndarray
 
 
-@pytest.fixture(scope="module", params=["perfect_memory", "fine_tuning"])
+@pytest.fixture(
+    scope="module",
+    params=["perfect_memory", pytest.param("fine_tuning", marks=pytest.mark.slow)],
+)
 def learned(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     copy = Copy(folder)

@@ -1,7 +1,9 @@
 """Against the real Meta-World: same vector, same actions, same numbers."""
 
+import importlib
 import warnings
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -14,10 +16,22 @@ TOLERANCE = 1e-10
 PACKAGE_V1 = sorted(set(TASKS) - {"hammer", "stick-pull", "push-back"})
 
 
-def metaworld_environment(task, reward="v2"):
-    from metaworld.env_dict import ALL_V3_ENVIRONMENTS
+def imported(module):
+    """Import a module of Meta-World, and forget what it registers with Gymnasium.
 
-    environment = ALL_V3_ENVIRONMENTS[f"{task}-v3"](reward_function_version=reward)
+    Every worker process that any later test starts would import it too.
+    """
+    registered = dict(gymnasium.registry)
+    found = importlib.import_module(f"metaworld.{module}")
+    gymnasium.registry.clear()
+    gymnasium.registry.update(registered)
+    return found
+
+
+def metaworld_environment(task, reward="v2"):
+    environment = imported("env_dict").ALL_V3_ENVIRONMENTS[f"{task}-v3"](
+        reward_function_version=reward
+    )
     environment._set_task_called = True
     environment._partially_observable = False
     environment._freeze_rand_vec = True
@@ -26,10 +40,8 @@ def metaworld_environment(task, reward="v2"):
 
 
 def scripted_policy(task):
-    from metaworld import policies
-
     name = "".join(word.capitalize() for word in task.split("-"))
-    return getattr(policies, f"Sawyer{name}V3Policy")()
+    return getattr(imported("policies"), f"Sawyer{name}V3Policy")()
 
 
 def compare(task, reward, noise, seed, episodes=1):

@@ -1,15 +1,15 @@
 """The models that come with the package."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
-import metaworld
 import pytest
 
 from recall.worlds.continual_world import TASKS, models
 from recall.worlds.continual_world.tasks import load_task
 
 ASSETS = Path(models.__file__).parent / "assets"
-THEIRS = Path(metaworld.__file__).parent / "assets"
+THEIRS = Path(find_spec("metaworld").origin).parent / "assets"
 
 
 def test_models_and_meshes_are_meta_worlds():

@@ -134,7 +134,7 @@ def assert_arrays_equal(ours, theirs):
         assert np.array_equal(one, two, equal_nan=one is not None and one.dtype.kind == "f")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_actions_keep_their_precision_as_in_meta_world(workers):
     def last_observation(dtype):
         env = recall.make_vec("push-wall", 2, seed=0, workers=workers)
@@ -288,7 +288,7 @@ def test_gymnasium_makes_vectors_of_our_tasks(mode):
     env.close()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_slot_has_its_picture(workers):
     image = {"render_mode": "rgb_array", "width": 60, "height": 40, "camera_name": "corner3"}
     env = recall.make_vec("window-close", 3, seed=0, workers=workers, **image)

@@ -2,6 +2,7 @@
 
 import errno
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -130,9 +131,11 @@ def _call(words: list[str], command: Any, rest: list[str]) -> None:
         about = f"{_HELP[words[-1]]} {PLUGIN_HELP}" if words[1:] else DESCRIPTION
         _app(command).cli(prog=" ".join(words), description=about, args=rest)
     else:
-        name, about = " ".join(words), f"{inspect.getdoc(command)} {PLUGIN_HELP}"
+        name, summary = " ".join(words), str(inspect.getdoc(command)).partition("\n\nArgs:")[0]
         if any(word in ("-h", "--help") or word.startswith("--tyro-") for word in rest):
-            tyro.cli(command, prog=name, description=about, args=rest)
+            # Arguments of more than one line: tyro would keep the breaks.
+            command.__doc__ = re.sub(r"\n {8,}", " ", str(inspect.getdoc(command)))
+            tyro.cli(command, prog=name, description=f"{summary} {PLUGIN_HELP}", args=rest)
         command(**arguments_of(command, rest, name))
 
 

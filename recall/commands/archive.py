@@ -13,22 +13,21 @@ if TYPE_CHECKING:
 
 
 def archive(
-    source: Annotated[
-        Positional[Path],
-        arg(metavar="SOURCE", help="Folder of a fleet, a study, or a folder that contains fleets."),
-    ],
-    out: Annotated[Positional[Path], arg(metavar="OUT", help="Folder to write the archive to.")],
-    policies: Annotated[
-        tuple[str, ...],
-        arg(help="Runs whose policies are kept: names, or patterns such as 'recall-cw3-*-seed0'."),
-    ] = (),
-    policies_at: Annotated[
-        Literal["both", "final", "learned"],
-        arg(help="Which policies: at the end of the sequence, just after learning, or both."),
-    ] = "both",
-    unfinished: Annotated[Flag, arg(help="Archive unfinished fleets as far as they are.")] = False,
+    source: Annotated[Positional[Path], arg(metavar="SOURCE")],
+    out: Annotated[Positional[Path], arg(metavar="OUT")],
+    policies: tuple[str, ...] = (),
+    policies_at: Literal["both", "final", "learned"] = "both",
+    unfinished: Flag = False,
 ) -> None:
-    """Copy what is worth keeping of fleets into a small folder that reports and films can read."""
+    """Copy what is worth keeping of fleets into a small folder that reports and films can read.
+
+    Args:
+        source: Folder of a fleet, a study, or a folder that contains fleets.
+        out: Folder to write the archive to.
+        policies: Runs whose policies are kept: names, or patterns such as 'recall-cw3-*-seed0'.
+        policies_at: Which policies: at the end of the sequence, just after learning, or both.
+        unfinished: Archive unfinished fleets as far as they are.
+    """
     from recall.runs.archive import archive as make_archive
 
     made = make_archive(source, out, policies, policies_at, unfinished)

@@ -1,27 +1,23 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
 import sys
-from typing import Annotated, Any, Literal
-
-from tyro.conf import arg
+from typing import Any, Literal
 
 from recall.commands.show import AsJson, print_json, print_rows
 from recall.errors import RecallError
 from recall.settings import RemedyName
 
-Precision = Annotated[
-    Literal["default", "float32", "bfloat16"],
-    arg(help="Precision of matrix products; see the settings."),
-]
-Counts = Annotated[tuple[int, ...], arg(help="Numbers of runs to train at once; each gives a row.")]
-StepsPerTask = Annotated[
-    int | None,
-    arg(help="Steps per task for every library; more are steadier. None: the bench's default."),
-]
+Precision = Literal["default", "float32", "bfloat16"]
 
 
-def bench_worlds(steps_per_task: StepsPerTask = None, json: AsJson = False) -> None:
-    """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed."""
+def bench_worlds(steps_per_task: int | None = None, json: AsJson = False) -> None:
+    """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed.
+
+    Args:
+        steps_per_task: Steps per task for every library; more are steadier. None: the bench's
+            default.
+        json: Print one JSON document.
+    """
     from recall.bench import worlds
 
     steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
@@ -30,18 +26,23 @@ def bench_worlds(steps_per_task: StepsPerTask = None, json: AsJson = False) -> N
 
 
 def bench_learner(
-    runs: Counts = (1, 5, 40),
-    tasks: Annotated[int, arg(help="Length of the sequence; the last task is measured.")] = 3,
-    methods: Annotated[
-        tuple[str, ...], arg(help="Names of methods; an empty list measures all.")
-    ] = ("fine_tuning", "perfect_memory", "recall"),
+    runs: tuple[int, ...] = (1, 5, 40),
+    tasks: int = 3,
+    methods: tuple[str, ...] = ("fine_tuning", "perfect_memory", "recall"),
     precision: Precision = "default",
-    remedies: Annotated[
-        tuple[RemedyName, ...], arg(help="Remedies for plasticity; each gives a row.")
-    ] = ("none",),
+    remedies: tuple[RemedyName, ...] = ("none",),
     json: AsJson = False,
 ) -> None:
-    """Measure updates per second at the paper's sizes, and the speed of a large matrix product."""
+    """Measure updates per second at the paper's sizes, and the speed of a large matrix product.
+
+    Args:
+        runs: Numbers of runs to train at once; each gives a row.
+        tasks: Length of the sequence; the last task is measured.
+        methods: Names of methods; an empty list measures all.
+        precision: Precision of matrix products; see the settings.
+        remedies: Remedies for plasticity; each gives a row.
+        json: Print one JSON document.
+    """
     from recall.bench import learner
 
     result = learner.bench_learner(runs, tasks, methods, precision, remedies, progress=_tell)
@@ -49,30 +50,28 @@ def bench_learner(
 
 
 def bench_fleet(
-    runs: Counts = (1, 8, 24, 40),
-    method: Annotated[
-        str, arg(help="Name of the method to train; see `recall list methods`.")
-    ] = "recall",
+    runs: tuple[int, ...] = (1, 8, 24, 40),
+    method: str = "recall",
     precision: Precision = "default",
-    chunks: Annotated[
-        int | None,
-        arg(
-            help="Number of chunks of 50 steps to measure; with fewer than there are between two "
-            "evaluations (the default), an evaluation has fewer episodes."
-        ),
-    ] = None,
-    tasks: Annotated[
-        tuple[int, ...], arg(help="Lengths of sequences, of which the last task is measured.")
-    ] = (3, 20),
-    environments: Annotated[
-        int, arg(help="Environments in which each run collects at the same time.")
-    ] = 1,
-    last: Annotated[
-        str, arg(help="Robot task that is measured; the physics of some takes twice as long.")
-    ] = "handle-press-side",
+    chunks: int | None = None,
+    tasks: tuple[int, ...] = (3, 20),
+    environments: int = 1,
+    last: str = "handle-press-side",
     json: AsJson = False,
 ) -> None:
-    """Measure whole fleets with their evaluations, and the learner and the workers alone."""
+    """Measure whole fleets with their evaluations, and the learner and the workers alone.
+
+    Args:
+        runs: Numbers of runs to train at once; each gives a row.
+        method: Name of the method to train; see `recall list methods`.
+        precision: Precision of matrix products; see the settings.
+        chunks: Number of chunks of 50 steps to measure; with fewer than there are between two
+            evaluations (the default), an evaluation has fewer episodes.
+        tasks: Lengths of sequences, of which the last task is measured.
+        environments: Environments in which each run collects at the same time.
+        last: Robot task that is measured; the physics of some takes twice as long.
+        json: Print one JSON document.
+    """
     from recall.bench import fleet
 
     chunks = fleet.CHUNKS if chunks is None else chunks
@@ -81,10 +80,13 @@ def bench_fleet(
     _show(result, fleet.tables(result), json)
 
 
-def bench_replicas(
-    runs: Annotated[int, arg(help="Number of equal runs in the fleet.")] = 24, json: AsJson = False
-) -> None:
-    """Check that equal runs stay equal bit by bit, however the learner is compiled."""
+def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
+    """Check that equal runs stay equal bit by bit, however the learner is compiled.
+
+    Args:
+        runs: Number of equal runs in the fleet.
+        json: Print one JSON document.
+    """
     from recall.bench import replicas
 
     rows = replicas.bench_replicas(runs, progress=_tell)

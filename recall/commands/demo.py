@@ -2,9 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-from tyro.conf import arg
 
 from recall.commands.show import Flag
 
@@ -19,22 +16,19 @@ PM (perfect memory) and RECALL both replay the first task while they learn the s
 
 
 def demo(
-    out: Annotated[
-        Path | None,
-        arg(help="Folder of the fleets. None: runs/demo, or runs/robots with --robots."),
-    ] = None,
-    methods: Annotated[
-        tuple[str, ...] | None,
-        arg(help="Methods to train instead of the demo's own; an empty list trains all."),
-    ] = None,
-    normalise_targets: Annotated[
-        Flag, arg(help="Use PopArt for every method, not only for RECALL.")
-    ] = False,
-    robots: Annotated[
-        Flag, arg(help="Learn two robot tasks with perfect memory and RECALL instead.")
-    ] = False,
+    out: Path | None = None,
+    methods: tuple[str, ...] | None = None,
+    normalise_targets: Flag = False,
+    robots: Flag = False,
 ) -> None:
-    """Train a few methods on a few tasks, compare them and film the last one."""
+    """Train a few methods on a few tasks, compare them and film the last one.
+
+    Args:
+        out: Folder of the fleets. None: runs/demo, or runs/robots with --robots.
+        methods: Methods to train instead of the demo's own; an empty list trains all.
+        normalise_targets: Use PopArt for every method, not only for RECALL.
+        robots: Learn two robot tasks with perfect memory and RECALL instead.
+    """
     from rich.console import Console
 
     from recall.methods import METHODS, method_class

@@ -6,55 +6,46 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import TASK_NAMES, Flag, print_rows
+from recall.commands.show import Flag, print_rows
 from recall.errors import BadValueError, UnknownNameError
 
 if TYPE_CHECKING:
     from recall.filming.film import Film
 
-Tasks = Annotated[tuple[str, ...], arg(help=f"Tasks to film; all if none are given. {TASK_NAMES}")]
-
 
 def film(
-    folder: Annotated[
-        Positional[Path | None],
-        arg(
-            metavar="[FOLDER]",
-            help="Folder of a fleet, or of an archived fleet. Without it, --task names a robot "
-            "task, whose policy comes with the package.",
-            default=None,
-        ),
-    ],
-    task: Tasks = (),
-    out: Annotated[
-        Path | None,
-        arg(
-            help="File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films, or "
-            "here without FOLDER."
-        ),
-    ] = None,
-    run: Annotated[str | None, arg(help="Name of the run to film. None: the first run.")] = None,
-    seed: Annotated[int | None, arg(help="Film the first run with this seed.")] = None,
-    at: Annotated[
-        Literal["learned", "final", "both"],
-        arg(help="learned: just after a task was learned; final: at the end; both: side by side."),
-    ] = "both",
-    episodes: Annotated[int, arg(help="Number of episodes per task, one after the other.")] = 1,
-    deterministic: Annotated[Flag, arg(help="Take the mean action, without noise.")] = False,
-    size: Annotated[tuple[int, int], arg(help="Width and height of each picture in pixels.")] = (
-        320,
-        240,
-    ),
-    fps: Annotated[int, arg(help="Frames per second.")] = 30,
-    every: Annotated[
-        int | None,
-        arg(help="Steps between two frames. None: as many as give a hundred frames per episode."),
-    ] = None,
-    sheet: Annotated[
-        Flag, arg(help="Write a contact sheet (.png) of how the last episode ends.")
-    ] = False,
+    folder: Annotated[Positional[Path | None], arg(metavar="[FOLDER]", default=None)],
+    task: tuple[str, ...] = (),
+    out: Path | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    at: Literal["learned", "final", "both"] = "both",
+    episodes: int = 1,
+    deterministic: Flag = False,
+    size: tuple[int, int] = (320, 240),
+    fps: int = 30,
+    every: int | None = None,
+    sheet: Flag = False,
 ) -> None:
-    """Film trained policies on their tasks, right after learning each task and at the end."""
+    """Film trained policies on their tasks, right after learning each task and at the end.
+
+    Args:
+        folder: Folder of a fleet, or of an archived fleet. Without it, --task names a robot task,
+            whose policy comes with the package.
+        task: Tasks to film; all if none are given. A name, such as push or, of a task that the
+            sequence repeats, "3 push"; or a position, from 0 on.
+        out: File to write: .mp4, .gif or .png (contact sheet). None: one in FOLDER/films, or here
+            without FOLDER.
+        run: Name of the run to film. None: the first run.
+        seed: Film the first run with this seed.
+        at: learned: just after a task was learned; final: at the end; both: side by side.
+        episodes: Number of episodes per task, one after the other.
+        deterministic: Take the mean action, without noise.
+        size: Width and height of each picture in pixels.
+        fps: Frames per second.
+        every: Steps between two frames. None: as many as give a hundred frames per episode.
+        sheet: Write a contact sheet (.png) of how the last episode ends.
+    """
     from recall.filming.film import film as make_film
     from recall.policies.stored import trained_tasks
 

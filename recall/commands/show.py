@@ -15,11 +15,6 @@ from recall.files.streams import is_terminal
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
 _GAP, _NARROWEST = 2, 8
 AsJson = Annotated[Flag, arg(help="Print one JSON document.")]
-TASK_NAMES = (
-    'A name, such as push or, of a task that the sequence repeats, "3 push"; or a position, from 0 '
-    "on."
-)
-"""The part of an option's help that says how a task is named."""
 
 
 def print_json(value: Any) -> None:

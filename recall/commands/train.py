@@ -14,7 +14,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from recall.commands.options import PLUGIN_HELP, spelt, split_options, values_by_name
-from recall.commands.show import TASK_NAMES, AsJson, Flag, print_json, print_rows
+from recall.commands.show import AsJson, Flag, print_json, print_rows
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
@@ -22,10 +22,6 @@ from recall.worlds.task_names import numbered
 
 if TYPE_CHECKING:
     from recall.config.spec import FleetSpec
-
-Quiet = Annotated[Flag, arg(help="Print no progress and no warnings, only how training ended.")]
-Wandb = Annotated[str | None, arg(help="Also log to this Weights & Biases project.")]
-TensorBoard = Annotated[bool, arg(help="Whether to write TensorBoard events.")]
 
 _MOST_NAMED = 3
 
@@ -168,9 +164,12 @@ class _AllOptions:
     """Folder for records, policies and checkpoints. (None: a new one in runs/)"""
     vary: tuple[str, ...] = ()
     """Settings with a run for each of their values, such as learning_rate=1e-3,3e-4."""
-    quiet: Quiet = False
-    tensorboard: TensorBoard = True
-    wandb: Wandb = None
+    quiet: Flag = False
+    """Print no progress and no warnings, only how training ended."""
+    tensorboard: bool = True
+    """Whether to write TensorBoard events."""
+    wandb: str | None = None
+    """Also log to this Weights & Biases project."""
     schedule: Annotated[ScheduleSettings, arg(name="")] = field(default_factory=ScheduleSettings)
     world: Annotated[WorldSettings, arg(name="")] = field(default_factory=WorldSettings)
     learner: Annotated[LearnerSettings, arg(name="")] = field(default_factory=LearnerSettings)
@@ -178,14 +177,19 @@ class _AllOptions:
 
 
 def resume(
-    folder: Annotated[
-        Positional[Path], arg(metavar="FOLDER", help="Folder of an unfinished fleet.")
-    ],
-    quiet: Quiet = False,
-    tensorboard: TensorBoard = True,
-    wandb: Wandb = None,
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    quiet: Flag = False,
+    tensorboard: bool = True,
+    wandb: str | None = None,
 ) -> None:
-    """Continue an interrupted fleet, exactly as if it had never stopped."""
+    """Continue an interrupted fleet, exactly as if it had never stopped.
+
+    Args:
+        folder: Folder of an unfinished fleet.
+        quiet: Print no progress and no warnings, only how training ended.
+        tensorboard: Whether to write TensorBoard events.
+        wandb: Also log to this Weights & Biases project.
+    """
     from recall.runs.fleet_folder import check_unfinished
 
     check_unfinished(folder)  # here, so that it is said before JAX is imported
@@ -196,27 +200,25 @@ def resume(
 
 
 def evaluate(
-    folder: Annotated[
-        Positional[Path], arg(metavar="FOLDER", help="Folder of a fleet, or of an archived fleet.")
-    ],
-    episodes: Annotated[
-        int | None, arg(help="Number of episodes per task and mode. None: the fleet's own setting.")
-    ] = None,
-    task: Annotated[
-        tuple[str, ...], arg(help=f"Tasks to evaluate; all if none are given. {TASK_NAMES}")
-    ] = (),
-    workers: Annotated[
-        int | None, arg(help="Number of worker processes. None: one per core.")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        arg(help="Seed of other episodes. None: the episodes of the last evaluation in training."),
-    ] = None,
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")],
+    episodes: int | None = None,
+    task: tuple[str, ...] = (),
+    workers: int | None = None,
+    seed: int | None = None,
     json: AsJson = False,
 ) -> None:
     """Evaluate the trained policies of a fleet again; of an archive, those that it keeps.
 
     Tasks that do not report success have a dash instead of success rates, or null in JSON.
+
+    Args:
+        folder: Folder of a fleet, or of an archived fleet.
+        episodes: Number of episodes per task and mode. None: the fleet's own setting.
+        task: Tasks to evaluate; all if none are given. A name, such as push or, of a task that the
+            sequence repeats, "3 push"; or a position, from 0 on.
+        workers: Number of worker processes. None: one per core.
+        seed: Seed of other episodes. None: the episodes of the last evaluation in training.
+        json: Print one JSON document.
     """
     from recall import api
     from recall.runs.description import read_description

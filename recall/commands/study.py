@@ -16,6 +16,7 @@ from recall.errors import BadValueError, RecallError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
+    from recall.studies.launch.place import Place
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
     from recall.studies.study import Study
@@ -126,6 +127,20 @@ class StudyOptions:
                 )
             yield name, Words((value,))
 
+    def place(self) -> "Place":
+        """Return the machine or the cluster on which the fleets train."""
+        from recall.studies.launch.place import here, on_cluster
+        from recall.studies.study_folder import LOGS
+
+        logs, limits = self.folder / LOGS, (self.runs_per_fleet, self.memory)
+        if self.launcher == "ray":
+            needs = (self.address, self.cpus_per_fleet, self.gpus_per_fleet)
+            return on_cluster(logs, *needs, *limits)
+        for name in ("address", "cpus_per_fleet", "gpus_per_fleet"):
+            if getattr(self, name) is not None:
+                raise BadValueError(f"{spelt(name)} needs --launcher ray")
+        return here(logs, self.fleets_at_once, *limits)
+
     def words(self) -> list[str]:
         """Return the options that were given as words again, as every task of an array has them."""
         found = [self.name]
@@ -143,10 +158,8 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     from recall.studies import study_named
     from recall.studies.dry_run import dry_run
     from recall.studies.launch.devices import use_cpu_only
-    from recall.studies.launch.place import Where, place_of
     from recall.studies.plan import WHOLE, Shard
     from recall.studies.selection import groups_of
-    from recall.studies.study_folder import LOGS
 
     use_cpu_only()
     chosen, folder = study_named(options.name), options.folder
@@ -156,8 +169,7 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     if options.slurm is not None:
         _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
         return
-    where = Where(**{field.name: getattr(options, field.name) for field in fields(Where)})
-    place = place_of(where, folder / LOGS)
+    place = options.place()
     try:
         if options.dry_run:
             _tell_plan(dry_run(chosen, choices, folder, place, shard), options.json)

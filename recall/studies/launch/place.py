@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall.errors import BadValueError, RecallError
+from recall.errors import RecallError
 from recall.plugins.python_process import python_command
 from recall.studies.launch import ray_cluster
 from recall.studies.launch.devices import Devices
@@ -14,7 +14,6 @@ from recall.studies.launch.jobs import Launcher
 from recall.studies.launch.local import LocalLauncher
 
 _GIBIBYTE = 1024**3
-_ONLY_ON_CLUSTERS = ("address", "cpus_per_fleet", "gpus_per_fleet")
 
 
 @dataclass(frozen=True)
@@ -28,20 +27,6 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Where:
-    """The user's choice of where fleets train."""
-
-    launcher: str = "local"
-    address: str | None = None
-    cpus_per_fleet: int | None = None
-    gpus_per_fleet: int | None = None
-    fleets_at_once: int = 1
-    runs_per_fleet: int | None = None
-    memory: float | None = None
-    """GiB of each device; None measures it."""
-
-
-@dataclass(frozen=True)
 class Place:
     """A machine or cluster with its resources, and how to launch fleets there."""
 
@@ -49,14 +34,6 @@ class Place:
     title: str
     launcher: Callable[[], Launcher]
     close: Callable[[], None]
-
-
-def place_of(where: Where, logs: Path) -> Place:
-    """Inspect the machine or the cluster; the output of processes goes to `logs`."""
-    for name in _ONLY_ON_CLUSTERS:
-        if where.launcher != "ray" and getattr(where, name) is not None:
-            raise BadValueError(f"--{name.replace('_', '-')} needs --launcher ray")
-    return _on_cluster(where, logs) if where.launcher == "ray" else _here(where, logs)
 
 
 def probe() -> Devices:
@@ -74,30 +51,40 @@ def probe() -> Devices:
     return Devices(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _given_bytes(where: Where, measured: Callable[[], int]) -> int:
-    return measured() if where.memory is None else int(where.memory * _GIBIBYTE)
+def here(
+    logs: Path, at_once: int = 1, runs_per_fleet: int | None = None, memory: float | None = None
+) -> Place:
+    """Return this machine as a place for fleets, whose processes write their output to `logs`.
 
-
-def _here(where: Where, logs: Path) -> Place:
-    devices, at_once = probe(), where.fleets_at_once
-    size = _given_bytes(where, lambda: devices.bytes_each // at_once)
+    `memory` is the GiB of each device that a fleet may use; None measures it.
+    """
+    devices = probe()
+    size = devices.bytes_each // at_once if memory is None else int(memory * _GIBIBYTE)
     return Place(
-        Room(size, devices.count, at_once, where.runs_per_fleet),
+        Room(size, devices.count, at_once, runs_per_fleet),
         f"{devices.count} x {devices.kind}",
         lambda: LocalLauncher(logs, at_once),
         lambda: None,
     )
 
 
-def _on_cluster(where: Where, logs: Path) -> Place:
+def on_cluster(
+    logs: Path,
+    address: str | None = None,
+    cpus: int | None = None,
+    gpus: int | None = None,
+    runs_per_fleet: int | None = None,
+    memory: float | None = None,
+) -> Place:
+    """Return the Ray cluster at `address`, or a new one, as a place for fleets, as `here` does."""
     from recall.studies.launch.ray_launcher import RayLauncher
 
-    ray_cluster.connect(where.address)
-    needs = ray_cluster.needs_of(where.cpus_per_fleet, where.gpus_per_fleet)
+    ray_cluster.connect(address)
+    needs = ray_cluster.needs_of(cpus, gpus)
     count = ray_cluster.places(needs)
-    size = _given_bytes(where, lambda: ray_cluster.least_memory(needs))
+    size = ray_cluster.least_memory(needs) if memory is None else int(memory * _GIBIBYTE)
     return Place(
-        Room(size, max(1, needs.gpus), count, where.runs_per_fleet),
+        Room(size, max(1, needs.gpus), count, runs_per_fleet),
         f"{count} places of {needs.cpus} CPUs and {needs.gpus} GPUs",
         lambda: RayLauncher(needs, logs),
         ray_cluster.disconnect,

@@ -15,7 +15,7 @@ import recall
 from recall.errors import BadValueError
 from recall.studies.launch import ray_cluster
 from recall.studies.launch.display import Display
-from recall.studies.launch.place import Where, place_of
+from recall.studies.launch.place import on_cluster
 from recall.studies.runner import run_study
 from tests.factories.processes import wait_for
 from tests.factories.studies import (
@@ -88,7 +88,7 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
     # Fleets that are still training when the node is gone, which takes a moment.
     choices = dataclasses.replace(CHOICES, changes=SMALL | {"steps_per_task": 2000})
     folder, told = tmp_path / "study", io.StringIO()
-    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
     assert place.room.places == 2
     displays = []
 
@@ -108,12 +108,12 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
 DRIVER = """
 import sys
 from pathlib import Path
-from recall.studies.launch.place import Where, place_of
+from recall.studies.launch.place import on_cluster
 from recall.studies.runner import run_study
 from tests.factories.studies import CHOICES, STUDY
 
 folder = Path(sys.argv[2])
-place = place_of(Where("ray", sys.argv[1], runs_per_fleet=1, memory=1.0), folder / "logs")
+place = on_cluster(folder / "logs", sys.argv[1], runs_per_fleet=1, memory=1.0)
 run_study(STUDY, CHOICES, folder, place.room, place.launcher)
 """
 
@@ -130,7 +130,7 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     begun = wait_for(saved, "a checkpoint")
     driver.kill()
     driver.wait()
-    place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+    place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
     result = run_study(
         STUDY, CHOICES, folder, place.room, place.launcher,
         printing(told), retries=0,
@@ -154,7 +154,7 @@ def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, clust
         choices = dataclasses.replace(
             CHOICES, sequences=("corridor-left",), methods=("weight_decay",), seeds=1
         )
-        place = place_of(Where("ray", runs_per_fleet=1, memory=1.0), folder / "logs")
+        place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
         result = run_study(
             STUDY, choices, folder, place.room, place.launcher,
             lambda jobs, before: Display(jobs, before, console=Console(file=told, width=200)),

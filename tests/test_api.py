@@ -39,7 +39,10 @@ def test_training_from_python_gives_the_results(tmp_path, uninterrupted):
     for again, message in (
         ({}, "already holds this run, finished"),
         ({"workers": 2}, "already holds this run, finished"),
-        ({"seeds": (5,)}, "a different run: recall on point-rich,point-poor, seeds 0 1. Choose"),
+        (
+            {"seeds": (5,)},
+            "a different run: recall on point-rich,point-poor, seeds 0 1, with name ",
+        ),
         ({"batch_size": 17}, "seeds 0 1, with batch_size 16 and not 17. Choose"),
     ):
         with pytest.raises(FolderInUseError, match=message):

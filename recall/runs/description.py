@@ -31,6 +31,7 @@ WITHOUT_SUCCESS = "without_success"
 _NO_MATTER = ("workers", "checkpoint_minutes")
 _MOST_SHOWN = 80
 _MOST_NAMED = 8
+_MOST_CHANGES = 3
 
 Description = dict[str, Any]
 _Texts = dict[str, str]
@@ -164,15 +165,15 @@ def _numbered(value: Any) -> Any:
     return {key: _numbered(item) for key, item in value.items()}
 
 
-def edits_in_words(changes: list[tuple[str, Any, Any]]) -> str:
-    """Return what was edited, as text: the first few names with the new and the old value."""
+def in_words(changes: list[tuple[str, Any, Any]]) -> str:
+    """Return the first differences as text: the name of each setting, and both of its values."""
     return "; ".join(
-        f"{_short(name).strip(chr(39))} is {_short(new)}, but was {_short(old)}"
-        for name, new, old in changes[:3]
+        f"{_short(name.rpartition('.')[2])} {_short(one)} and not {_short(other)}"
+        for name, one, other in changes[:_MOST_CHANGES]
     )
 
 
 def _short(value: Any) -> str:
     """Return a value as text that fits a message."""
-    text = repr(value)
+    text = str(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

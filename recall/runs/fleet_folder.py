@@ -28,7 +28,13 @@ from recall.files.fleet_layout import (
 )
 from recall.files.paths import check_contained
 from recall.files.reading import parse_json, read_bytes
-from recall.runs.description import Description, differences, identity, read_description
+from recall.runs.description import (
+    Description,
+    differences,
+    identity,
+    in_words,
+    read_description,
+)
 
 # Files that a process killed during start-up may have left.
 _START_UP_FILES = (LOCK, temporary_of(Path(DESCRIPTION)).name)
@@ -207,10 +213,10 @@ def check_same(folder: Path, description: Description) -> None:
     from recall.config.stored import completed  # imports all methods, which takes a second
 
     held = completed(read_description(folder))
-    if identity(held) != identity(description):
+    if changes := differences(identity(held), identity(description)):
         raise FolderInUseError(
-            f"{folder} holds a different run: {summary(held)}{_difference(held, description)}. "
-            "Choose another folder"
+            f"{folder} holds a different run: {summary(held)}, with {in_words(changes)}. Choose "
+            "another folder"
         )
 
 
@@ -222,12 +228,3 @@ def summary(description: Description) -> str:
         f"{description['method']['name']} on {' and '.join(sequences)}, "
         f"seeds {' '.join(map(str, seeds))}"
     )
-
-
-def _difference(held: Description, wanted: Description) -> str:
-    """Return the first setting in which two fleets with equal summaries differ, as text."""
-    if summary(held) != summary(wanted):
-        return ""
-    for name, one, other in differences(identity(held), identity(wanted)):
-        return f", with {name.rpartition('.')[2]} {one} and not {other}"
-    return ""

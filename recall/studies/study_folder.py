@@ -22,6 +22,7 @@ from typing import Any
 from recall.files.atomic import temporary_of, write_json
 from recall.files.fleet_layout import DESCRIPTION, STUDY, StudyFile, status
 from recall.files.reading import read_checked
+from recall.runs.description import differences, in_words
 from recall.runs.fleet_folder import FolderInUseError, hold, open_lock
 from recall.runs.wording import few
 from recall.studies.plan import Fleet, fleets_of_others
@@ -48,28 +49,17 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     held = read_study(folder)
     there = {"study": held["study"], "given": {}, **_settings(held["choices"])}
     wanted = {"study": study.name, **_settings(dataclasses.asdict(choices))}
-    wanted = json.loads(json.dumps(wanted))
-    for name, value in there.items():
-        if value != wanted.get(name):
-            raise FolderInUseError(
-                f"{folder} holds {_unlike(held['study'], name, value, wanted.get(name))}: choose "
-                "another --out"
-            )
+    wanted = json.loads(json.dumps({name: wanted.get(name) for name in there}))
+    if changes := differences(there, wanted):
+        raise FolderInUseError(
+            f"{folder} holds the study {held['study']}, with {in_words(changes)}: choose another "
+            "--out"
+        )
 
 
 def _settings(choices: Mapping[str, Any]) -> dict[str, Any]:
     """Return the choices that must be the same in every launch."""
     return {name: value for name, value in choices.items() if name not in _NARROWING}
-
-
-def _unlike(study: str, name: str, held: Any, wanted: Any) -> str:
-    """Return a short text that says what is there and what was expected."""
-    if name == "study":
-        return f"the study {held} and not {wanted}"
-    if name in ("changes", "given"):
-        name = min(key for key in held | wanted if held.get(key) != wanted.get(key))
-        held, wanted = (each.get(name, "as in the preset") for each in (held, wanted))
-    return f"the study {study} with {name} {held} and not {wanted}"
 
 
 def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:

@@ -25,7 +25,7 @@ from recall.errors import RecallError
 from recall.files.fleet_layout import CHECKPOINTS, REPLAY, records_file
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.replay.history import History
-from recall.runs.description import differences, edits_in_words, identity, read_description
+from recall.runs.description import differences, identity, in_words, read_description
 from recall.runs.store import Store
 
 Array = np.ndarray
@@ -77,7 +77,7 @@ class SavedFiles:
     def check(self, metadata: Metadata) -> None:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
         if changes := differences(self._started_as, metadata["fleet"]):
-            raise RecallError(f"it belongs to another fleet: {edits_in_words(changes)}")
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
         records = read_stamps(metadata["records"])
         check_all(self._folder, {records_file(name): stamp for name, stamp in records.items()})
         if metadata["progress"]["stage"] < self._stages:

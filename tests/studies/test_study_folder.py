@@ -72,12 +72,12 @@ def test_logs_alone_are_not_a_study(tmp_path):
         ({"changes": SMALL | {"batch_size": 32}}, "batch_size 16 and not 32"),
         (
             {"changes": {name: SMALL[name] for name in SMALL if name != "batch_size"}},
-            "batch_size 16 and not as in the preset",
+            "batch_size 16 and not None",
         ),
     ],
 )
 def test_a_folder_holds_one_study_with_one_scale(folder, changed, words):
-    with pytest.raises(FolderInUseError, match=f"study cw3 with {words}: choose another --out"):
+    with pytest.raises(FolderInUseError, match=f"study cw3, with {words}: choose another --out"):
         plan_study(STUDY, dataclasses.replace(CHOICES, **changed), folder, ROOM)
-    with pytest.raises(FolderInUseError, match="the study cw3 and not cw6"):
+    with pytest.raises(FolderInUseError, match="the study cw3, with study cw3 and not cw6"):
         plan_study(STUDIES["cw6"], CHOICES, folder, ROOM)

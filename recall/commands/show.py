@@ -1,7 +1,7 @@
 """Printing of rows as tables, as tab-separated lines or as JSON."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rich import box
@@ -13,7 +13,6 @@ from tyro.conf import FlagCreatePairsOff, arg
 from recall.files.streams import is_terminal
 
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
-_GAP, _NARROWEST = 2, 8
 AsJson = Annotated[Flag, arg(help="Print one JSON document.")]
 
 
@@ -34,28 +33,19 @@ def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool = False) -> None
         return
     names = [name.replace("_", " ") for name in rows[0]]
     cells = [[_text(value, ", ") for value in row.values()] for row in rows]
-    first, *others = map(_column, names, zip(*cells, strict=True))
-    console = Console()
-    # Where there is no room, the names in the first column are folded, and nothing else. They are
-    # not cut, because they differ at their ends.
-    taken = sum(_GAP + (column.min_width or 0) for column in others)
-    first.min_width, first.max_width = None, max(_NARROWEST, console.width - taken)
-    table = Table(first, *others, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    columns = map(_column, names, zip(*cells, strict=True))
+    table = Table(*columns, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for texts in cells:
         table.add_row(*texts)
-    console.print(table)
+    Console().print(table)
 
 
 def _column(heading: str, texts: Sequence[str]) -> Column:
-    """Return a column that breaks no words, and no numbers with their units."""
+    """Return a column, which breaks no numbers and no units if it consists of numbers."""
     if all(text[:1] in "-+0123456789" for text in texts):
-        width = _longest([*heading.split(), *texts])
-        return Column(heading, overflow="fold", min_width=width, max_width=width, justify="right")
-    return Column(heading, overflow="fold", min_width=_longest(" ".join([heading, *texts]).split()))
-
-
-def _longest(texts: Iterable[str]) -> int:
-    return max(map(cell_len, texts), default=0)
+        width = max(map(cell_len, (*heading.split(), *texts)))
+        return Column(heading, justify="right", width=width)
+    return Column(heading, overflow="fold")
 
 
 def _text(value: Any, comma: str) -> str:

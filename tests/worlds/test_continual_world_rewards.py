@@ -119,7 +119,7 @@ def test_hammer_v1_follows_the_nail_of_the_model():
         simulator._data[0].joint("NailSlideJoint").qpos = depth
         simulator._is_current[0] = False
         simulator.step(np.zeros((1, 4)))
-        scene, nail = simulator._readings.scene, simulator._data[0].body("nail_link").xpos
+        scene, nail = simulator.readings.scene, simulator._data[0].body("nail_link").xpos
         assert nail[1] == pytest.approx(0.64 + depth, abs=1e-3)
         np.testing.assert_allclose(hammer._nail(scene)[0], nail - [0.0, 0.005, 0.0], atol=1e-12)
 
@@ -136,7 +136,7 @@ def test_hammer_v1_measures_its_start_against_the_nail():
         + lift
         + abs(nail[1] - target[1])
     )
-    assert simulator._start.farthest[0] == pytest.approx(expected, abs=1e-12)
+    assert simulator.start.farthest[0] == pytest.approx(expected, abs=1e-12)
     assert expected > 0.4  # the package's own, hammer against hammer, is far less
 
 
@@ -145,7 +145,7 @@ def test_hammer_stays_picked_for_the_episode():
     rng = np.random.default_rng(0)
     for slot in range(2):
         simulator.reset(slot, rng, {"rand_vec": [0.1, 0.5, 0.0]})
-    scene = simulator._readings.scene
+    scene = simulator.readings.scene
     simulator._data[0].qpos[11] = 0.15  # the first slot's hammer, in the air; it will fall
     simulator._is_current[0] = False
     seen = []

@@ -155,12 +155,24 @@ def _quaternion(turned: Array) -> Array:
     return rows / distance(rows, np.zeros(4))[:, None]
 
 
-class FullObserver:
+class _Observer:
+    """What both observers have in common."""
+
+    def __init__(self, task: Task, scene: Scene, start: Start):
+        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
+        self._scene, self._start = scene, start
+
+    def goal(self) -> Array:
+        """Return the goal as it is observed after a step."""
+        return np.minimum(np.maximum(self._start.target, self._goal_low), self._goal_high)
+
+
+class FullObserver(_Observer):
     """Observer of Meta-World's 39 numbers: current frame, previous frame and goal."""
 
     def __init__(self, task: Task, scene: Scene, start: Start, frames: Frames):
-        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
-        self._scene, self._start, self._frames = scene, start, frames
+        super().__init__(task, scene, start)
+        self._frames = frames
         unbounded = np.full(14, np.inf)
         self.space = Box(
             np.concatenate([*2 * (HAND_LOW, [0.0], -unbounded), _GOAL_LOW]),
@@ -181,20 +193,18 @@ class FullObserver:
     def next(self) -> Array:
         """Return the observations of every slot after a step."""
         frames = self._frames.values
-        shown = np.concatenate([frames, self.previous, self._start.target], axis=1)
+        shown = np.concatenate([frames, self.previous, self.goal()], axis=1)
         self.previous[:] = frames
         shown[:, 0:3] = self._scene.hand
         np.clip(shown[:, 18:21], HAND_LOW, HAND_HIGH, out=shown[:, 18:21])
-        np.clip(shown[:, 36:39], self._goal_low, self._goal_high, out=shown[:, 36:39])
         return shown
 
 
-class ClassicObserver:
+class ClassicObserver(_Observer):
     """Observer of Continual World's 12 numbers: hand, object, second object and goal."""
 
     def __init__(self, task: Task, scene: Scene, start: Start, slots: int):
-        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
-        self._scene, self._start = scene, start
+        super().__init__(task, scene, start)
         self.previous = np.zeros((slots, 0))
         has_second = task.second is not None and task.shows_second
         self._second = scene.second if has_second else np.zeros((slots, 3))
@@ -215,7 +225,3 @@ class ClassicObserver:
         """Return the observations of every slot after a step."""
         parts = (self._scene.hand, self._scene.object, self._second, self.goal())
         return np.concatenate(parts, axis=1)
-
-    def goal(self) -> Array:
-        """Return the goal as it is observed after a step."""
-        return np.minimum(np.maximum(self._start.target, self._goal_low), self._goal_high)

@@ -84,7 +84,7 @@ class SawyerRoll(Roll):
     def open(self) -> None:
         """Begin: the goals stay the same, because no slot is reset."""
         self._done = 0
-        self._observation[:, :, 9:12] = self._simulator.shown_goal()
+        self._observation[:, :, 9:12] = self._simulator.observer.goal()
 
     def move(self, actions: Array) -> Array | None:
         """Step every slot; return the observations, or None if a slot's physics diverged."""
@@ -125,18 +125,19 @@ class SawyerRoll(Roll):
             name: met.reshape(steps, slots) for name, met in simulator.judged(scene, start).items()
         }
         observation = self._observation[:steps].copy()
-        simulator.settle_up(observation[-1], scene.latched[rows - slots :])
+        simulator.observation[:] = observation[-1]
+        simulator.readings.scene.latched[:] = scene.latched[rows - slots :]
         success = criteria[simulator.criterion]
         return Rolled(observation, reward.reshape(steps, slots), success, criteria)
 
     def _latch(self, scene: Scene, start: Start, steps: int) -> None:
         assert self._task.latch is not None
         flags = self._task.latch(scene, start).reshape(steps, -1)
-        flags[0] |= self._simulator.latched
+        flags[0] |= self._simulator.readings.scene.latched
         scene.latched[:] = np.logical_or.accumulate(flags, axis=0).reshape(-1)
 
     def step_diverged(self) -> Step:
         """Return the step after which `move` returned None, in which a slot may have diverged."""
-        views = self._views[self._done]
-        readings = views.values.reshape(self._simulator.slots, -1)
-        return self._simulator.step_from(readings, views.grip)
+        views, simulator = self._views[self._done], self._simulator
+        simulator.readings.values[:] = views.values.reshape(simulator.slots, -1)
+        return simulator.result(views.grip)

@@ -72,22 +72,22 @@ class SawyerSimulator(Simulator):
 
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
-        self._readings = Readings(task, self._model, slots, rotations=has_frames)
-        self.bound = [self._readings.bind(slot, data) for slot, data in enumerate(self._data)]
+        self.readings = Readings(task, self._model, slots, rotations=has_frames)
+        self.bound = [self.readings.bind(slot, data) for slot, data in enumerate(self._data)]
         self._inputs = [(data, data.mocap_pos[0], data.ctrl) for data in self._data]
         self.start_values = np.zeros((slots, START_SIZE))
-        self._start = start_views(self.start_values)
-        scene = self._readings.scene
+        self.start = start_views(self.start_values)
+        scene = self.readings.scene
         scene.latched = np.zeros(slots, bool)
         self._frames = Frames(task, scene, slots) if has_frames else None
-        self._observer: FullObserver | ClassicObserver
+        self.observer: FullObserver | ClassicObserver
         if observation == "full":
             assert self._frames is not None
-            self._observer = FullObserver(task, scene, self._start, self._frames)
+            self.observer = FullObserver(task, scene, self.start, self._frames)
         else:
-            self._observer = ClassicObserver(task, scene, self._start, slots)
-        self.observation_space = self._observer.space
-        self._observation = np.zeros((slots, *self.observation_space.shape))
+            self.observer = ClassicObserver(task, scene, self.start, slots)
+        self.observation_space = self.observer.space
+        self.observation = np.zeros((slots, *self.observation_space.shape))
         # Both are made when they are first needed.
         self._camera: Camera | None = None
         self._hands_ahead: HandsAhead | None = None
@@ -98,12 +98,12 @@ class SawyerSimulator(Simulator):
 
     def _memory(self) -> tuple[Array, ...]:
         """Return the parts of a slot's state besides its physics, each [slots, n]."""
-        latched = self._readings.scene.latched[:, None]
+        latched = self.readings.scene.latched[:, None]
         return (
             self._vector,
             self.start_values,
-            self._observer.previous,
-            self._observation,
+            self.observer.previous,
+            self.observation,
             latched,
         )
 
@@ -114,12 +114,12 @@ class SawyerSimulator(Simulator):
         given = None if options is None else options.get("rand_vec")
         vectors = self.reset_vectors
         vector = vectors.draw(rng) if given is None else vectors.checked(given)
-        task, data, scene = self._task, self._data[slot], self._readings.scene
+        task, data, scene = self._task, self._data[slot], self.readings.scene
         self._vector[slot] = vector
         self._put_fixture(slot)
         self._settle(slot)
         take(self.bound[slot])
-        self._readings.derive(slice(slot, slot + 1))
+        self.readings.derive(slice(slot, slot + 1))
         table = Table(self._model, data, scene.fingers[slot].copy())
         start = task.place(table, vector.copy())
         self.start_values[slot] = flat(start)
@@ -129,8 +129,8 @@ class SawyerSimulator(Simulator):
         scene.latched[slot] = False
         take(self.bound[slot])
         self._derive(slice(slot, slot + 1))
-        self._observation[slot] = self._observer.first(slot)
-        return self._observation[slot].copy()
+        self.observation[slot] = self.observer.first(slot)
+        return self.observation[slot].copy()
 
     def expect(self, slot: int, rng: np.random.Generator) -> None:
         """Settle the hand of the slot's next episode in a thread, if its task settles anew."""
@@ -164,31 +164,34 @@ class SawyerSimulator(Simulator):
         self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
         controls = actions[:, 3:] * _BOTH_FINGERS
         self._step_slots(controls, self.bound)
-        return self._result(controls[:, 0])
+        return self.result(controls[:, 0])
 
     def _step_slots(self, controls: Array, bound: list[Bound]) -> None:
         self._clocks_before = self._clocks
         step = self._step_slot
         self._clocks = [step(i, control, bound[i]) for i, control in enumerate(controls)]
 
-    def _result(self, grip: Array) -> Step:
+    def result(self, grip: Array) -> Step:
         """Return the result of a step from the readings after its physics."""
         diverged = self._diverged()
         any_diverged = bool(np.count_nonzero(diverged))
-        if any_diverged:
-            self._put_aside(diverged)
+        for slot in np.flatnonzero(diverged).tolist():
+            # Settled, so that it can be computed with; its results are masked below.
+            self._settle(slot)
+            take(self.bound[slot])
+            self._is_current[slot] = False
         self._derive(slice(None))
-        scene, start = self._readings.scene, self._start
+        scene, start = self.readings.scene, self.start
         if self._task.latch is not None:
             scene.latched |= self._task.latch(scene, start)
-        observation = self._observer.next()
+        observation = self.observer.next()
         reward = self.reward(scene, start, grip)
         criteria = self.judged(scene, start)
         if any_diverged:
-            observation[diverged] = self._observation[diverged]
+            observation[diverged] = self.observation[diverged]
             reward = np.where(diverged, 0.0, reward)
             criteria = {name: met & ~diverged for name, met in criteria.items()}
-        self._observation[:] = observation
+        self.observation[:] = observation
         never = np.zeros(self.slots, bool)
         success = criteria[self.criterion]
         return Step(observation, reward, never, never.copy(), success, diverged, criteria)
@@ -227,7 +230,7 @@ class SawyerSimulator(Simulator):
 
     def roll(self, steps: int) -> Roll | None:
         """Return a roll of up to `steps` steps; there is none with the `full` observation."""
-        if not isinstance(self._observer, ClassicObserver):
+        if not isinstance(self.observer, ClassicObserver):
             return None
         if steps not in self._rolls:
             has_frames = self._frames is not None
@@ -249,43 +252,16 @@ class SawyerSimulator(Simulator):
         self._step_slots(controls, bound)
         return all(map(operator.gt, self._clocks, self._clocks_before))
 
-    def shown_goal(self) -> Array:
-        """Return the goals [slots, 3] as they are observed."""
-        assert isinstance(self._observer, ClassicObserver)
-        return self._observer.goal()
-
-    @property
-    def latched(self) -> Array:
-        """Return what each slot has latched, [slots]."""
-        return self._readings.scene.latched
-
-    def settle_up(self, observation: Array, latched: Array) -> None:
-        """Bring the state that lies outside of the physics up to date after a roll."""
-        self._observation[:] = observation
-        self._readings.scene.latched[:] = latched
-
-    def step_from(self, readings: Array, grip: Array) -> Step:
-        """Return the result of a step whose physics is done, from its readings."""
-        self._readings.values[:] = readings
-        return self._result(grip)
-
     def _diverged(self) -> Array:
         """Return the slots whose physics diverged.
 
         MuJoCo then resets its time, leaves NaN, or has thrown an object away.
         """
         goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
-        return ~(goes_on & self._readings.are_sound())
-
-    def _put_aside(self, diverged: Array) -> None:
-        """Settle diverged slots, so that they can be computed with; `step` masks their results."""
-        for slot in np.flatnonzero(diverged).tolist():
-            self._settle(slot)
-            take(self.bound[slot])
-            self._is_current[slot] = False
+        return ~(goes_on & self.readings.are_sound())
 
     def _derive(self, rows: slice) -> None:
-        self._readings.derive(rows)
+        self.readings.derive(rows)
         if self._frames is not None:
             self._frames.update(rows)
 
@@ -323,7 +299,7 @@ class SawyerSimulator(Simulator):
         if self._camera is None or self._camera.view != (width, height, camera_name):
             self._close_camera()
             self._camera = Camera(self._task, width, height, camera_name)
-        goal = self._start.target[slot]
+        goal = self.start.target[slot]
         return self._camera.picture(self._data[slot], self._fixture_at[slot], goal)
 
     def close(self) -> None:

@@ -26,7 +26,6 @@ from recall.runs.fleet_folder import (
     after_full_disk,
     check_free,
     check_ours,
-    check_resumable,
     check_same,
     check_trainable,
     check_unfinished,
@@ -161,7 +160,6 @@ def resume(
     folder = given_path(folder, "folder")
     check_unfinished(folder)
     spec = _spec_in(folder, functions)
-    check_resumable(folder)
     check_memory(spec)
     with hold(folder):
         check_unfinished(folder)  # another process may have finished it meanwhile

@@ -141,11 +141,17 @@ def check_free(folder: Path, description: Description) -> None:
 
 
 def check_trainable(folder: Path) -> None:
-    """Raise an error if a fleet was archived, so that it cannot be resumed."""
+    """Raise an error if a fleet was archived, or if its checkpoints were removed before its end."""
     if is_archive(folder):
         raise FolderInUseError(
             f"{folder} is an archive and cannot be resumed: it has no checkpoints. Resume the "
             "fleet that it was made from, or train again in another folder"
+        )
+    is_begun = status(folder) is Status.UNFINISHED
+    if is_begun and not (folder / CHECKPOINTS).exists():
+        raise FolderInUseError(
+            f"{folder / CHECKPOINTS} is missing, though the fleet has results: restore the "
+            "checkpoints from a copy, or train again in another folder"
         )
 
 
@@ -158,15 +164,6 @@ def check_unfinished(folder: Path) -> None:
     if failed := failures_in(folder):
         raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
     raise BadValueError(f"{folder} is finished: {summary(description)}")
-
-
-def check_resumable(folder: Path) -> None:
-    """Raise an error if a fleet's checkpoints were removed, but not what it had recorded."""
-    if status(folder) is not Status.STARTED and not (folder / CHECKPOINTS).exists():
-        raise FolderInUseError(
-            f"{folder / CHECKPOINTS} is missing, though the fleet has results: restore the "
-            "checkpoints from a copy, or train again in another folder"
-        )
 
 
 def _clear(folder: Path) -> None:

@@ -7,9 +7,9 @@ is not part of the dataset.
 
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -30,18 +30,6 @@ from recall.worlds.slots import sizes_of
 from recall.worlds.task_names import TaskName, chosen_positions, numbered
 
 Array = np.ndarray
-
-
-class Kept(NamedTuple):
-    """An episode: its transitions [step, columns], and what is known of each step."""
-
-    run: int
-    position: int
-    success: bool
-    rows: Array
-    step: Array  # steps of the run before it
-    head: Array  # whose policy acted: the position of a task, or -1 for random actions
-    random_motion: Array  # whether noise alone moved the robot
 
 
 class KeptReplay:
@@ -68,8 +56,13 @@ class KeptReplay:
             schedule.environments,
         )
 
-    def episodes(self, position: int, runs: Sequence[int]) -> Iterator[Kept]:
-        """Yield the episodes of a task, run after run, in the order in which they began."""
+    def episodes(
+        self, position: int, runs: Sequence[int]
+    ) -> Iterator[tuple[int, bool, dict[str, Any]]]:
+        """Yield the episodes of a task, run after run, in the order in which they began.
+
+        Each has its run, whether it was a success, and what Minari stores.
+        """
         spec, schedule = self._spec, self._spec.settings.schedule
         rows, successes = read_kept_task(
             self._folder, position, len(spec.runs), schedule.chunk_steps, self.columns.width
@@ -101,15 +94,14 @@ class KeptReplay:
                 flags = succeeded[:, run, environment].ravel()
                 for begin, end in zip(np.append(0, ends)[:-1], ends, strict=True):
                     part = slice(begin, end)
-                    yield Kept(
-                        run,
-                        position,
-                        bool(flags[end - 1]),
-                        played[part],
-                        own[part],
-                        heads[part],
-                        tails[part] & (heads[part] >= 0),
-                    )
+                    facts = {
+                        "step": own[part],  # of the run, before this one
+                        "head": heads[part],  # whose policy acted, or -1 for random actions
+                        "random_motion": tails[part] & (heads[part] >= 0),
+                        "task": position,
+                        "episode_success": flags[end - 1],
+                    }
+                    yield run, bool(flags[end - 1]), _fields(self.columns, played[part], facts)
 
     def _chunks(self, position: int) -> int:
         task_schedule = self._spec.task_schedule
@@ -153,10 +145,10 @@ def write_minari(
     def buffers() -> Any:  # Minari takes them one by one, though it asks for a list
         for position in places:
             with_task = [at for at in runs if position in wanted[at]]
-            for episode in kept.episodes(position, with_task):
-                name = shown[episode.run][position]
-                labels.append({"task": name, "run": names[episode.run], "success": episode.success})
-                yield EpisodeBuffer(**_fields(kept.columns, episode))
+            for at, success, fields in kept.episodes(position, with_task):
+                name = shown[at][position]
+                labels.append({"task": name, "run": names[at], "success": success})
+                yield EpisodeBuffer(**fields)
 
     made = tuple({spec.runs[at].tasks[place]: None for at in runs for place in wanted[at]})
     world = spec.settings.world
@@ -201,16 +193,13 @@ def _runs_to_export(folder: Path, names: Sequence[str], chosen: str | None) -> l
     return runs
 
 
-def _fields(columns: Columns, episode: Kept) -> dict[str, Any]:
-    """Return an episode as Minari has it: one observation and one info more than steps."""
-    observation, action, reward, terminated, truncated, following = columns.split(episode.rows)
-    per_step = {
-        "step": episode.step,
-        "head": episode.head,
-        "random_motion": episode.random_motion,
-        "task": np.full(len(reward), episode.position),
-        "episode_success": np.full(len(reward), episode.success),
-    }
+def _fields(columns: Columns, rows: Array, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an episode of rows [step, columns] as Minari has it, with these facts of its steps.
+
+    It has one observation and one info more than steps.
+    """
+    observation, action, reward, terminated, truncated, following = columns.split(rows)
+    per_step = {name: np.broadcast_to(values, len(rows)) for name, values in facts.items()}
     return {
         "observations": np.concatenate([observation, following[-1:]]),
         "actions": action,

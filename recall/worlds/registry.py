@@ -123,7 +123,6 @@ def refuse_instance(task: Any) -> None:
 
 def tasks_in(given: Task | Iterable[Task]) -> list[Task]:
     """Return the one or several tasks that an argument holds, all of them known ones."""
-    refuse_instance(given)
     several = isinstance(given, Iterable) and not isinstance(given, str | type)
     tasks: list[Any] = list(given) if several and not callable(given) else [given]
     for task in tasks:

@@ -155,13 +155,15 @@ class StudyOptions:
 
 def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     """Run a study, or the rest of it; repeat the same command until everything is finished."""
+    import jax
+
     from recall.studies import study_named
     from recall.studies.dry_run import dry_run
-    from recall.studies.launch.devices import use_cpu_only
     from recall.studies.plan import WHOLE, Shard
     from recall.studies.selection import groups_of
 
-    use_cpu_only()
+    # This process only plans; those that it starts see the accelerators.
+    jax.config.update("jax_platforms", "cpu")
     chosen, folder = study_named(options.name), options.folder
     choices = options.choices(chosen)
     shard = WHOLE if options.shard is None else Shard.parse(options.shard)

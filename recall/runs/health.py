@@ -12,7 +12,7 @@ enough records have shown it. The run keeps training: whether to stop it is for 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 VANISHED_POLICY_GRADIENT = "vanished_policy_gradient"
@@ -45,22 +45,17 @@ class Symptom(NamedTuple):
 
 def symptoms(
     record: Mapping[str, Any], learned: Sequence[int], tasks: Sequence[str]
-) -> list[Symptom]:
-    """Return the symptoms that one run's training record shows.
+) -> Iterator[Symptom]:
+    """Yield the symptoms that one run's training record shows.
 
     `learned` are the positions of the tasks in training, the current one last, and `tasks` the
     names of all tasks of the run. Metrics that the record lacks are not checked.
     """
-    found: list[Symptom] = []
     current = learned[-1]
-
-    def report(kind: str, position: int, message: str) -> None:
-        found.append(Symptom(kind, position, message))
-
     norm = record.get("grad_norm_pi", math.inf)
     if norm < LOWEST_GRADIENT_NORM:
         where = tasks[current] if len(learned) == 1 else "all tasks"
-        report(
+        yield Symptom(
             VANISHED_POLICY_GRADIENT,
             current,
             f"the policy gradient on {where} has vanished (norm {norm:.2g}), so the policy no "
@@ -68,14 +63,14 @@ def symptoms(
         )
     for position in learned if "alpha" in record else ():
         if (alpha := record["alpha"][position]) < LOWEST_ALPHA:
-            report(
+            yield Symptom(
                 COLLAPSED_TEMPERATURE,
                 position,
                 f"the temperature of {tasks[position]} has collapsed (alpha {alpha:.2g}), so its "
                 "policy no longer explores",
             )
     for position, q, low, high in _outside(record):
-        report(
+        yield Symptom(
             DIVERGING_CRITICS,
             position,
             f"the mean Q of {tasks[position]} is {q:.3g}, but its rewards only allow values from "
@@ -87,13 +82,12 @@ def symptoms(
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
     ):
         if (share := record.get(metric, 0.0)) >= TOO_MANY_DORMANT:
-            report(
+            yield Symptom(
                 kind,
                 current,
                 f"{share:.0%} of the hidden units of the {network} are dormant on "
                 f"{tasks[current]}, so little of the network is left to learn with",
             )
-    return found
 
 
 def _outside(record: Mapping[str, Any]) -> Iterator[tuple[int, float, float, float]]:
@@ -111,7 +105,7 @@ def _outside(record: Mapping[str, Any]) -> Iterator[tuple[int, float, float, flo
                 yield position, q, low, high
 
 
-def due(found: Sequence[Symptom], counts: dict[str, int], run: str) -> list[Symptom]:
+def due(found: Iterable[Symptom], counts: dict[str, int], run: str) -> list[Symptom]:
     """Add the symptoms of one record to `counts`; return those that are to be reported now.
 
     `counts` holds, for each run, task and kind, how many records have shown the symptom. A

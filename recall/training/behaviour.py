@@ -196,21 +196,13 @@ class Behaviour:
 
 def only_random(spec: FleetSpec) -> str | None:
     """Return a warning about the first stage of a fleet in which its policy never acts, or None."""
-    behaviour, schedule = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule
-    steps = schedule.steps_per_stage
-    for stage in range(schedule.stages):
-        if behaviour.first_own_step(stage) < steps:
-            continue
-        if not behaviour.turns(stage).heads:
-            what = "the first task" if schedule.stages > 1 else "training"
+    behaviour, stages = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule.stages
+    steps = spec.task_schedule.steps_per_stage
+    for stage in range(stages):
+        if behaviour.first_own_step(stage) >= steps:
             return (
-                f"warning: random_steps is {spec.settings.schedule.random_steps:,}, so no policy "
-                f"acts in {what}, which has {steps:,} steps: choose fewer, such as random_steps "
-                f"{steps // 10}"
+                f"warning: random actions and old heads act in all {steps:,} steps of task "
+                f"{stage + 1} of {stages}, so its own policy never does: choose a larger "
+                f"steps_per_task, fewer random_steps, such as {steps // 10}, or best_return=False"
             )
-        return (
-            f"warning: random actions and old heads take turns in all {steps:,} steps of task "
-            f"{stage + 1} of {schedule.stages}, so its own policy never acts: choose a larger "
-            "steps_per_task, fewer random_steps, or best_return=False"
-        )
     return None

@@ -95,7 +95,9 @@ class Trainer(TrainedFleet):
         before = self.total_steps
         self.progress.steps += self.schedule.chunk_steps
         if self.spec.hidden and self._at_end:
-            self._end_episodes(rows)
+            # Truncate the last row of every environment, whose next one is of another task.
+            truncated = self.agent.columns.split(rows)[4]
+            truncated[..., -self.schedule.environments :] = 1.0
         self.history.append(self.progress.stage, before, rows)
         since = self.total_steps if self.spec.hidden else self.progress.steps
         metrics = self.update() if since >= self.schedule.update_after else {}
@@ -119,11 +121,6 @@ class Trainer(TrainedFleet):
             if self.progress.steps + ahead >= self.task_schedule.steps_per_stage:
                 return
             self.chunks.order(self.behaviour.requests(self.state, self.progress, ahead))
-
-    def _end_episodes(self, rows: Array) -> None:
-        """Truncate the last row of every environment, whose next one is of another task."""
-        truncated = self.agent.columns.split(rows)[4]
-        truncated[..., -self.schedule.environments :] = 1.0
 
     def update(self) -> Any:
         """Start one burst of updates; return its metrics without waiting for them."""

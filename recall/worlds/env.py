@@ -43,15 +43,12 @@ class TaskEnv(gymnasium.Env[Array, Array]):
     def __init__(
         self,
         task: Task,
-        reward: RewardName = WorldSettings.reward,
-        observation: ObservationName = WorldSettings.observation,
-        horizon: int | None = WorldSettings.horizon_steps,
+        settings: WorldSettings,
         render_mode: RenderMode | None = None,
         width: int = 480,
         height: int = 480,
         camera_name: str | None = None,
     ):
-        settings = WorldSettings(reward, observation, horizon)
         self.horizon_steps = horizon_steps(task, settings)
         self.simulator = make_simulator(task, 1, settings)
         self.observation_space = self.simulator.observation_space
@@ -68,8 +65,8 @@ class TaskEnv(gymnasium.Env[Array, Array]):
                 disable_env_checker=True,
                 kwargs={
                     "task": task,
-                    "reward": reward,
-                    "observation": observation,
+                    "reward": settings.reward,
+                    "observation": settings.observation,
                     "render_mode": render_mode,
                     **self._image,
                 },
@@ -199,20 +196,20 @@ def make(
         camera_name: One of Meta-World's cameras, such as "corner3" or "gripperPOV", in Continual
             World. None: a view of the whole table.
     """
-
-    def make_env(mode: RenderMode | None) -> TaskEnv:
-        return TaskEnv(task, reward, observation, horizon, mode, width, height, camera_name)
-
-    return in_window(make_env, render_mode)
+    settings = WorldSettings(reward, observation, horizon)
+    image = {"width": width, "height": height, "camera_name": camera_name}
+    return in_window(render_mode, TaskEnv, task, settings, **image)
 
 
 def in_window(
-    make_env: Callable[[RenderMode | None], gymnasium.Env[Array, Array]],
     render_mode: RenderMode | None,
+    make_env: Callable[..., gymnasium.Env[Array, Array]],
+    *arguments: Any,
+    **image: Any,
 ) -> gymnasium.Env[Array, Array]:
     """Return what `make_env` makes, shown in Gymnasium's window if the mode is "human"."""
     if render_mode != "human":
-        return make_env(render_mode)
+        return make_env(*arguments, render_mode=render_mode, **image)
     pygame = required("pygame", "render mode 'human'")
     try:
         pygame.display.init()
@@ -223,7 +220,7 @@ def in_window(
             f"render mode 'human': no window can be opened here ({error}). 'rgb_array' draws "
             "images without a display"
         ) from error
-    return HumanRendering(make_env("rgb_array"))
+    return HumanRendering(make_env(*arguments, render_mode="rgb_array", **image))
 
 
 def registered_env(task: Task, **arguments: Any) -> gymnasium.Env[Array, Array]:

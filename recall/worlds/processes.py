@@ -27,7 +27,7 @@ class ProcessSlots:
         self._group = _SlotWorkers(setup, parts, board_shapes(len(tasks), self.spaces))
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
         try:
-            self._ask(lambda part: ("make",))
+            self._ask(lambda part: ())
         except Exception:
             self.close()
             raise
@@ -101,25 +101,20 @@ class _SlotsInWorker:
         shared: Mapping[str, Array],
         pulse: Array,
     ):
-        tasks, self._settings, known, spaces = setup
+        tasks, settings, known, spaces = setup
         known.register()
-        self._tasks = tasks[slice(*part)]
-        self.task = ", ".join(dict.fromkeys(map(task_label, self._tasks)))
-        self._board = board_of(shared, spaces).part(*part)
-        self._slots: Slots | None = None
+        own = tasks[slice(*part)]
+        self.task = ", ".join(dict.fromkeys(map(task_label, own)))
+        self._slots = Slots(own, settings)
+        self._slots.attach(board_of(shared, spaces).part(*part))
+        self.close = self._slots.close
 
     def handle(self, order: tuple[Any, ...]) -> Any:
-        """Make the slots, or reset, step or render them."""
-        name, *arguments = order
-        if name == "make":
-            self._slots = Slots(self._tasks, self._settings)
-            return self._slots.attach(self._board)
-        return getattr(self._slots, name)(*arguments)
-
-    def close(self) -> None:
-        """Release the simulators."""
-        if self._slots is not None:
-            self._slots.close()
+        """Reset, step or render the slots; an empty order only asks whether they were made."""
+        if order:
+            name, *arguments = order
+            return getattr(self._slots, name)(*arguments)
+        return None
 
 
 class _SlotWorkers(WorkerGroup):

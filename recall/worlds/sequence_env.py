@@ -42,8 +42,7 @@ class SequenceEnv(gymnasium.Env[Array, Array]):
         self.tasks = tuple(tasks)
         self.steps_per_task = from_plain(Count, steps_per_task, "steps_per_task")
         self.render_mode = image.get("render_mode")
-        self._arguments = (settings.reward, settings.observation, settings.horizon_steps)
-        self._image = image
+        self._settings, self._image = settings, image
         spaces, _ = sizes_of(self.tasks, settings)
         self.observation_space, self.action_space = spaces.observation, spaces.action
         self._begin(0)
@@ -56,7 +55,7 @@ class SequenceEnv(gymnasium.Env[Array, Array]):
     def _begin(self, index: int) -> None:
         """Make the environment of a task; its first episode starts with the next reset."""
         self.task_index, self._steps, self._is_seeded = index, 0, False
-        self._env = TaskEnv(self.tasks[index], *self._arguments, **self._image)
+        self._env = TaskEnv(self.tasks[index], self._settings, **self._image)
 
     def _is_over(self) -> bool:
         """Return True if the current task has had its steps and another one follows."""
@@ -129,11 +128,7 @@ def make_sequence(
     """
     tasks = parse_sequence(sequence).tasks if isinstance(sequence, str) else tasks_in(sequence)
     settings = WorldSettings(reward, observation, horizon)
-
-    def make_env(mode: RenderMode | None) -> SequenceEnv:
-        return SequenceEnv(tasks, steps_per_task, settings, render_mode=mode, **image)
-
-    return in_window(make_env, render_mode)
+    return in_window(render_mode, SequenceEnv, tasks, steps_per_task, settings, **image)
 
 
 def registered_sequence(sequence: str, **arguments: Any) -> gymnasium.Env[Array, Array]:

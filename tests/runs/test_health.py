@@ -37,7 +37,7 @@ def found(learned=(1,), **changes):
 
 def test_a_healthy_run_has_no_symptoms():
     assert found() == []
-    assert symptoms({"run": 0, "step": 50, "episode_return": 3.0}, (0,), TASKS) == []
+    assert not list(symptoms({"run": 0, "step": 50, "episode_return": 3.0}, (0,), TASKS))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_q_beyond_zero_diverges_where_all_rewards_are_negative():
 def test_each_symptom_is_due_once_for_each_run_and_task():
     counts = {}
     first, second = (
-        symptoms(HEALTHY | {"grad_norm_pi": 0.0}, (position,), TASKS) for position in (0, 1)
+        list(symptoms(HEALTHY | {"grad_norm_pi": 0.0}, (position,), TASKS)) for position in (0, 1)
     )
     assert due(first, counts, "a") == first
     assert due(first, counts, "a") == []
@@ -101,6 +101,6 @@ def test_each_symptom_is_due_once_for_each_run_and_task():
 
 def test_q_must_be_outside_in_several_records():
     counts = {}
-    diverging = symptoms(HEALTHY | {"q_value": [1e9, NAN, NAN]}, (1,), TASKS)
+    diverging = list(symptoms(HEALTHY | {"q_value": [1e9, NAN, NAN]}, (1,), TASKS))
     told = [due(diverging, counts, "a") for _ in range(2 * Q_RECORDS)]
     assert [len(symptoms) for symptoms in told] == [0] * (Q_RECORDS - 1) + [1] + [0] * Q_RECORDS

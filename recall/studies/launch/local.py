@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from recall.plugins.python_process import python_command
-from recall.studies.launch.devices import memory_share
 from recall.studies.launch.jobs import ENDS, Event, Job, Kind
 from recall.worlds.workers import how_it_ended
 
 _PATIENCE_SECONDS = 5.0
+_SHARE_OF_GPU = 0.75  # of its memory, which JAX reserves by default
 
 
 class LocalLauncher:
@@ -36,6 +36,11 @@ class LocalLauncher:
     def start(self, job: Job) -> None:
         """Start a process for the job."""
         self._logs.mkdir(parents=True, exist_ok=True)
+        environment = dict(os.environ)
+        if self.slots > 1:  # processes that share one GPU
+            environment.setdefault(
+                "XLA_PYTHON_CLIENT_MEM_FRACTION", f"{_SHARE_OF_GPU / self.slots:.3f}"
+            )
         with (self._logs / f"{job.name}.log").open("a") as log:
             process = subprocess.Popen(
                 python_command("from recall.studies.launch.job_runner import main", "main()"),
@@ -44,7 +49,7 @@ class LocalLauncher:
                 stderr=log,
                 text=True,
                 start_new_session=True,
-                env=os.environ | memory_share(self.slots),
+                env=environment,
             )
         self._processes[job.name] = process
         assert process.stdin is not None

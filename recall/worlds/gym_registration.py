@@ -4,7 +4,7 @@ A user may register environments in a plug-in, in a module or in the script itse
 new process that has imported none of these, so it is sent what Gymnasium's registry holds here.
 """
 
-import copy
+import dataclasses
 import warnings
 from collections.abc import Collection, Iterable
 from importlib import import_module
@@ -146,8 +146,12 @@ def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
     needed = {_module_and_id(task)[1]: task for task in tasks if isinstance(task, str)}
     sent = {}
     for name, spec in gymnasium.registry.items():
+        entry = spec.entry_point
         try:
-            sent[name] = cloudpickle.dumps(_findable(spec))
+            if isinstance(entry, str) and entry.startswith("__main__:"):  # another module there
+                creator: Any = load_env_creator(entry)
+                spec = dataclasses.replace(spec, entry_point=creator)
+            sent[name] = cloudpickle.dumps(spec)
         except Exception as error:  # a user's objects may raise anything when they are pickled
             if name in needed:
                 raise BadValueError(
@@ -155,12 +159,3 @@ def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
                     "it with an entry point and arguments that can be pickled"
                 ) from error
     return sent
-
-
-def _findable(spec: EnvSpec) -> EnvSpec:
-    """Return a spec that another process can use, in which `__main__` is another module."""
-    if not (isinstance(spec.entry_point, str) and spec.entry_point.startswith("__main__:")):
-        return spec
-    changed = copy.copy(spec)
-    changed.entry_point = load_env_creator(spec.entry_point)  # type: ignore[assignment]
-    return changed

@@ -1,5 +1,6 @@
 """Tasks from Gymnasium environments with one-dimensional Box observations and actions."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,10 +36,9 @@ class GymnasiumSimulator(Simulator):
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
         gym_checks.refuse_shared(self._envs, self.task)
-        self.observation_space = _flat_box(
-            self._envs[0].observation_space, self.task, "observation"
-        )
-        own = _flat_box(self._envs[0].action_space, self.task, "action")
+        first = self._envs[0]
+        self.observation_space = _flat_box(first.observation_space, self.task, "observation")
+        own = _flat_box(first.action_space, self.task, "action")
         if not own.is_bounded():
             raise BadValueError(
                 f"actions of {self.task} range from {own.low} to {own.high}: their bounds must be "
@@ -134,15 +134,6 @@ class GymnasiumSimulator(Simulator):
         for env in self._envs:
             gym_checks.call(self.task, "close()", env.close)
 
-    def check_makes_anew(self) -> None:
-        """Refuse a task that gives the first slot's environment again.
-
-        Call it after `close`: an environment that holds a port or a licence may not exist twice.
-        """
-        again = self._make()
-        again.close()
-        gym_checks.refuse_shared((self._envs[0], again), self.task)
-
     def _make(self, render_mode: str | None = None) -> Any:
         if not isinstance(self._source, str):
             return gym_checks.made(self._source)
@@ -197,12 +188,8 @@ def time_limit(task: Task) -> int:
 
 
 def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
-    if not isinstance(space, Box):
-        raise BadValueError(f"{kind}s of {task} are {space}: only a Box is supported")
-    if len(space.shape) != 1:
-        raise BadValueError(
-            f"{kind}s of {task} have shape {space.shape}: only one dimension is supported"
-        )
+    if not isinstance(space, Box) or len(space.shape) != 1:
+        raise BadValueError(f"{kind}s of {task} are {space}: only a flat Box is supported")
     return space
 
 
@@ -214,24 +201,18 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
     even a single run plays its task in several slots, to train and to be evaluated.
     """
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
-    try:
-        found = _shows_success(simulator, horizon_steps)
-    finally:
-        simulator.close()
-    simulator.check_makes_anew()
-    return found
-
-
-def _shows_success(simulator: GymnasiumSimulator, horizon_steps: int) -> bool:
-    rng, found = np.random.default_rng(0), False
-    first = simulator.reset(0, rng)
-    gym_checks.check_finite(first, 0.0, f"reset of {simulator.task}")
-    for _ in range(horizon_steps):
-        action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
-        observation, reward, terminated, truncated, info = simulator._act(0, action)
-        gym_checks.check_finite(observation, reward, f"step of {simulator.task}")
-        gym_checks.success(info, simulator.task)  # refuses what is no success
-        found = found or "success" in info or "is_success" in info
-        if terminated or truncated:
-            break
+    name, rng, found = simulator.task, np.random.default_rng(0), False
+    with contextlib.closing(simulator):
+        gym_checks.check_finite(simulator.reset(0, rng), 0.0, f"reset of {name}")
+        for _ in range(horizon_steps):
+            action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
+            observation, reward, terminated, truncated, info = simulator._act(0, action)
+            gym_checks.check_finite(observation, reward, f"step of {name}")
+            gym_checks.success(info, name)  # refuses what is no success
+            found = found or "success" in info or "is_success" in info
+            if terminated or truncated:
+                break
+    # Only now, since an environment that holds a port or a licence may not exist twice.
+    with contextlib.closing(simulator._make()) as again:
+        gym_checks.refuse_shared((simulator._envs[0], again), name)
     return found

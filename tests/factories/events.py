@@ -6,9 +6,19 @@ import struct
 from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
 
-from recall.training.callbacks import CallbackList
+from recall.training.callbacks import Callback, CallbackList
 from recall.training.callbacks.display import Display
 from recall.training.callbacks.tensorboard_callback import TensorBoardCallback
+
+
+class Heard(Callback):
+    """Keeps the messages."""
+
+    def __init__(self):
+        self.messages = []
+
+    def on_message(self, message):
+        self.messages.append(message)
 
 
 class Seen:

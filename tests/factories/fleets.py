@@ -63,6 +63,12 @@ def left_by(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+def rows_in(folder: Path) -> int:
+    """Bytes of transitions: grows with every chunk."""
+    logs = folder.glob("replay/task-*.rows")
+    return sum(path.stat().st_size for path in logs if path.exists())  # removed when it ends
+
+
 class CrashError(Exception):
     pass
 

@@ -1,11 +1,15 @@
 """Plain SAC on pointworld as a study of two fleets that train in seconds."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+from rich.console import Console
 
 from recall.api import run_fleet
 from recall.files.atomic import write_json
 from recall.studies import STUDIES
+from recall.studies.launch.display import Display
 from recall.studies.launch.jobs import Launcher
 from recall.studies.launch.local import LocalLauncher
 from recall.studies.launch.place import Room
@@ -50,6 +54,11 @@ def launch(
     return run_study(
         STUDY, choices, folder, ROOM, lambda: place or LocalLauncher(folder / "logs"), **given
     )
+
+
+def printing(file: TextIO) -> Callable[..., Display]:
+    """A display that prints its lines to a file."""
+    return lambda jobs, finished: Display(jobs, finished, console=Console(file=file, width=200))
 
 
 def left_by(folder: Path) -> dict[str, bytes]:

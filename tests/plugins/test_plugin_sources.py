@@ -11,6 +11,7 @@ from recall.analysis.collection import gather
 from recall.plugins.sources import sources
 from recall.runs.description import read_description
 from recall.training.callbacks import Callback
+from tests.factories.events import Heard
 from tests.factories.folders import write_fleet
 from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
 
@@ -35,14 +36,6 @@ def written(folder, comment=""):
     path = folder / f"{NAME}.py"
     path.write_text(text + comment)
     return path
-
-
-class Heard(Callback):
-    def __init__(self):
-        self.messages = []
-
-    def on_message(self, message):
-        self.messages.append(message)
 
 
 def resumed(folder, plugin):

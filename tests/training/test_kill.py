@@ -16,21 +16,13 @@ from tests.factories.fleets import (
     go_on,
     left_by,
     options,
+    rows_in,
     run,
     small_spec,
     start,
     train_process,
 )
 from tests.factories.processes import children_of, is_alive, recall_process, wait_for
-
-
-def size(path):
-    return path.stat().st_size if path.exists() else 0
-
-
-def rows_in(folder):
-    """Bytes of transitions: grows with every chunk."""
-    return sum(size(path) for path in folder.glob("replay/task-*.rows"))
 
 
 def a_checkpoint(folder):

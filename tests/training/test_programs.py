@@ -44,6 +44,7 @@ def compile_one(number):
 
 def test_programs_are_freed_when_a_training_ends(tmp_path, root, free_programs, monkeypatch):
     monkeypatch.setattr(programs, "_free", free_programs)
+    free_programs()  # those of other tests
     with kept_programs(tmp_path / "fleet", print):
         fleet.init(make_agent(), jnp.array([0]))
         assert fleet.init._cache_size() == 1

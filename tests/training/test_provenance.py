@@ -7,8 +7,8 @@ import pytest
 
 import recall
 from recall.runs.description import EditedFleetError
-from recall.training.callbacks import Callback
 from recall.training.provenance import git_state
+from tests.factories.events import Heard
 
 
 @pytest.fixture
@@ -63,14 +63,6 @@ def test_an_edited_fleet_is_refused(stopped, change):
     for command in (recall.resume, recall.evaluate, recall.film):
         with pytest.raises(EditedFleetError, match=r"run\.json.* undo the edit"):
             command(stopped)
-
-
-class Heard(Callback):
-    def __init__(self):
-        self.messages = []
-
-    def on_message(self, message):
-        self.messages.append(message)
 
 
 def test_settings_that_do_not_matter_may_be_edited_and_other_versions_are_named(stopped):

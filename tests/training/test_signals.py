@@ -10,12 +10,8 @@ import time
 
 import pytest
 
-from tests.factories.fleets import SEQUENCE, go_on, left_by, options, run, train_process
+from tests.factories.fleets import SEQUENCE, go_on, left_by, options, rows_in, run, train_process
 from tests.factories.processes import wait_for
-
-
-def rows_in(folder):
-    return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ from tests.factories.studies import (
     STUDY,
     launch,
     left_by,
+    printing,
 )
 
 
@@ -44,10 +45,6 @@ def rows_in(folder):
 
 def about(folder):
     return json.loads((folder / "study.json").read_text())
-
-
-def printing(file):
-    return lambda jobs, finished: Display(jobs, finished, console=Console(file=file, width=200))
 
 
 class KillOnce(Display):

@@ -25,6 +25,7 @@ from tests.factories.studies import (
     STUDY,
     left_by,
     left_when_nothing_happens,
+    printing,
 )
 from tests.plugins.restored import EXAMPLES, plugins_forgotten
 
@@ -48,10 +49,6 @@ def cluster():
     yield made
     ray_cluster.disconnect()
     made.shutdown()
-
-
-def printing(file):
-    return lambda jobs, finished: Display(jobs, finished, console=Console(file=file, width=200))
 
 
 def process_of(fleet_folder: Path) -> int:
@@ -157,8 +154,7 @@ def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, clust
         place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
         result = run_study(
             STUDY, choices, folder, place.room, place.launcher,
-            lambda jobs, before: Display(jobs, before, console=Console(file=told, width=200)),
-            retries=0,
+            printing(told), retries=0,
         )  # fmt: skip
     assert result.exit_status == 0, told.getvalue()
     assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recall.analysis.metrics import mean_of_finite, transfer
+from recall.analysis.metrics import transfer
 
 Array = np.ndarray
 DRAWS = 4000
@@ -124,7 +124,8 @@ def forward_transfer(
     own = areas.mean(axis=0)
     reference = np.array([references[task].mean() for task in tasks])
     values = transfer(own, reference)
-    overall = float(mean_of_finite(values))
+    kept = np.isfinite(values)
+    overall = float(values[kept].mean()) if kept.any() else float("nan")
     if weights is None:
         return Sampled(overall), [Sampled(float(value)) for value in values]
     drawn = {task: _resampled_means(references[task], f"{task} alone") for task in set(tasks)}
@@ -133,7 +134,6 @@ def forward_transfer(
     lost = np.where(resampled < reference, -np.inf, 0.0)
     draws = np.where(reference < 1.0, transfer(resampled, reference), lost)
     draws[np.isnan(resampled)] = np.nan
-    kept = np.isfinite(values)
     each = [
         Sampled(float(value), draws[:, task] if kept[task] else None)
         for task, value in enumerate(values)

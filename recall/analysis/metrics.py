@@ -146,10 +146,3 @@ def transfer(own: Array, reference: Array) -> Array:
     """Return FT_i of areas of the same shape; NaN where the reference leaves nothing to gain."""
     room = 1.0 - reference
     return np.where(room > 0, (own - reference) / np.where(room > 0, room, 1.0), np.nan)
-
-
-def mean_of_finite(values: Array) -> Array:
-    """Return the mean of the finite values over the last axis, or NaN if there are none."""
-    there = np.isfinite(values)
-    total, count = np.where(there, values, 0.0).sum(axis=-1), there.sum(axis=-1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

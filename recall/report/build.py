@@ -11,6 +11,7 @@ from rich.markup import escape
 from recall.analysis.arrange import arranged
 from recall.analysis.collection import Collection, gather, unequal_lengths
 from recall.analysis.frames import Analysis, analyse, write_data
+from recall.analysis.labels import grouped
 from recall.analysis.measures import Measure, of_success
 from recall.errors import BadValueError
 from recall.files.atomic import write_text
@@ -168,8 +169,7 @@ def health_problems(collection: Collection) -> list[str]:
     problems = []
     for label, runs in collection.by_label().items():
         warned = [(warning, run) for run in runs for warning in run.warnings]
-        for kind in dict.fromkeys(warning["health"] for warning, _ in warned):
-            mine = [(warning, run) for warning, run in warned if warning["health"] == kind]
+        for kind, mine in grouped(warned, lambda pair: pair[0]["health"]).items():
             first, where = min(mine, key=lambda pair: pair[0]["step"])
             count = len({id(run) for _, run in mine})
             problems.append(

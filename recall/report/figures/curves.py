@@ -14,7 +14,6 @@ from matplotlib.figure import Figure as Canvas
 from recall.analysis.collection import Collection
 from recall.analysis.measures import RETURN
 from recall.analysis.metrics import performance_over_time
-from recall.analysis.run_result import RunResult
 from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import (
@@ -33,7 +32,6 @@ from recall.report.figures.layout import Scale, panel_width
 from recall.report.figures.style import COLUMN, GREY, SHADE, TEXT, TINY, LineStyle
 from recall.runs.wording import few
 
-Array = np.ndarray
 OWN_STAGE = "own stage"  # labels the shading
 NO_SEQUENCES = "there are no runs of one task after the other"
 FAMILIES = 6  # most families that are drawn, unless `detailed` is None
@@ -255,30 +253,22 @@ def task_curves(scene: Scene) -> Iterator[Figure | Skipped]:
         yield from _alone(scene, known, scene.measure.field)
     elif not returns or families(known):
         drawn, skipped = drawn_sequences(scene, "task_curves")
-        yield from (_tasks(scene, group) for group in drawn)
+        yield from (_tasks(scene, group, scene.measure.field) for group in drawn)
         yield from skipped
     yield from returns
 
 
-def _tasks(scene: Scene, group: Group, field: str | None = None) -> Figure:
-    """Draw a panel for each task; `field` is drawn, or success as the scene measures it."""
-    measure, count = scene.measure, len(group.tasks)
+def _tasks(scene: Scene, group: Group, field: str) -> Figure:
+    """Draw a panel with `field` for each task of a sequence."""
+    count, (name, scale) = len(group.tasks), _shown(field)
     columns = count if count < 6 else 3 if count == 6 else 5
     points = points_of_stage(count, columns)
-
-    def curve_of(task: int) -> CurveOf:
-        return lambda run: (
-            run.steps,
-            run.curve(measure.mode, field or measure.field).success[:, task],
-        )
-
-    name = field or "success"
     panels = [
         Panel(
             f"{task + 1} {group.tasks[task]}",
             group,
-            bands_of(group, curve_of(task), points),
-            "rate" if field is None else "plain",
+            bands_of(group, _curve_of(scene, field, task), points),
+            scale,
             stage=task,
         )
         for task in range(count)
@@ -286,12 +276,12 @@ def _tasks(scene: Scene, group: Group, field: str | None = None) -> Figure:
     sentences = [
         f"{name.capitalize()} on each task over the whole sequence; its own stage is shaded.",
         described([group], points),
-        silence([group]) if field is None else "",
+        silence([group]) if scale == "rate" else "",
     ]
     return Figure(
         "task_curves",
         f"task_curves-{slug(group.sequence)}",
-        f"Every task of {group.sequence}" + ("" if field is None else f", {name}"),
+        f"Every task of {group.sequence}, {name}",
         join(sentences),
         curve_figure(
             panels, scene.line_styles, scene.names, columns=columns,
@@ -306,16 +296,11 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
     groups = [group_of(task, part, part.labels) for task, part in tasks]
     if not groups:
         return
-    shown, points = groups[:PANELS], points_of_stage(1, 3)
-
-    def curve_of(run: RunResult) -> tuple[Array, Array]:
-        return run.steps, run.curve(scene.measure.mode, field).success[:, 0]
-
-    scale: Scale = "plain" if field == RETURN else "rate"
+    shown, points, (name, scale) = groups[:PANELS], points_of_stage(1, 3), _shown(field)
+    curve_of = _curve_of(scene, field, 0)
     panels = [
         Panel(group.sequence, group, bands_of(group, curve_of, points), scale) for group in shown
     ]
-    name = RETURN if field == RETURN else "success"
     caption = f"{name.capitalize()} on each task while it is learned alone."
     yield Figure(
         "task_curves",
@@ -327,6 +312,16 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
             width=COLUMN if len(groups) == 1 else TEXT,
         ),
     )  # fmt: skip
+
+
+def _shown(field: str) -> tuple[str, Scale]:
+    """Return what figures call a field of the records, and its scale."""
+    return (RETURN, "plain") if field == RETURN else ("success", "rate")
+
+
+def _curve_of(scene: Scene, field: str, task: int) -> CurveOf:
+    """Return a function of a run that returns the steps and values of a field on one task."""
+    return lambda run: (run.steps, run.curve(scene.measure.mode, field).success[:, task])
 
 
 def _cut(groups: Sequence[Group]) -> str:

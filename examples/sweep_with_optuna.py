@@ -2,7 +2,7 @@
 
 python examples/sweep_with_optuna.py --trials 10
 
-The first trial compiles the learner, and all others use its programs.
+The first trial compiles the learner, and all others load its programs from the cache.
 """
 
 import argparse

@@ -140,7 +140,7 @@ def test_a_fleet_whose_checkpoints_were_removed_does_not_start_again(crashed, tm
     with pytest.raises(FolderInUseError, match="checkpoints is missing, though the fleet has"):
         recall.resume(folder, callback=Callback())
     assert {path: path.read_bytes() for path in saved} == saved
-    with pytest.raises(FolderInUseError, match=r"with `recall resume '.*/my run'`"):
+    with pytest.raises(FolderInUseError, match="checkpoints is missing"):
         train(folder)
 
 

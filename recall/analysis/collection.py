@@ -211,10 +211,13 @@ def _of_one_meaning(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[st
 def unequal_lengths(runs: Sequence[RunResult]) -> list[str]:
     """Return a sentence on the sequences whose runs were trained for different steps, if any."""
     several = [run for run in runs if len(run.tasks) > 1]  # figures show none of single tasks
-    names = [
-        sequence
-        for sequence, group in grouped(several, lambda run: run.sequence).items()
-        if len({run.steps_per_task for run in group}) > 1
+    sequences: dict[tuple[int, ...], list[str]] = {}
+    for sequence, group in grouped(several, lambda run: run.sequence).items():
+        steps = tuple(sorted({run.steps_per_task for run in group}))
+        sequences.setdefault(steps, []).append(sequence)
+    return [
+        f"{', '.join(names)}: there are runs of {' and '.join(f'{each:,}' for each in steps)} "
+        "steps per task; figures show those with the most common number."
+        for steps, names in sequences.items()
+        if len(steps) > 1
     ]
-    told = "runs differ in the steps per task; figures show those with the most common number."
-    return [f"{', '.join(names)}: {told}"] if names else []

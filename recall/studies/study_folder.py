@@ -50,7 +50,11 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     there = {"study": held["study"], "given": {}, **_settings(held["choices"])}
     wanted = {"study": study.name, **_settings(dataclasses.asdict(choices))}
     wanted = json.loads(json.dumps({name: wanted.get(name) for name in there}))
-    if changes := differences(there, wanted):
+    if found := differences(there, wanted):
+        changes = [
+            (name, *("as in the preset" if value is None else value for value in values))
+            for name, *values in found
+        ]
         raise FolderInUseError(
             f"{folder} holds the study {held['study']}, with {in_words(changes)}: choose another "
             "--out"

@@ -197,12 +197,15 @@ class Behaviour:
 def only_random(spec: FleetSpec) -> str | None:
     """Return a warning about the first stage of a fleet in which its policy never acts, or None."""
     behaviour, stages = Behaviour(spec, agent_of(spec)[0]), spec.task_schedule.stages
-    steps = spec.task_schedule.steps_per_stage
+    steps, random = spec.task_schedule.steps_per_stage, spec.settings.schedule.random_steps
     for stage in range(stages):
         if behaviour.first_own_step(stage) >= steps:
+            heads = behaviour.turns(stage).heads
+            who = "random actions and old heads" if heads else "random actions"
             return (
-                f"warning: random actions and old heads act in all {steps:,} steps of task "
+                f"warning: with random_steps {random:,}, {who} act in all {steps:,} steps of task "
                 f"{stage + 1} of {stages}, so its own policy never does: choose a larger "
-                f"steps_per_task, fewer random_steps, such as {steps // 10}, or best_return=False"
+                f"steps_per_task, or fewer random_steps, such as {steps // 10}"
+                + (", or best_return=False" if heads else "")
             )
     return None

@@ -76,7 +76,7 @@ class SavedFiles:
 
     def check(self, metadata: Metadata) -> None:
         """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
-        if changes := differences(self._started_as, metadata["fleet"]):
+        if changes := differences(metadata["fleet"], self._started_as):
             raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
         records = read_stamps(metadata["records"])
         check_all(self._folder, {records_file(name): stamp for name, stamp in records.items()})

@@ -146,8 +146,12 @@ def learner_bytes(agent: Agent, tasks: int) -> int:
 
 
 def gibibytes(size: float) -> str:
-    """Return a number of bytes as text."""
-    return f"{size / 2**30:.3g} GiB"
+    """Return a number of bytes as text with a unit from B to TiB."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            break
+        size /= 1024
+    return f"{size:.3g} {unit}"
 
 
 def measure() -> Memory:

@@ -72,7 +72,7 @@ def test_logs_alone_are_not_a_study(tmp_path):
         ({"changes": SMALL | {"batch_size": 32}}, "batch_size 16 and not 32"),
         (
             {"changes": {name: SMALL[name] for name in SMALL if name != "batch_size"}},
-            "batch_size 16 and not None",
+            "batch_size 16 and not as in the preset",
         ),
     ],
 )

@@ -19,6 +19,7 @@ from recall.report.tables.table import (
     notes_below,
 )
 
+_LATIN = 0x180  # end of the Latin letters
 _MOST_COLUMNS = 7  # of a LaTeX table on the text of a page
 _MANY = 5  # columns that need smaller letters
 _LONG = 28  # letters of a heading that is broken into lines
@@ -160,7 +161,9 @@ def _latex_row(texts: list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    # LaTeX knows the letters of western languages; it would stop at others.
+    known = (character if ord(character) < _LATIN else "?" for character in text)
+    return "".join(_LATEX.get(each, other) for each, other in zip(text, known, strict=True))
 
 
 WRITERS = {"md": markdown, "csv": comma_separated, "tex": latex}

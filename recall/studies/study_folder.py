@@ -51,9 +51,10 @@ def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     wanted = {"study": study.name, **_settings(dataclasses.asdict(choices))}
     wanted = json.loads(json.dumps({name: wanted.get(name) for name in there}))
     if found := differences(there, wanted):
+        preset = "as in the preset"
         changes = [
-            (name, *("as in the preset" if value is None else value for value in values))
-            for name, *values in found
+            (name, preset if one is None else one, preset if other is None else other)
+            for name, one, other in found
         ]
         raise FolderInUseError(
             f"{folder} holds the study {held['study']}, with {in_words(changes)}: choose another "

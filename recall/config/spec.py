@@ -89,7 +89,7 @@ class FleetSpec:
 
     @property
     def hidden(self) -> bool:
-        """Return True if the learner is not told where a task ends and the next begins."""
+        """Return True if the learner is not told when the task changes."""
         return self.settings.schedule.boundaries == "hidden"
 
     @property

@@ -12,12 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from recall.bench.worker import measure_worker, processor_seconds
-from recall.collect.policy import NumpyPolicy
 from recall.collect.pool import ChunkRequest
 from recall.config.spec import FleetSpec, make_spec
 from recall.errors import BadValueError, UnknownNameError
-from recall.learn import fleet
 from recall.learn.method import Method
 from recall.nets.arrays import Array, Params
 from recall.nets.sharding import shard
@@ -27,7 +24,6 @@ from recall.runs.store import Store
 from recall.runs.wording import counted
 from recall.settings import LearnerSettings, SacSettings, ScheduleSettings, Settings, WorldSettings
 from recall.training.callbacks import Callback
-from recall.training.evaluation import counts_of
 from recall.training.trainer import Trainer
 from recall.worlds.continual_world import TASKS
 from recall.worlds.registry import horizon_steps
@@ -111,7 +107,7 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
     """Measure one fleet at the last of its tasks, with old tasks in its replay.
 
     Measures `chunks` chunks with everything together, evaluations included, then the learner
-    alone, then the workers alone, then a step of one worker by part.
+    alone, then the workers alone.
     """
     with tempfile.TemporaryDirectory() as folder:
         store = Store.create(Path(folder), spec.describe())
@@ -119,20 +115,14 @@ def measure(spec: FleetSpec, chunks: int) -> dict[str, Any]:
         try:
             _go_to_last_task(trainer)
             rates = _rates(trainer, chunks)
-            actor = NumpyPolicy(
-                fleet.policy_shape(trainer.agent), trainer.policies(trainer.task)[0]
-            )
         finally:
             trainer.close()
-    last = spec.runs[0].task_names[-1]
-    parts = measure_worker(last, spec.settings.world, actor)
     return {
         "runs": len(spec.runs),
         "method": spec.method.name,
         "tasks": spec.tasks,
         "environments": spec.settings.schedule.environments,
         **rates,
-        **parts,
     }
 
 
@@ -171,8 +161,7 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     learning = time.perf_counter() - start
 
     requests = [ChunkRequest(trainer.task, trainer.progress.steps, trainer.policies(trainer.task))]
-    workers = trainer.pool.process_ids()
-    start, before = time.perf_counter(), processor_seconds(workers)
+    start = time.perf_counter()
     ahead = min(chunks, 1 + schedule.policy_lag)  # as in training, orders come before their time
     for _ in range(ahead):
         trainer.pool.order_chunk(requests)
@@ -182,21 +171,14 @@ def _rates(trainer: Trainer, chunks: int) -> dict[str, Any]:
     for _ in range(ahead):
         trainer.pool.wait_chunk()
     collecting = time.perf_counter() - start
-    after = processor_seconds(workers)
     steps = chunks * schedule.chunk_steps
     return {
         "steps_per_s": steps / together,
         "transitions_per_s": runs * steps / together,
         "learner_alone_per_s": runs * steps / learning,
         "workers_alone_per_s": runs * steps / collecting,
-        "together_us": None
-        if before is None or after is None
-        else 1e6 * (after - before) / (runs * steps),
-        "share_of_learner": learning / together,
         "learner_waits": max(0.0, 1.0 - learning / together),
-        "workers_wait": max(0.0, 1.0 - collecting / together),
         "waits_for_evaluation": waited / together,
-        "evaluation_share": _evaluation_steps(trainer, chunks) / steps,
     }
 
 
@@ -223,13 +205,6 @@ def _wait(trainer: Trainer) -> float:
     start = time.perf_counter()
     trainer.evaluation.finish()
     return time.perf_counter() - start
-
-
-def _evaluation_steps(trainer: Trainer, chunks: int) -> float:
-    """Return the number of steps that each run plays in the measured evaluations."""
-    horizon = horizon_steps(trainer.spec.runs[0].tasks[-1], trainer.spec.settings.world)
-    episodes = sum(counts_of(trainer.schedule).values())
-    return -(-chunks // CHUNKS) * episodes * trainer.spec.tasks * horizon
 
 
 def bench_fleet(
@@ -263,12 +238,8 @@ def bench_fleet(
 
 
 def tables(result: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """Return what is shown of the result: the speeds, and what a step of a worker takes."""
+    """Return what is shown of the result."""
     fleet = ("runs", "environments", "tasks")
     speeds = ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s")
     waits = ("learner_waits", "waits_for_evaluation")
-    parts = ("together_us", "step_us", "physics_us", "actor_us", "rest_us")
-    return [
-        [{name: row[name] for name in (*fleet, *shown)} for row in result["rows"]]
-        for shown in ((*speeds, *waits), parts)
-    ]
+    return [[{name: row[name] for name in (*fleet, *speeds, *waits)} for row in result["rows"]]]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from recall.bench.apart import apart
+from recall.bench import apart
 from recall.collect.transition import Columns
 from recall.errors import BadValueError
 from recall.learn import fleet

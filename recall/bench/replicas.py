@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from recall.bench.apart import apart
+from recall.bench import apart
 from recall.bench.learner import Precision, made_up_replay, paper_sized_agent
 from recall.errors import BadValueError
 from recall.learn import fleet

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from recall.bench import baselines
-from recall.bench.apart import apart
+from recall.bench import apart
 from recall.collect.cores import cores as available_cores
-from recall.errors import BadValueError
+from recall.errors import BadValueError, required
+from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
 from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess
@@ -29,11 +30,13 @@ _LABELS = {
     "envpool_1": "envpool_1_core",
     "envpool_all": "envpool_{}_cores",
 }
+# Takes a number of vector steps and returns how many slot steps these were.
+Driver = Callable[[int], int]
 # Steps and seconds of each, or None for a package that is not installed.
 _Row = dict[str, tuple[int, float] | None]
 
 
-def ours(task: str, slots: int) -> baselines.Driver:
+def ours(task: str, slots: int) -> Driver:
     """Return a driver of the in-process simulator with endless episodes."""
     simulator = make_simulator(task, slots, reward="v1", observation="classic")
     episodes = Episodes(simulator, HORIZON_STEPS, [(0, slot) for slot in range(slots)])
@@ -44,6 +47,99 @@ def ours(task: str, slots: int) -> baselines.Driver:
         for actions in rng.uniform(-1, 1, (steps, slots, 4)):
             episodes.step(actions)
         return steps * slots
+
+    return drive
+
+
+def _metaworld_environment(task: str) -> Any:
+    """Make Meta-World's own environment, with the classic reward and a new draw every episode."""
+    with safe_path():  # as in recall.worlds.continual_world
+        metaworld = required("metaworld.env_dict", "recall bench worlds")
+    name = f"{task}-v3-goal-observable"
+    environment = metaworld.ALL_V3_ENVIRONMENTS_GOAL_OBSERVABLE[name](seed=0)
+    environment.reward_function_version = "v1"
+    environment._freeze_rand_vec = False
+    return environment
+
+
+def _metaworld(task: str) -> Driver:
+    """Return a driver of one Meta-World environment, as the package comes."""
+    environment = _metaworld_environment(task)
+    environment.reset()
+    rng = np.random.default_rng(0)
+    taken = 0
+
+    def drive(steps: int) -> int:
+        nonlocal taken
+        for action in rng.uniform(-1, 1, (steps, 4)).astype(np.float32):
+            environment.step(action)
+            taken += 1
+            if taken % HORIZON_STEPS == 0:
+                environment.reset()
+        return steps
+
+    return drive
+
+
+def _limited_metaworld(task: str) -> Any:
+    from gymnasium.wrappers import TimeLimit
+
+    return TimeLimit(_metaworld_environment(task), HORIZON_STEPS)
+
+
+def _metaworld_async(task: str, slots: int) -> tuple[Driver, Callable[[], None]]:
+    """Return a driver of Meta-World in Gymnasium's processes, and a function that closes them."""
+    from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+
+    with safe_path():
+        environments = AsyncVectorEnv(
+            [partial(_limited_metaworld, task)] * slots,
+            context="spawn",
+            autoreset_mode=AutoresetMode.SAME_STEP,
+        )
+    environments.reset()
+    rng = np.random.default_rng(0)
+
+    def drive(steps: int) -> int:
+        for action in rng.uniform(-1, 1, (steps, slots, 4)).astype(np.float32):
+            environments.step(action)
+        return steps * slots
+
+    return drive, environments.close
+
+
+def _has_envpool() -> bool:
+    """Return True if envpool with Meta-World is installed."""
+    if find_spec("envpool") is None:
+        return False
+    import envpool
+
+    return "MetaWorld/Push-v3" in envpool.list_all_envs()
+
+
+def _envpool(task: str, slots: int, threads: int) -> Driver:
+    """Return a driver of envpool's asynchronous C++ threads; modern reward and observation only."""
+    import envpool as package
+
+    name = "".join(word.capitalize() for word in task.split("-"))
+    batch = max(slots // 2, 1)
+    environments = package.make_gymnasium(
+        f"MetaWorld/{name}-v3",
+        num_envs=slots,
+        batch_size=batch,
+        num_threads=threads,
+        max_episode_steps=HORIZON_STEPS,
+        seed=0,
+    )
+    environments.async_reset()
+    rng = np.random.default_rng(0)
+
+    def drive(steps: int) -> int:
+        sends = steps * slots // batch
+        for action in rng.uniform(-1, 1, (sends, batch, 4)):
+            info = environments.recv()[-1]
+            environments.send(action, info["env_id"])
+        return sends * batch
 
     return drive
 
@@ -149,22 +245,22 @@ def bench_worlds(
 def _bench_task(task: str, steps: int, slots: int, cores: int, workers: WorkerGroup) -> _Row:
     """Measure the steps and seconds of every package at one task."""
     row: _Row = dict.fromkeys(_LABELS)
-    row["metaworld_1"] = _timed(baselines.metaworld(task), steps * slots)
+    row["metaworld_1"] = _timed(_metaworld(task), steps * slots)
     row["ours_1"] = _timed(ours(task, slots), steps)
-    if baselines.has_envpool():
+    if _has_envpool():
         # The others use one thread; envpool's single thread runs next to the caller's.
         with _one_core():
-            row["envpool_1"] = _timed(baselines.envpool(task, slots, 1), steps)
-        row["envpool_all"] = _timed(baselines.envpool(task, slots * cores, cores), steps)
+            row["envpool_1"] = _timed(_envpool(task, slots, 1), steps)
+        row["envpool_all"] = _timed(_envpool(task, slots * cores, cores), steps)
     _ask(workers, task)
     row["ours_all"] = _timed(partial(_ask, workers), steps)
-    drive, close = baselines.metaworld_async(task, cores)
+    drive, close = _metaworld_async(task, cores)
     row["metaworld_async"] = _timed(drive, steps * slots // cores)
     close()
     return row
 
 
-def _timed(drive: baselines.Driver, steps: int) -> tuple[int, float]:
+def _timed(drive: Driver, steps: int) -> tuple[int, float]:
     begin = time.perf_counter()
     taken = drive(steps)
     return taken, time.perf_counter() - begin

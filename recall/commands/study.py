@@ -2,8 +2,9 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,10 +17,11 @@ from recall.errors import BadValueError, RecallError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
+    from recall.studies.declared import Study
     from recall.studies.launch.place import Place
+    from recall.studies.plan import Shard
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
-    from recall.studies.study import Study
 
 
 NotNegativeWhole = Annotated[int, Range(least=0)]
@@ -158,8 +160,8 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     import jax
 
     from recall.studies import study_named
-    from recall.studies.dry_run import dry_run
     from recall.studies.plan import WHOLE, Shard
+    from recall.studies.runner import preview
     from recall.studies.selection import groups_of
 
     # This process only plans; those that it starts see the accelerators.
@@ -174,23 +176,45 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     place = options.place()
     try:
         if options.dry_run:
-            _tell_plan(dry_run(chosen, choices, folder, place, shard), options.json)
+            _tell_plan(preview(chosen, choices, folder, place, shard), options.json)
         else:
             _run(chosen, choices, place, shard, options)
     finally:
         place.close()
 
 
+_SLURM = """\
+#!/bin/bash
+# Options on the command line of sbatch override those of this script.
+#SBATCH --job-name=recall-{name}
+#SBATCH --array=1-{shards}
+#SBATCH --gres=gpu:1 --cpus-per-task=16 --time=12:00:00
+#SBATCH --signal=TERM@120 --requeue --open-mode=append
+cd {folder} || exit
+srun {command} --shard "$SLURM_ARRAY_TASK_ID/{shards}"
+status=$?
+# The signal before the time limit has ended it, saved: queue this array task again.
+if [ $status -eq 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit $status
+"""
+
+
 def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
+    from recall.files.atomic import write_text
     from recall.plugins import loaded
-    from recall.studies.launch.slurm import write_script
 
     words = options.words() + [word for name in loaded() for word in ("--plugin", name)]
-    write_script(path, f"recall-{options.name}", words, shards)
+    command = shlex.join([sys.executable, "-m", "recall", "study", *words])
+    folder = shlex.quote(str(Path.cwd()))
+    write_text(
+        path, _SLURM.format(name=options.name, shards=shards, folder=folder, command=command)
+    )
     print(f"{path}: an array of {shards} tasks; check its resources, then `sbatch {path}`")
 
 
-def _run(study: Any, choices: Any, place: Any, shard: Any, options: StudyOptions) -> None:
+def _run(
+    study: "Study", choices: "Choices", place: "Place", shard: "Shard", options: StudyOptions
+) -> None:
     from recall.studies.launch.display import Display
     from recall.studies.runner import run_study
 
@@ -201,7 +225,7 @@ def _run(study: Any, choices: Any, place: Any, shard: Any, options: StudyOptions
     _tell_end(launch, options.json)
 
 
-def _tell_end(launch: Any, as_json: bool) -> None:
+def _tell_end(launch: "Launch", as_json: bool) -> None:
     finished, failed = launch.finished, launch.failed_runs()
     if as_json:
         print_json(
@@ -209,7 +233,7 @@ def _tell_end(launch: Any, as_json: bool) -> None:
                 "folder": str(launch.folder),
                 "fleets": [fleet.name for fleet in launch.fleets],
                 "finished": [fleet.name for fleet in finished],
-                "failed": launch.outcome.failed,
+                "failed": launch.failed,
                 "failed_runs": failed,
             }
         )
@@ -226,7 +250,7 @@ def _tell_end(launch: Any, as_json: bool) -> None:
             "same numbers would come again",
             file=sys.stderr,
         )
-    for name, reason in launch.outcome.failed.items():
+    for name, reason in launch.failed.items():
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
         raise UnfinishedError(what_is_missing(launch), launch.exit_status)
@@ -252,12 +276,36 @@ def what_is_missing(launch: "Launch") -> str:
     )
 
 
-def _tell_plan(preview: Any, as_json: bool) -> None:
-    from recall.studies.dry_run import rows, summary
+def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
+    from recall.runs.wording import counted
+    from recall.training.memory import gibibytes
 
     if as_json:
         print_json(preview)
         return
-    print_rows(rows(preview))
-    for line in summary(preview):
-        print(line, file=sys.stderr)
+    rows = [
+        {
+            "fleet": fleet["name"],
+            "runs": len(fleet["runs"]),
+            "tasks": fleet["tasks"],
+            "steps_per_task": f"{fleet['steps_per_task']:,}",
+            "transitions": f"{fleet['transitions']:,}",
+            "memory": gibibytes(fleet["memory_bytes"]),
+            "took": str(timedelta(seconds=round(took))) if (took := fleet["took_seconds"]) else "",
+            "state": fleet["state"],
+        }
+        for fleet in preview["fleets"]
+    ]
+    print_rows(rows)
+    print(preview["question"], file=sys.stderr)
+    left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
+    if not left:
+        print("everything is finished: nothing is left to run", file=sys.stderr)
+        return
+    runs = sum(len(fleet["runs"]) for fleet in left)
+    transitions = sum(fleet["transitions"] for fleet in left)
+    print(
+        f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
+        f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device",
+        file=sys.stderr,
+    )

@@ -18,9 +18,9 @@ from recall.files.names import file_name
 from recall.runs.description import differences, identity, read_description
 from recall.runs.fleet_folder import resume_command
 from recall.runs.wording import counted
+from recall.studies.declared import Variant
 from recall.studies.launch.place import Room
 from recall.studies.selection import Group
-from recall.studies.study import Variant
 from recall.training.memory import gibibytes, run_bytes
 
 
@@ -181,12 +181,6 @@ def _check_settings(
 def _begun(folder: Path) -> Iterator[tuple[str, FleetSpec]]:
     for path in fleets_below(folder):
         yield path.name, spec_from(read_description(path))
-
-
-def fleets_of_others(groups: Sequence[Group], folder: Path) -> list[str]:
-    """Return the names of the fleets in `folder` with a run that none of the groups has."""
-    wanted = {key for group in groups for key in _keys(group.spec)}
-    return [name for name, spec in _begun(folder) if not wanted.issuperset(_keys(spec))]
 
 
 def _keys(spec: FleetSpec) -> list[str]:

@@ -10,7 +10,7 @@ from recall.config.spec import FleetSpec, each_alone, make_spec
 from recall.errors import BadValueError, UnknownNameError
 from recall.methods import METHODS, Method
 from recall.settings import ScheduleSettings, Settings
-from recall.studies.study import Study, Variant
+from recall.studies.declared import Study, Variant
 from recall.worlds.sequences import parse_sequence
 
 # The settings that `--scale` scales: durations in steps of a task.

@@ -25,9 +25,9 @@ from recall.files.reading import read_checked
 from recall.runs.description import differences, in_words
 from recall.runs.fleet_folder import FolderInUseError, hold, open_lock
 from recall.runs.wording import few
-from recall.studies.plan import Fleet, fleets_of_others
-from recall.studies.selection import Choices, groups_of
-from recall.studies.study import Study
+from recall.studies.declared import Study
+from recall.studies.plan import Fleet
+from recall.studies.selection import Choices
 
 LOCK = "study.lock"
 LAUNCHERS = "launchers.lock"
@@ -44,7 +44,7 @@ _MOST_NAMED = 3
 def check_folder(folder: Path, study: Study, choices: Choices) -> None:
     """Raise an error if a folder holds anything but this study with these settings."""
     if not (folder / STUDY).exists():
-        _check_unmarked(folder, study, choices)
+        _check_unmarked(folder)
         return
     held = read_study(folder)
     there = {"study": held["study"], "given": {}, **_settings(held["choices"])}
@@ -67,27 +67,15 @@ def _settings(choices: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in choices.items() if name not in _NARROWING}
 
 
-def _check_unmarked(folder: Path, study: Study, choices: Choices) -> None:
-    """Raise an error unless a folder without study.json is free, or has only this study's fleets.
-
-    Fleets that another selection of runs began are refused too, because nothing says whose they
-    are.
-    """
+def _check_unmarked(folder: Path) -> None:
+    """Raise an error unless a folder without study.json is free, or has only fleets."""
     fleets = {path.parent.name for path in folder.glob(f"*/{DESCRIPTION}")}
-    ours = {LOCK, LAUNCHERS, temporary_of(Path(STUDY)).name, *fleets} | (
-        {LOGS} if fleets else set()
-    )
+    ours = {LOCK, LAUNCHERS, temporary_of(Path(STUDY)).name, *fleets, *([LOGS] if fleets else [])}
     found = sorted(path.name for path in folder.glob("*") if path.suffix != ".json")
     if strangers := [name for name in found if name not in ours]:
         raise FolderInUseError(
             f"{folder} is not empty and holds no study, but {few(strangers, _MOST_NAMED)}: choose "
             "another --out"
-        )
-    if others := fleets_of_others(groups_of(study, choices), folder):
-        raise FolderInUseError(
-            f"{folder} has no study.json, and runs of {few(others, _MOST_NAMED)} are not in the "
-            f"study {study.name} with these choices and settings: repeat those that the fleets "
-            "were begun with, or choose another --out"
         )
 
 
@@ -138,7 +126,7 @@ def write_study(
 ) -> None:
     """Write study.json: the choices and the state of every fleet, at the start of a launch."""
     before = known_fleets(folder)
-    now = {fleet.name: _about(fleet, folder, before.get(fleet.name, {})) for fleet in fleets}
+    now = {fleet.name: about(fleet, folder, before.get(fleet.name, {})) for fleet in fleets}
     variants = {variant.title: variant for variant in study.variants}
     variants |= {fleet.variant.title: fleet.variant for fleet in fleets}
     write_json(
@@ -166,16 +154,17 @@ def note_end(folder: Path, name: str, seconds: float, failure: str | None) -> No
     """Add the end of an attempt at a fleet to study.json, to which other launchers write too."""
     with hold(folder, LOCK, wait=True):
         content = read_study(folder)
-        for about in content["fleets"]:
-            if about["name"] == name:
-                about["finished"] = status(folder / name).is_over
-                about["failure"] = failure
-                about["seconds"] += seconds
-                about["attempts"] = about.get("attempts", 0) + 1
+        for each in content["fleets"]:
+            if each["name"] == name:
+                each["finished"] = status(folder / name).is_over
+                each["failure"] = failure
+                each["seconds"] += seconds
+                each["attempts"] = each.get("attempts", 0) + 1
         write_json(folder / STUDY, content)
 
 
-def _about(fleet: Fleet, folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
+def about(fleet: Fleet, folder: Path, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what study.json says of a fleet, given what it said `before`."""
     return {
         "name": fleet.name,
         "variant": fleet.variant.title,

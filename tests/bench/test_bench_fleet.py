@@ -1,9 +1,6 @@
-"""The parts of a worker's step, and the fleets that the bench measures."""
+"""The fleets that the bench measures."""
 
 import dataclasses
-import os
-import time
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,24 +15,12 @@ from recall.bench.fleet import (
     spec_of,
     tables,
 )
-from recall.bench.worker import measure_worker, processor_seconds
-from recall.collect.policy import NumpyPolicy, PolicyShape
 from recall.errors import BadValueError, UnknownNameError
 from recall.learn import fleet
 from recall.policies.policy import load_policy
-from recall.settings import NetworkSettings, WorldSettings
+from recall.settings import NetworkSettings
 from recall.training.agents import agent_of
 from recall.worlds.sequences import parse_sequence
-
-
-def test_the_parts_of_a_step_add_up():
-    shape = PolicyShape(12, 4, (16, 16), "leaky_relu")
-    actor = NumpyPolicy(shape, np.full(shape.size, 0.05, np.float32))
-    parts = measure_worker("handle-press-side", WorldSettings(), actor)
-    assert min(parts[name] for name in ("step_us", "physics_us", "actor_us")) > 0.0
-    assert parts["step_us"] == pytest.approx(
-        parts["physics_us"] + parts["actor_us"] + parts["rest_us"]
-    )
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 20])
@@ -46,7 +31,7 @@ def test_every_fleet_ends_with_the_same_task(tasks):
     assert len(set(names)) == min(tasks, 10)
 
 
-@pytest.mark.parametrize("method", ["recall", "vcl", "cka_rl"])
+@pytest.mark.parametrize("method", ["recall", "cka_rl"])
 def test_trained_policies_act(method):
     spec = spec_of(2, method, "default", 1, 3)
     agent, _ = agent_of(acting_as_trained(spec))
@@ -75,19 +60,6 @@ def test_impossible_fleets_are_refused():
         bench_fleet((1,), last="hamer")
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
-def test_processor_seconds_count_work_and_not_waiting():
-    before = processor_seconds([os.getpid()])
-    time.sleep(0.3)
-    waited = processor_seconds([os.getpid()])
-    start = time.process_time()
-    while time.process_time() - start < 0.3:
-        pass
-    worked = processor_seconds([os.getpid()])
-    assert waited - before < 0.2 < worked - waited
-    assert processor_seconds([2**22 + 1]) is None
-
-
 @pytest.mark.slow
 def test_a_small_fleet_is_measured_from_end_to_end():
     spec = spec_of(1, "recall", "default", chunks=1, tasks=2)
@@ -99,8 +71,7 @@ def test_a_small_fleet_is_measured_from_end_to_end():
     spec = dataclasses.replace(spec, settings=dataclasses.replace(spec.settings, learner=learner))
     row = measure(spec, chunks=1)
     assert (row["runs"], row["method"], row["tasks"]) == (1, "recall", 2)
-    for rate in ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s", "physics_us"):
+    for rate in ("steps_per_s", "learner_alone_per_s", "workers_alone_per_s"):
         assert row[rate] > 0
-    speeds, parts = tables({"rows": [row]})
-    assert speeds[0]["steps_per_s"] == row["steps_per_s"]
-    assert parts[0]["physics_us"] == row["physics_us"]
+    ((shown,),) = tables({"rows": [row]})
+    assert shown["steps_per_s"] == row["steps_per_s"]

@@ -5,7 +5,7 @@ import os
 import jax
 import pytest
 
-from recall.bench.apart import apart
+from recall.bench import apart
 from recall.bench.learner import bench_learner, tables
 from recall.errors import RecallError, UnknownNameError
 

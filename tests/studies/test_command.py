@@ -8,10 +8,11 @@ import pytest
 from recall.cli import main
 from recall.commands.study import StudyOptions, _tell_plan, what_is_missing
 from recall.studies import STUDIES
-from recall.studies.launch.jobs import Outcome
-from recall.studies.runner import Launch, plan_study
+from recall.studies.launch.place import Place
+from recall.studies.runner import Launch, plan_study, preview
 from recall.studies.selection import groups_of
-from tests.factories.studies import CHOICES, ROOM, SEQUENCE, SMALL, STUDY, begin
+from recall.studies.study_folder import note_end, write_study
+from tests.factories.studies import CHOICES, FLEETS, ROOM, SEQUENCE, SMALL, STUDY, begin
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_settings_that_would_have_no_effect_are_refused(study, given, words, tmp
 
 def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):
     fleet = plan_study(STUDY, replace(CHOICES, seeds=1), tmp_path, ROOM)[0]
-    launch = Launch(tmp_path, (fleet,), Outcome(), signal_status=130)
+    launch = Launch(tmp_path, (fleet,), signal_status=130)
     assert "1 of 1 fleets are not finished" in what_is_missing(launch)
     begin(fleet, tmp_path)
     outcome = tmp_path / fleet.name / "outcome.json"
@@ -127,16 +128,25 @@ def test_a_dry_run_tells_runs_fleets_transitions_and_memory(tmp_path, capsys):
     arguments += ["--out", str(tmp_path / "study")]
     main([*arguments, "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert told["runs"] == 2
-    assert told["transitions"] == 2 * 400
+    assert (told["runs"], told["transitions"]) == (2, 2 * 400)
     assert told["device_bytes"] > 2**20
     (fleet,) = told["fleets"]
     assert fleet["memory_bytes"] > 0
     assert fleet["runs"] == [f"fine_tuning-{SEQUENCE}-seed{seed}" for seed in (0, 1)]
     assert not (tmp_path / "study").exists()
-    _tell_plan(told, as_json=False)
+
+
+def test_a_dry_run_sums_up_what_is_left(tmp_path, capsys):
+    place = Place(ROOM, "one place", lambda: None)
+    fleets = plan_study(STUDY, CHOICES, tmp_path, ROOM)
+    write_study(tmp_path, STUDY, CHOICES, fleets)
+    note_end(tmp_path, FLEETS[0], 61.0, None)
+    begin(fleets[0], tmp_path)
+    (tmp_path / FLEETS[0] / "outcome.json").write_text('{"finished": true, "failed": {}}')
+    _tell_plan(preview(STUDY, CHOICES, tmp_path, place), as_json=False)
     lines = capsys.readouterr()
-    header, row = (line.split("\t") for line in lines.out.splitlines())
-    shown = dict(zip(header, row, strict=True))
-    assert (shown["runs"], shown["transitions"]) == ("2", "800")
-    assert "2 runs in 1 fleet, 800 transitions" in lines.err
+    header, *rows = (line.split("\t") for line in lines.out.splitlines())
+    shown = [dict(zip(header, row, strict=True)) for row in rows]
+    told = [(row["runs"], row["transitions"], row["state"], row["took"]) for row in shown]
+    assert told == [("1", "400", "finished", "0:01:01"), ("1", "400", "new", "")]
+    assert "1 run in 1 fleet, 400 transitions" in lines.err

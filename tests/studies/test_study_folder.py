@@ -13,8 +13,6 @@ from recall.studies.runner import plan_study
 from recall.studies.study_folder import LOCK, read_study, write_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, SMALL, STUDY, launch
 
-ONE_SEED = dataclasses.replace(CHOICES, seeds=1)
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -46,23 +44,17 @@ def test_a_damaged_study_file_says_how_to_go_on_and_that_works(folder):
     assert read_study(folder) == content
 
 
-def test_fleets_that_are_not_of_the_study_are_not_taken_over(folder):
+def test_a_folder_with_something_else_in_it_is_not_taken_over(folder, tmp_path):
     (folder / "study.json").unlink()
-    reason = rf"no study.json, and runs of {FLEETS[1]} are not .* another --out"
-    with pytest.raises(FolderInUseError, match=reason):
-        plan_study(STUDY, ONE_SEED, folder, ROOM)
     longer = dataclasses.replace(CHOICES, scale=2.0)
-    with pytest.raises(FolderInUseError, match="not in the study cw3 with these choices"):
+    with pytest.raises(BadValueError, match="begun with steps_per_task 200, and this version"):
         plan_study(STUDY, longer, folder, ROOM)
     (folder / "thesis").mkdir()
     with pytest.raises(FolderInUseError, match="holds no study, but thesis: choose another --out"):
         plan_study(STUDY, CHOICES, folder, ROOM)
-
-
-def test_logs_alone_are_not_a_study(tmp_path):
-    (tmp_path / "logs").mkdir()
+    (tmp_path / "new" / "logs").mkdir(parents=True)
     with pytest.raises(FolderInUseError, match="is not empty and holds no study, but logs"):
-        plan_study(STUDY, CHOICES, tmp_path, ROOM)
+        plan_study(STUDY, CHOICES, tmp_path / "new", ROOM)
 
 
 @pytest.mark.parametrize(

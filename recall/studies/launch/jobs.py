@@ -1,7 +1,7 @@
-"""Jobs, the events that report on them, the interface of launchers and the outcome of jobs."""
+"""Jobs, the events that report on them, and the interface of launchers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from recall.config.spec import FleetSpec
@@ -75,13 +75,3 @@ class Launcher(Protocol):
 
     def close(self) -> None:
         """Release all resources; no job is running any more."""
-
-
-@dataclass
-class Outcome:
-    """How a list of jobs ended."""
-
-    finished: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)  # name -> reason
-    left: list[str] = field(default_factory=list)  # stopped, or never started
-    attempts: dict[str, int] = field(default_factory=dict)

@@ -1,18 +1,167 @@
-"""Launching of fleets on a cluster: each fleet is a Ray task with the CPUs and GPUs it needs.
+"""Launching of fleets on a Ray cluster: each fleet is a task with the CPUs and GPUs it needs.
 
 Ray places the tasks and reports lost nodes; the scheduler decides what to do about them, as on one
 machine. Each fleet has its own checkpoints in a folder that all nodes share, so it can resume on
 any node. A worker process ends with its fleet, which frees the GPU.
 """
 
+import os
+import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recall.errors import RecallError
+from recall.errors import BadValueError, RecallError, required
 from recall.studies.launch.jobs import Event, Job, Kind
-from recall.studies.launch.ray_cluster import Needs, load_ray
+
+_ANSWER_SECONDS = 10.0
+_PROBE_SECONDS = 120.0
+_OPTIONS = {"log_to_driver": False, "logging_level": "warning"}
+
+
+def load_ray() -> Any:
+    """Return the module `ray`, or raise an error that says how to install it."""
+    return required("ray", "the Ray launcher")
+
+
+def connect(address: str | None) -> None:
+    """Join the cluster at `address` or RAY_ADDRESS; with neither, start one on this machine.
+
+    A running cluster that nobody named is never joined: on a shared host it may be another user's.
+    """
+    ray = load_ray()
+    if ray.is_initialized():
+        return
+    where = address or os.environ.get("RAY_ADDRESS")
+    if where is None:
+        _start(ray)
+        return
+    _check_answers(where)
+    try:
+        ray.init(address=where, **_OPTIONS)
+    except Exception as error:  # Ray raises errors of many types
+        raise RecallError(f"no Ray cluster answers at {where}: {_first_line(error)}") from error
+
+
+def _start(ray: Any) -> None:
+    """Start a cluster whose ports are open to this machine only."""
+    from ray._private import ray_constants
+
+    # Ray listens on loopback alone where it does not expect other machines, which it decides by
+    # this variable: in this process at import, and in the processes that it starts.
+    os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        ray.init(address="local", include_dashboard=False, **_OPTIONS)
+    except Exception as error:  # Ray raises errors of many types
+        ray.shutdown()
+        raise RecallError(
+            f"a Ray cluster on this machine did not start: {_first_line(error)}. "
+            "--launcher local needs no Ray"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0][:200].rstrip(". ")
+
+
+def _check_answers(address: str) -> None:
+    """Raise an error at once for an address that Ray would try to reach for minutes."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    if not (host and port.isdigit()):
+        return  # a word, such as auto, that Ray itself accepts or refuses
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise RecallError(
+            f"no Ray cluster answers at {address}: {error}. `ray start --head` on that machine "
+            "starts one and prints its address"
+        ) from error
+
+
+def disconnect() -> None:
+    """Disconnect from the cluster; a cluster that `connect` started is shut down."""
+    load_ray().shutdown()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The resources of a node that one fleet needs."""
+
+    cpus: int
+    gpus: int
+
+    def remote(self, function: Callable[..., Any]) -> Any:
+        """Return `function` as a Ray task with these resources, in a process that ends with it.
+
+        Ray itself never retries the task; the caller decides.
+        """
+        options = {"num_cpus": self.cpus, "num_gpus": self.gpus}
+        return load_ray().remote(max_calls=1, max_retries=0, **options)(function)
+
+
+def _nodes() -> list[dict[str, Any]]:
+    return [node for node in load_ray().nodes() if node["Alive"]]
+
+
+def needs_of(cpus: int | None, gpus: int | None) -> Needs:
+    """Return a fleet's needs: as given, else a GPU if there are any, and its share of the CPUs."""
+    resources = [node["Resources"] for node in _nodes()]
+    if gpus is None:
+        gpus = 1 if any(each.get("GPU") for each in resources) else 0
+    if cpus is None:
+        cpus = min((_share_of_cpus(each, gpus) for each in resources if each.get("CPU")), default=1)
+    needs = Needs(cpus, gpus)
+    if not places(needs):
+        most = {name: max(each.get(name, 0) for each in resources) for name in ("CPU", "GPU")}
+        raise BadValueError(
+            f"no node of the cluster has {cpus} CPUs and {gpus} GPUs for a fleet; the largest "
+            f"numbers on a node are {most['CPU']:g} and {most['GPU']:g}: choose smaller "
+            "--cpus-per-fleet and --gpus-per-fleet"
+        )
+    return needs
+
+
+def _share_of_cpus(resources: dict[str, float], gpus: int) -> int:
+    fleets = resources.get("GPU", 0) // gpus if gpus else 1
+    return max(1, int(resources["CPU"] // max(1, fleets)))
+
+
+def places(needs: Needs) -> int:
+    """Return the number of fleets that the cluster can train at once."""
+    return sum(_on_node(node, needs) for node in _nodes())
+
+
+def _on_node(node: dict[str, Any], needs: Needs) -> int:
+    resources = node["Resources"]
+    cpus = int(resources.get("CPU", 0) // max(1, needs.cpus))
+    return min(cpus, int(resources.get("GPU", 0) // needs.gpus)) if needs.gpus else cpus
+
+
+def least_memory(needs: Needs, measure: Callable[[], Any]) -> int:
+    """Return the bytes of each device that a fleet gets on the node with the least memory."""
+    ray = load_ray()
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    task = needs.remote(measure)
+    fleets = {}
+    for node in _nodes():
+        if _on_node(node, needs):
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            fleets[task.options(scheduling_strategy=there).remote()] = _on_node(node, needs)
+    ready, busy = ray.wait(list(fleets), num_returns=len(fleets), timeout=_PROBE_SECONDS)
+    for ref in busy:
+        ray.cancel(ref)
+    if not ready:
+        raise RecallError(
+            f"no node with {needs.cpus} CPUs and {needs.gpus} GPUs was free within "
+            f"{_PROBE_SECONDS:.0f} seconds; give the memory with --memory instead"
+        )
+    # Fleets on one node share its memory equally; a GPU belongs to one fleet.
+    return min(ray.get(ref).bytes_each // (1 if needs.gpus else fleets[ref]) for ref in ready)
 
 
 class _Noticeboard:

@@ -12,14 +12,14 @@ from pathlib import Path
 from recall.files.fleet_layout import status
 from recall.runs.fleet_folder import FolderHeldError, hold
 from recall.studies.launch.display import Display
-from recall.studies.launch.jobs import ENDS, Event, Job, Launcher, Outcome
+from recall.studies.launch.jobs import ENDS, Event, Job, Launcher
 from recall.training.signals import Stop, stopping
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Scheduler:
-    """Runs a list of jobs with a launcher and keeps their outcome."""
+    """Runs a list of jobs with a launcher and counts attempts; `failed` says why jobs ended."""
 
     def __init__(
         self,
@@ -42,7 +42,8 @@ class Scheduler:
         self._since: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._launcher, self._display, self._retries = launcher, display, retries
-        self.outcome = Outcome()
+        self.attempts: dict[str, int] = {}
+        self.failed: dict[str, str] = {}
 
     def run(self) -> Stop:
         """Run until all jobs have ended, or until a signal came and the running jobs have saved."""
@@ -53,7 +54,6 @@ class Scheduler:
                     self._take(event)
                 self._fill(stop)
                 self._display.refresh()
-        self.outcome.left += [job.name for job in self._waiting]
         for job in self._waiting:
             self._release(job)
         return stop
@@ -72,13 +72,11 @@ class Scheduler:
             self._waiting.remove(job)
             if status(Path(job.folder)).is_over:  # another launcher has trained it meanwhile
                 self._display.take(Event(job.name, "finished"))
-                self.outcome.finished.append(job.name)
                 self._release(job)
                 continue
             self._running[job.name] = job
             self._since[job.name] = time.monotonic()
-            attempts = self.outcome.attempts
-            attempts[job.name] = attempts.get(job.name, 0) + 1
+            self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
             self._launcher.start(job)
 
     def _hold(self, job: Job) -> bool:
@@ -105,23 +103,19 @@ class Scheduler:
 
     def _end(self, job: Job, event: Event) -> None:
         spent = time.monotonic() - self._since.pop(job.name)
-        if event.kind == "finished":
-            self.outcome.finished.append(job.name)
-        elif event.kind == "stopped":
-            self.outcome.left.append(job.name)
-        elif event.kind == "lost":
+        if event.kind == "lost":
             self._display.message(job.name, f"{event.text}; it continues elsewhere")
             self._waiting.insert(0, job)
-        else:
+        elif event.kind == "failed":
             self._retry(job, event.text)
         if job not in self._waiting:
             self._release(job)
-        self._on_end(job.name, spent, self.outcome.failed.get(job.name))
+        self._on_end(job.name, spent, self.failed.get(job.name))
 
     def _retry(self, job: Job, reason: str) -> None:
         failures = self._failures[job.name] = self._failures.get(job.name, 0) + 1
         if failures > self._retries:
-            self.outcome.failed[job.name] = reason
+            self.failed[job.name] = reason
             self._display.give_up(job.name, reason)
             return
         self._display.message(

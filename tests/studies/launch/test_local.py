@@ -89,9 +89,9 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
 
     result = launch(folder, launcher, display=display)
     assert result.exit_status == 1
-    assert result.outcome.attempts == {bad: 2, good: 2}
+    assert result.attempts == {bad: 2, good: 2}
     assert [fleet.name for fleet in result.finished] == [good]
-    assert "FileExistsError" in result.outcome.failed[bad]
+    assert "FileExistsError" in result.failed[bad]
     assert "FileExistsError" in about(folder)["fleets"][0]["failure"]
     # It was written when it was known, not only at the end.
     assert [(one[1], two[0]) for one, two in shown[0].states] == [
@@ -109,7 +109,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     shutil.rmtree(folder / bad)
     again = launch(folder)
     assert again.exit_status == 0
-    assert again.outcome.attempts == {bad: 1}
+    assert again.attempts == {bad: 1}
     assert left_by(folder) == uninterrupted
     seeds = [[run.seed for run in fleet.spec.runs] for fleet in again.finished]
     assert sorted(seeds) == [[0], [1]]
@@ -121,7 +121,7 @@ def test_a_crash_is_resumed_and_what_always_fails_is_given_up_and_reported(tmp_p
     assert all(fleet["finished"] and fleet["seconds"] > 0 for fleet in study["fleets"])
     # And then there is nothing left to do.
     last = launch(folder)
-    assert (last.exit_status, last.outcome.attempts) == (0, {})
+    assert (last.exit_status, last.attempts) == (0, {})
 
 
 @pytest.mark.slow
@@ -130,13 +130,13 @@ def test_a_fleet_whose_runs_all_fail_is_not_retried(tmp_path):
     diverging = dataclasses.replace(CHOICES, seeds=1, changes=SMALL | {"initial_log_alpha": 1e3})
     file, fleet = io.StringIO(), FLEETS[0]
     result = launch(tmp_path, choices=diverging, display=printing(file))
-    assert (result.exit_status, result.outcome.attempts) == (1, {fleet: 1})
+    assert (result.exit_status, result.attempts) == (1, {fleet: 1})
     assert [each.name for each in result.without_runs] == [fleet]
     (failed,) = result.failed_runs()
     assert failed.startswith(f"{fleet}/")
     assert "retrying" not in file.getvalue()
     again = launch(tmp_path, choices=diverging)
-    assert (again.exit_status, again.outcome.attempts) == (1, {})
+    assert (again.exit_status, again.attempts) == (1, {})
 
 
 def test_a_fleet_that_starts_after_the_signal_stops_too(tmp_path):
@@ -213,7 +213,7 @@ def in_a_process(folder):
     """Launch the study in a process of its own; return the fleets that it trained."""
     program = (
         "import sys; from pathlib import Path; from tests.factories.studies import launch; "
-        "print(*launch(Path(sys.argv[1])).outcome.attempts)"
+        "print(*launch(Path(sys.argv[1])).attempts)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True

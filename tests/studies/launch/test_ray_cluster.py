@@ -11,15 +11,15 @@ import pytest
 LISTENING = "0A"
 START = """
 import json, os, sys
-from recall.studies.launch import ray_cluster
+from recall.studies.launch import ray_launcher
 from tests.studies.launch.test_ray_cluster import family, listening
-ray_cluster.connect(None)
+ray_launcher.connect(None)
 import ray
 assert ray.get(ray.remote(num_cpus=1)(lambda: 7).remote()) == 7
 address = ray.get_runtime_context().gcs_address
 print(json.dumps([address, sorted(listening(family(os.getpid())))]), flush=True)
 sys.stdin.readline()
-ray_cluster.disconnect()
+ray_launcher.disconnect()
 """
 
 

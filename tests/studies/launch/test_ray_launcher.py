@@ -13,7 +13,7 @@ from rich.console import Console
 
 import recall
 from recall.errors import BadValueError
-from recall.studies.launch import ray_cluster
+from recall.studies.launch import ray_launcher
 from recall.studies.launch.display import Display
 from recall.studies.launch.place import on_cluster
 from recall.studies.runner import run_study
@@ -45,9 +45,9 @@ def cluster():
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": QUICK})
     made.add_node(num_cpus=1)
     made.add_node(num_cpus=1)
-    ray_cluster.connect(made.address)
+    ray_launcher.connect(made.address)
     yield made
-    ray_cluster.disconnect()
+    ray_launcher.disconnect()
     made.shutdown()
 
 
@@ -96,7 +96,7 @@ def test_a_lost_node_loses_nothing_and_nothing_is_run_twice(tmp_path, cluster):
     result = run_study(STUDY, choices, folder, place.room, place.launcher, display, retries=0)
     assert result.exit_status == 0, told.getvalue()
     (lost,) = (name for name in FLEETS if name == displays[0].lost)
-    assert result.outcome.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
+    assert result.attempts == dict.fromkeys(FLEETS, 1) | {lost: 2}
     assert f"{lost}: its node is lost" in told.getvalue()
     assert re.search(rf"{lost}: 1 run of 4,000 steps, from step \d+", told.getvalue())
     assert left_by(folder) == left_when_nothing_happens(choices, tmp_path / "uninterrupted")
@@ -134,7 +134,7 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     )  # fmt: skip
     assert result.exit_status == 0, told.getvalue()
     # A fleet that was saved goes on from there, unless it had finished meanwhile.
-    for name in begun & result.outcome.attempts.keys():
+    for name in begun & result.attempts.keys():
         assert re.search(rf"{name}: 1 run of 400 steps, from step \d+", told.getvalue())
     assert left_by(folder) == uninterrupted
 
@@ -163,4 +163,4 @@ def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, clust
 @pytest.mark.slow
 def test_a_fleet_that_no_node_has_room_for_is_refused(cluster):
     with pytest.raises(BadValueError, match="no node of the cluster has 64 CPUs and 0 GPUs"):
-        ray_cluster.needs_of(64, None)
+        ray_launcher.needs_of(64, None)

@@ -4,14 +4,14 @@ Forward transfer says how much the sequence helped. So a reference run may diffe
 it is compared with in the sequence and the method alone: the task, the world, the steps, the
 networks, the batches and the optimiser must be the same.
 
-Six settings may differ (TOLERATED) if no reference has the same ones: the interval between
+Five settings may differ (TOLERATED) if no reference has the same ones: the interval between
 evaluations, because a curve can be read at other steps (recall.analysis.metrics.area_at), the
 precision of matrix products, by how many bursts the collecting policies are behind, in how many
-environments a run collects, the average of the actor, and the discount. A reference may also be
-longer than needed, if it was evaluated often enough: plain SAC does not know how long it will
-train, so the beginning of its curve is that of a shorter run. Runs that were found come before
-those that are shipped with the package, unless the found ones are longer. Reports name what differs
-in those that were used.
+environments a run collects, and the average of the actor. A reference may also be longer than
+needed, if it was evaluated often enough: plain SAC does not know how long it will train, so the
+beginning of its curve is that of a shorter run. Runs that were found come before those that are
+shipped with the package, unless the found ones are longer. Reports name what differs in those that
+were used.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -40,8 +40,7 @@ REFERENCE_METHOD = "fine_tuning"
 BATCH = f"{METHOD}batch_size"
 EVALUATE_EVERY = "schedule.evaluate_every"
 TOLERATED = {
-    EVALUATE_EVERY, PRECISION, "schedule.policy_lag", "schedule.environments", AVERAGE,
-    "learner.sac.discount",
+    EVALUATE_EVERY, PRECISION, "schedule.policy_lag", "schedule.environments", AVERAGE
 }  # fmt: skip
 _FEWEST_EVALUATIONS = 4  # of a longer reference, unless the run itself has fewer
 # Settings that plain SAC on a single task does not use; the last two are of older records.

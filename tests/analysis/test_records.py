@@ -38,7 +38,7 @@ def test_recall_leads_on_cw3_and_clonex_cannot_be_told_from_it(cw3):
 @pytest.mark.parametrize(
     ("folder", "label", "expected"),
     [
-        ("cw3-n-step", "RECALL", 0.98),
+        ("cw3-n-step", "RECALL", 0.99),
         ("cw10", "RECALL", 0.86),
         ("cw3-1m", "RECALL", 0.93),
         ("cw10", "ClonEx", 0.71),
@@ -53,4 +53,4 @@ def test_average_performance_of_other_records(folder, label, expected):
 
 def test_recall_transfers_against_the_shipped_reference():
     rows = analyse(gather(RESULTS / "cw3-n-step")).scores
-    assert estimate(rows, TRANSFER).value == pytest.approx(0.55, abs=0.005)
+    assert estimate(rows, TRANSFER).value == pytest.approx(0.60, abs=0.005)

@@ -180,7 +180,7 @@ def test_of_a_longer_reference_the_beginning_counts(tmp_path):
 def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_found(tmp_path):
     def write(name, method, steps):
         settings = {"steps_per_task": steps, "evaluate_every": 30_000, "precision": "bfloat16"}
-        write_fleet(tmp_path / name, method, "push", (0,), discount=0.99, **settings)
+        write_fleet(tmp_path / name, method, "push", (0,), **settings)
 
     write("a", "recall", 300_000)
     write("longer", "fine_tuning", 600_000)
@@ -188,7 +188,7 @@ def test_shipped_runs_of_the_exact_length_come_before_longer_ones_that_were_foun
     run = next(run for run in found.runs if run.method == "recall")
     references = found.references(run, "push")
     assert references.shipped
-    assert len(references.runs) == 3
+    assert len(references.runs) == 5
     write("same", "fine_tuning", 300_000)
     references = gather(tmp_path).references(run, "push")
     assert not references.shipped

@@ -8,8 +8,8 @@ from gymnasium.spaces import Box
 
 import recall
 from recall.worlds.continual_world import TASKS, make_simulator
+from recall.worlds.continual_world.task import Start
 from recall.worlds.continual_world.tasks import load_task
-from recall.worlds.continual_world.tasks.task import Start
 from recall.worlds.episodes import Episodes
 from tests.factories.environments import Blank
 

@@ -15,7 +15,7 @@ import numpy as np
 from recall.errors import RecallError
 from recall.plugins.python_process import python_command
 from recall.worlds.continual_world.models import load_visual
-from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.continual_world.task import Task
 from recall.worlds.simulator import Array
 
 _NO_GL = (

@@ -7,7 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from recall.worlds.continual_world.tasks.task import Task
+from recall.worlds.continual_world.task import Task
+from recall.worlds.continual_world.tasks import load_task
 
 _MODELS = Path(__file__).parent / "assets" / "sawyer_xyz"
 SUBSTEPS = 5  # in a step of an episode
@@ -38,8 +39,6 @@ def load_physics(name: str) -> mujoco.MjModel:
     It steps faster, with bit for bit the same results: MuJoCo clears one byte per node of every
     mesh in each collision pass, even of meshes that are only visual.
     """
-    from recall.worlds.continual_world.tasks import load_task
-
     task = load_task(name)
     spec = mujoco.MjSpec.from_file(str(_MODELS / task.model))
     geoms = list(spec.geoms)

@@ -5,7 +5,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from recall.worlds.continual_world.rewards import distance
-from recall.worlds.continual_world.tasks.task import Scene, Source, Start, Task, body, site
+from recall.worlds.continual_world.task import Scene, Source, Start, Task, body, site
 from recall.worlds.simulator import Array
 
 _COMMON = {
@@ -159,7 +159,7 @@ class _Observer:
     """What both observers have in common."""
 
     def __init__(self, task: Task, scene: Scene, start: Start):
-        self._goal_low, self._goal_high = np.array(task.goal_low), np.array(task.goal_high)
+        self._goal_low, self._goal_high = task.goal_box()
         self._scene, self._start = scene, start
 
     def goal(self) -> Array:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from recall.worlds.continual_world.tasks.task import Scene, Start
+from recall.worlds.continual_world.task import Criterion, Scene, Start
 from recall.worlds.simulator import Array
 
 # Keeps 0 / 0 at 0 without a branch; far below any distance that matters.
@@ -26,9 +26,7 @@ def planar(a: Array, b: Array) -> Array:
     return distance(a[..., :2], b[..., :2])
 
 
-def within(
-    radius: float, measure: Callable[[Array, Array], Array] = distance
-) -> Callable[[Scene, Start], Array]:
+def within(radius: float, measure: Callable[[Array, Array], Array] = distance) -> Criterion:
     """Return the criterion of success that the object is within `radius` of its target."""
     return lambda scene, start: measure(scene.object, start.target) <= radius
 
@@ -96,6 +94,12 @@ def gaussian(x: Array, low: float, high: float, margin: Array | float) -> Array:
     return np.exp(np.log(0.1) * outside * outside)
 
 
+def near_target(scene: Scene, start: Start) -> tuple[Array, Array]:
+    """Return the object's distance to its target, and the reward for coming nearer."""
+    to_target = distance(scene.object, start.target)
+    return to_target, long_tail(to_target, 0.0, 0.05, distance(start.object, start.target))
+
+
 def both(a: Array, b: Array) -> Array:
     """Return the Hamacher product, which is near 1 only where both arguments are."""
     product = a * b
@@ -106,15 +110,16 @@ def caging(
     scene: Scene,
     start: Start,
     grip: Array,
-    target: Array,
+    target: Array | None = None,
     *,
     radius: float,
-    pad_reach: float,
     planar_reach: float,
+    pad_reach: float = 0.05,
     effort: float = 1.0,
     dense: bool = True,
 ) -> Array:
-    """Reward fingers that are around `target` and closing."""
+    """Reward fingers that are around `target`, by default the object, and closing."""
+    target = scene.object if target is None else target
     target_y, start_y = target[..., 1], start.object[..., 1]
     sides = [
         long_tail(

@@ -18,7 +18,7 @@ from recall.worlds.continual_world.observations import (
     Readings,
 )
 from recall.worlds.continual_world.starts import start_views
-from recall.worlds.continual_world.tasks.task import Scene, Start, Task
+from recall.worlds.continual_world.task import Scene, Start, Task
 from recall.worlds.simulator import Array, Roll, Rolled, Step
 
 if TYPE_CHECKING:

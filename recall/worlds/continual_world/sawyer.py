@@ -28,7 +28,7 @@ from recall.worlds.continual_world.starts import (
     settled,
     start_views,
 )
-from recall.worlds.continual_world.tasks.task import Scene, Start, Table, Task
+from recall.worlds.continual_world.task import Scene, Start, Table, Task
 from recall.worlds.simulator import Array, Roll, Simulator, Step, restored, unit_box
 
 if TYPE_CHECKING:

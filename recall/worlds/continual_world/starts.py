@@ -15,7 +15,8 @@ import numpy as np
 
 from recall.errors import BadValueError
 from recall.worlds.continual_world.models import STATE, SUBSTEPS, load_physics
-from recall.worlds.continual_world.tasks.task import Start, Task
+from recall.worlds.continual_world.task import Start, Task
+from recall.worlds.continual_world.tasks import load_task
 from recall.worlds.simulator import Array
 
 _TOLERANCE = 1e-6
@@ -96,8 +97,6 @@ def settled(name: str) -> Settled:
 
     It does not depend on the position of the fixture.
     """
-    from recall.worlds.continual_world.tasks import load_task
-
     model = load_physics(name)
     return settle(model, mujoco.MjData(model), load_task(name))
 

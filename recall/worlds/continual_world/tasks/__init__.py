@@ -1,11 +1,13 @@
-"""Continual World's tasks, one file each: readings, placement at a reset, rewards and success."""
+"""Continual World's tasks: readings, placement at a reset, rewards and success."""
 
-from importlib import import_module
+from recall.worlds.continual_world.task import Task
+from recall.worlds.continual_world.tasks.handles import HANDLES
+from recall.worlds.continual_world.tasks.pucks import PUCKS
+from recall.worlds.continual_world.tasks.tools import TOOLS
 
-from recall.worlds.continual_world.tasks.task import Task
+_TASKS = {task.name: task for task in (*PUCKS, *HANDLES, *TOOLS)}
 
 
 def load_task(name: str) -> Task:
-    """Return the task declared in the file that is named after it."""
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    return module.TASK
+    """Return the declaration of a task."""
+    return _TASKS[name]

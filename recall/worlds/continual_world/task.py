@@ -11,6 +11,8 @@ import numpy as np
 
 from recall.worlds.simulator import Array
 
+HAND_START = (0.0, 0.6, 0.2)
+LIFT = 0.04  # height at which most objects count as picked
 # Arrays by the names that a task gives them, each with a leading slots axis.
 Scene = SimpleNamespace
 
@@ -64,17 +66,9 @@ class Table:
         self.is_current = False
         self._model, self._data = model, data
 
-    def body(self, name: str) -> Array:
-        """Return the position of a body."""
-        return self._data.body(name).xpos.copy()
-
-    def site(self, name: str) -> Array:
-        """Return the position of a site."""
-        return self._data.site(name).xpos.copy()
-
-    def geom(self, name: str) -> Array:
-        """Return the position of a geom."""
-        return self._data.geom(name).xpos.copy()
+    def at(self, source: Source) -> Array:
+        """Return the position of a body, site or geom."""
+        return np.array(getattr(self._data, source.kind)(source.name).xpos)
 
     def site_offset(self, name: str) -> Array:
         """Return the position of a site in its body's frame."""
@@ -93,6 +87,11 @@ class Table:
         self.is_current = True
 
 
+Place = Callable[[Table, Array], Start]
+Reward = Callable[[Scene, Start, Array], Array]  # (scene, start, gripper action [slots])
+Criterion = Callable[[Scene, Start], Array]
+
+
 @dataclass(frozen=True)
 class Task:
     """Declaration of a task: data, and functions over all slots.
@@ -104,19 +103,19 @@ class Task:
 
     name: str
     model: str
-    hand_start: tuple[float, float, float]
     reset_low: tuple[float, ...]
     reset_high: tuple[float, ...]
-    goal_low: tuple[float, float, float]
-    goal_high: tuple[float, float, float]
     object: Source
-    place: Callable[[Table, Array], Start]
-    reward_v1: Callable[[Scene, Start, Array], Array]  # (scene, start, gripper action [slots])
-    reward_v2: Callable[[Scene, Start, Array], Array]
-    success_v1: Callable[[Scene, Start], Array]
-    success_v2: Callable[[Scene, Start], Array]
+    place: Place
+    reward_v1: Reward
+    reward_v2: Reward
+    success_v1: Criterion
+    success_v2: Criterion
+    hand_start: tuple[float, ...] = HAND_START
     hand_low: tuple[float, float, float] = (-0.5, 0.40, 0.05)
     hand_high: tuple[float, float, float] = (0.5, 1.0, 0.5)
+    # Box of the observed goal. None: that of the goal in the reset vector, or else the hand's.
+    goal: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     turned: Source | None = None  # rotation of the object; None is observed as zeros
     object_offset: tuple[float, float, float] | None = None
     second: Source | None = None
@@ -128,18 +127,23 @@ class Task:
     # True if the hand or a loose object touches the fixture while the hand settles, so that one
     # settled state for all reset vectors would be wrong.
     settles_anew: bool = False
-    latch: Callable[[Scene, Start], Array] | None = None  # once true, stays true for the episode
+    latch: Criterion | None = None  # once true, stays true for the episode
+
+    def goal_box(self) -> tuple[Array, Array]:
+        """Return the box to which the observed goal is clipped."""
+        drawn = len(self.reset_low) == 6
+        box = (
+            (self.reset_low[3:], self.reset_high[3:]) if drawn else (self.hand_low, self.hand_high)
+        )
+        low, high = self.goal or box
+        return np.array(low), np.array(high)
+
+
+def single(*position: float) -> tuple[float, ...]:
+    """Return a position in single precision, in which Meta-World stores some hand's starts."""
+    return tuple(float(np.float32(each)) for each in position)
 
 
 def with_height(position: Array, height: Any) -> Array:
     """Return the position's x and y with another height."""
     return np.array([position[0], position[1], height])
-
-
-def place_puck(table: Table, vector: Array, height: float) -> Start:
-    """Place puck and goal on the table, both at the height at which the puck settled."""
-    puck, target = with_height(vector[:2], height), with_height(vector[3:5], height)
-    table.set_joints(9, puck, still=slice(9, 15))
-    table.forward()
-    away = puck[:2] - target[:2]
-    return Start(target, puck, table.fingers, farthest=np.sqrt(np.vecdot(away, away)))

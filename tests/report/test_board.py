@@ -46,7 +46,7 @@ def test_methods_are_compared_within_their_protocol_alone(runs, tmp_path):
     }
     first = made.tables[0]
     assert first.columns[0] == "average performance"
-    assert [row.cells[0].ours.value for row in first.rows] == [1.0, 0.5]
+    assert [row.cells[0].estimate.value for row in first.rows] == [1.0, 0.5]
 
 
 def test_the_command_writes_a_page(runs, tmp_path, capsys):

@@ -30,12 +30,12 @@ def test_folders_are_compared_seed_by_seed(tmp_path, capsys):
     metrics = tables["push,hammer"]
     old, new = "old: RECALL", "new: RECALL, λ 1, hidden 8x8x8"
     assert [row.heading for row in metrics.rows] == [old, new]
-    assert [row.cells[0].ours.value for row in metrics.rows] == pytest.approx([0.5, 0.7])
+    assert [row.cells[0].estimate.value for row in metrics.rows] == pytest.approx([0.5, 0.7])
     # Seeds 1 and 2 are in both: 0.7 - 0.5 and 1.0 - 0.9. Student's t with one degree of freedom
     # is 6.3138 at 95 %, and the standard error 0.05.
     difference = cell_of(tables["push,hammer-differences"], new, old)
-    assert difference.ours.value == pytest.approx(0.15)
-    assert difference.ours.interval == pytest.approx((0.15 - 0.31569, 0.15 + 0.31569), abs=1e-5)
+    assert difference.estimate.value == pytest.approx(0.15)
+    assert difference.estimate.interval == pytest.approx((0.15 - 0.31569, 0.15 + 0.31569), abs=1e-5)
     assert difference.runs == 2
     assert not tables["push,hammer-differences"].detail
     assert any("only new has it: ewc on push,hammer" in problem for problem in made.problems)
@@ -53,7 +53,7 @@ def test_tasks_alone_and_curves_of_two_folders_stand_together(tmp_path):
     assert "average_success" in {each.kind for each in made.figures}
     assert made.collection.labels == ["old: RECALL", "new: RECALL"]
     assert tables["cw3-average_performance"].columns == ("old: RECALL", "new: RECALL")
-    alone = [cell.ours.value for cell in tables["single-tasks"].rows[0].cells if cell.ours]
+    alone = [cell.estimate.value for cell in tables["single-tasks"].rows[0].cells if cell.estimate]
     assert {0.2, 0.6} <= {round(value, 6) for value in alone}
 
 
@@ -68,7 +68,7 @@ def test_references_in_either_folder_serve_both(tmp_path):
         folders = tmp_path / "old", tmp_path / "new", tmp_path / "out"
         tables = {each.name: each for each in compare(*folders, reference, figures=False).tables}
         for label, value in (("old: RECALL", -0.6), ("new: RECALL", 0.2)):
-            found = cell_of(tables["push,hammer"], label, "forward transfer").ours
+            found = cell_of(tables["push,hammer"], label, "forward transfer").estimate
             assert found.value == pytest.approx(value)
 
 
@@ -79,7 +79,7 @@ def test_equal_runs_differ_by_nothing(tmp_path):
     tables = {table.name: table for table in made.tables}
     assert [row.heading for row in tables["settings"].rows] == ["none"]
     difference = cell_of(tables["push,hammer-differences"], "b: RECALL", "a: RECALL")
-    assert difference.ours == Estimate(0.0, (0.0, 0.0))
+    assert difference.estimate == Estimate(0.0, (0.0, 0.0))
 
 
 def test_folders_with_nothing_in_common_are_refused(tmp_path):

@@ -21,7 +21,7 @@ ODD = Table(
     rows=(
         Row("[bracket]", (Cell(Estimate(0.9, (0.8, 1.0)), bold=True), Cell(text="a & b"))),
         Row("one missing", (Cell(Estimate(0.9, (0.8, 1.0))), Cell())),
-        Row("the paper's", (Cell(paper=Estimate(0.7, (0.6, 0.8))), Cell(Estimate(-0.5)))),
+        Row("it (paper)", (Cell(Estimate(0.7, (0.6, 0.8))), Cell(Estimate(-0.5))), papers=True),
     ),
     notes=("A note with 5 % and a_b.",),
     advice=("`recall train --x`",),
@@ -35,7 +35,7 @@ def test_rows_of_values_are_followed_by_rows_of_intervals_and_notes_stand_apart(
     assert r"\label{tab:odd}" in text
     assert r"{}[bracket] & $\mathbf{0.90}$ & a \& b \\" in text
     assert r"one missing & $0.90$ & -- \\" in text
-    assert r"the paper's & $0.70$ & $-0.50$ \\" in text
+    assert r"it (paper) & $0.70$ & $-0.50$ \\" in text
     assert r" & \scriptsize $[0.60, 0.80]$ &  \\" in text
     assert "A note with 5 \\% and a\\_b." in text
     assert "cannot be told from it" in text

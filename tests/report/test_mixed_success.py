@@ -42,9 +42,9 @@ def mixed(tmp_path_factory) -> Path:
 def test_means_are_over_the_tasks_that_report_success(mixed):
     tables = tables_of(mixed)
     table = tables["push,hammer,push"]
-    assert cell_of(table, "RECALL", "average performance").ours.value == pytest.approx(0.7)
-    assert cell_of(table, "RECALL", "forgetting").ours.value == pytest.approx(0.1)
-    assert cell_of(table, "RECALL", "interquartile mean").ours.value == pytest.approx(0.7)
+    assert cell_of(table, "RECALL", "average performance").estimate.value == pytest.approx(0.7)
+    assert cell_of(table, "RECALL", "forgetting").estimate.value == pytest.approx(0.1)
+    assert cell_of(table, "RECALL", "interquartile mean").estimate.value == pytest.approx(0.7)
     assert NOTE in table.notes
     assert table.title == "Results on push, hammer, push"
     assert tables["push,hammer,push-tasks"].columns == ("1 push", "3 push")

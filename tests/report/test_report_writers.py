@@ -25,7 +25,11 @@ TABLE = Table(
                 Cell(text="a | b"),
             ),
         ),
-        Row("R & D", (Cell(paper=Estimate(-0.001, (-0.1, 0.2))), Cell(Estimate(float("nan"))))),
+        Row(
+            "R & D",
+            (Cell(Estimate(-0.001, (-0.1, 0.2))), Cell(Estimate(float("nan")))),
+            papers=True,
+        ),
     ),
     notes=("A note.",),
 )

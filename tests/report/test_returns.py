@@ -59,7 +59,7 @@ def test_returns_stand_instead_of_success(silent):
     assert "push,hammer" not in tables
     assert "push,hammer-tasks" not in tables
     table = tables["push,hammer-returns"]
-    assert [cell.ours.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
+    assert [cell.estimate.value for cell in table.rows[0].cells] == [0.0, 0.0, 10.0, 10.0]
     assert "do not report success" in table.notes[-1]
     (verdict,) = verdicts(analysis)
     assert "table of returns" in verdict.sentences[0]
@@ -73,7 +73,7 @@ def test_returns_stand_instead_of_success(silent):
 
 def test_tasks_learned_alone_have_returns_too(tmp_path):
     (row,) = tables_of(write_silent(tmp_path, sequence="push"))["single-returns"].rows
-    assert (row.heading, [cell.ours.value for cell in row.cells]) == ("push", [0.0, 0.0])
+    assert (row.heading, [cell.estimate.value for cell in row.cells]) == ("push", [0.0, 0.0])
 
 
 def test_tasks_that_were_solved_report_success_whatever_was_seen_before_training(tmp_path):

@@ -27,8 +27,8 @@ def test_methods_are_ranked_by_each_reward(tmp_path):
     assert [row.heading for row in table.rows] == ["Fine-tuning", "EWC", "L2", "MAS"]
     assert [cell_of(table, row.heading, "rank by v1").text for row in table.rows] == list("1234")
     assert [cell_of(table, row.heading, "rank by v2").text for row in table.rows] == list("3214")
-    assert cell_of(table, "L2", "reward v1").ours.value == pytest.approx(0.2)
-    assert cell_of(table, "L2", "reward v2").ours.value == pytest.approx(0.8)
+    assert cell_of(table, "L2", "reward v1").estimate.value == pytest.approx(0.2)
+    assert cell_of(table, "L2", "reward v2").estimate.value == pytest.approx(0.8)
     bold = {
         (r.heading, c)
         for r in table.rows

@@ -29,7 +29,7 @@ def headings(table):
 
 
 def ours(table, row, column):
-    found = cell_of(table, row, column).ours
+    found = cell_of(table, row, column).estimate
     return None if found is None else found.value
 
 
@@ -41,12 +41,12 @@ def test_cw3_by_hand_with_the_papers_numbers_in_rows_of_their_own(tmp_path):
     assert performance.columns == ("Fine-tuning", "EWC", "PackNet", "ClonEx", "PM", "RECALL")
     assert headings(performance) == ["1", "1 (paper)", "2", "2 (paper)"]
     best = cell_of(performance, "1", "RECALL")
-    assert (best.ours, best.bold, best.runs) == ((1.0, (1.0, 1.0)), True, 2)
-    assert cell_of(performance, "1 (paper)", "RECALL") == Cell(paper=Estimate(0.9, (0.88, 0.92)))
+    assert (best.estimate, best.bold, best.runs) == ((1.0, (1.0, 1.0)), True, 2)
+    assert cell_of(performance, "1 (paper)", "RECALL") == Cell(Estimate(0.9, (0.88, 0.92)))
     worse = cell_of(performance, "1", "Fine-tuning")
     # Seeds end with (0.1 + 0.1 + 1) / 3 and (0.2 + 0.2 + 1) / 3.
-    assert worse.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
-    assert worse.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert worse.estimate.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    assert worse.estimate.interval == pytest.approx((0.4, 1.4 / 3))
     assert not worse.bold
     forgetting = ours(tables["cw3-forgetting"], "2", "Fine-tuning")
     assert forgetting == pytest.approx((2 * 0.9 / 3 + 2 * 0.8 / 3) / 2)
@@ -60,14 +60,14 @@ def test_the_mean_over_all_eight_has_an_interval_over_seeds(tmp_path):
     write_fleet(tmp_path / "a", "recall", CW3, success=forgets)
     tables = tables_of(tmp_path)
     mean = cell_of(tables["cw3-average_performance"], "mean", "RECALL")
-    assert mean.ours.value == pytest.approx((0.4 + 1.4 / 3) / 2)
+    assert mean.estimate.value == pytest.approx((0.4 + 1.4 / 3) / 2)
     # Seed 0 is low on all eight sequences: eight sequences tell no more of it than one does.
-    assert mean.ours.interval == pytest.approx((0.4, 1.4 / 3))
+    assert mean.estimate.interval == pytest.approx((0.4, 1.4 / 3))
     assert mean.runs == 16
-    paper = cell_of(tables["cw3-average_performance"], "mean (paper)", "RECALL").paper
-    assert paper == cell_of(tables["cw3"], "RECALL (paper)", "average performance").paper
+    paper = cell_of(tables["cw3-average_performance"], "mean (paper)", "RECALL").estimate
+    assert paper == cell_of(tables["cw3"], "RECALL (paper)", "average performance").estimate
     assert paper == (0.92, None)
-    assert cell_of(tables["cw3"], "RECALL", "average performance").ours == mean.ours
+    assert cell_of(tables["cw3"], "RECALL", "average performance").estimate == mean.estimate
 
 
 def test_the_papers_numbers_belong_to_the_plain_method_and_stand_once(tmp_path):
@@ -77,8 +77,8 @@ def test_the_papers_numbers_belong_to_the_plain_method_and_stand_once(tmp_path):
     assert ours(table, "1", "EWC, imported") == 1.0
     assert ours(table, "1", "ClonEx, λ 0.5") == 1.0
     for label in ("EWC, imported", "ClonEx, λ 0.5"):
-        assert cell_of(table, "1 (paper)", label).paper is None
-    assert cell_of(table, "1 (paper)", "EWC").paper.value == 0.71
+        assert cell_of(table, "1 (paper)", label).estimate is None
+    assert cell_of(table, "1 (paper)", "EWC").estimate.value == 0.71
     pairs = ["pair-0-1", "pair-0-2"]
     write_fleet(tmp_path / "c", "recall", pairs)
     write_fleet(tmp_path / "d", "recall", pairs, preset="paper")
@@ -97,8 +97,8 @@ def test_a_label_with_variants_on_other_sequences_has_one_row(tmp_path):
 def test_cw10_has_the_papers_rows_of_all_methods(tmp_path):
     write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
     table = tables_of(tmp_path)["cw10"]
-    assert cell_of(table, "RECALL", "average performance").ours == (1.0, None)
-    assert cell_of(table, "RECALL (paper)", "forgetting").paper == (-0.03, (-0.04, -0.03))
+    assert cell_of(table, "RECALL", "average performance").estimate == (1.0, None)
+    assert cell_of(table, "RECALL (paper)", "forgetting").estimate == (-0.03, (-0.04, -0.03))
     assert "EWC (paper)" in headings(table)
     assert not any(cell.bold for row in table.rows for cell in row.cells)
 
@@ -121,7 +121,7 @@ def test_tasks_of_a_family_are_averaged_over_their_places(tmp_path):
     assert cell_of(end, "hammer (2)", "EWC").runs == 4
     assert end.columns == ("EWC", "RECALL", "Multi-task")
     ahead = cell_of(tables["cw3-average_performance-differences"], "RECALL", "EWC")
-    assert ahead.ours.value == pytest.approx(2 / 3 * 0.85)
+    assert ahead.estimate.value == pytest.approx(2 / 3 * 0.85)
     assert "Over cw3-1, cw3-2." in end.notes
     assert "Left out: L2, with too few of these." in end.notes
 
@@ -137,7 +137,7 @@ def test_transfer_needs_references_and_says_what_to_run_without(tmp_path):
     assert any(command in note for note in table.advice)
     write_fleet(tmp_path / "b", sequence=[["push"], ["hammer"]], success=lambda *_: 0.5)
     tables = tables_of(tmp_path)
-    found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").ours
+    found = cell_of(tables["push,hammer"], "RECALL", "forward transfer").estimate
     # Own areas are (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.5) / 0.5.
     assert (found.value, *found.interval) == pytest.approx((0.25, 0.25, 0.25))
     assert ours(tables["push,hammer-transfer"], "RECALL", "2 hammer") == 0.25
@@ -167,10 +167,10 @@ def test_pairs_are_averaged_and_counted(tmp_path):
     means, counts = tables["pairs"], tables["pairs-counts"]
     assert ours(means, "PM", "first task") == pytest.approx(0.4)
     assert ours(means, "PM", "first task's forgetting") == pytest.approx(0.6)
-    assert cell_of(means, "PM (paper)", "second task").paper.value == 0.44
+    assert cell_of(means, "PM (paper)", "second task").estimate.value == 0.44
     assert cell_of(means, "RECALL", "second task").bold
-    assert [cell.ours.value for cell in counts.rows[0].cells] == [5, 5, 5]
-    assert [cell.paper.value for cell in counts.rows[1].cells] == [31, 56, 13]
+    assert [cell.estimate.value for cell in counts.rows[0].cells] == [5, 5, 5]
+    assert [cell.estimate.value for cell in counts.rows[1].cells] == [31, 56, 13]
     assert ours(means, "Multi-task", "first task's forgetting") is None
     assert ours(counts, "Multi-task", "first task loses more than 0.1") is None
     assert "pair-0-0" not in tables
@@ -188,7 +188,7 @@ def test_counts_are_not_moved_by_rounding(tmp_path):
 
     write_fleet(tmp_path / "a", "recall", ["pair-0-1", "pair-1-2"], range(3), success)
     counts = tables_of(tmp_path)["pairs-counts"]
-    assert [cell.ours.value for cell in counts.rows[0].cells] == [0, 0, 0]
+    assert [cell.estimate.value for cell in counts.rows[0].cells] == [0, 0, 0]
 
 
 def test_only_pairs_that_all_methods_have_are_compared(tmp_path):
@@ -200,7 +200,7 @@ def test_only_pairs_that_all_methods_have_are_compared(tmp_path):
     table = tables_of(tmp_path)["pairs"]
     for label in ("PM", "RECALL"):
         found = cell_of(table, label, "second task")
-        assert (found.ours.value, found.bold, found.runs) == (1.0, True, 4)
+        assert (found.estimate.value, found.bold, found.runs) == (1.0, True, 4)
     assert all("no distillation" not in row.heading for row in table.rows)
     assert "Left out, as run on other pairs: RECALL, no distillation." in table.notes
 
@@ -212,7 +212,7 @@ def test_weights_of_the_distillation(tmp_path):
     table = tables["variants-RECALL-cw6-1-1"]
     weights = ("RECALL", "λ 0.1", "λ 100")
     assert headings(table) == [name for w in weights for name in (w, f"{w} (paper)")]
-    assert cell_of(table, "λ 100 (paper)", "average performance").paper == (0.88, (0.86, 0.89))
+    assert cell_of(table, "λ 100 (paper)", "average performance").estimate == (0.88, (0.86, 0.89))
     assert tables["cw6-average_performance"].columns[-1] == "RECALL"
 
 

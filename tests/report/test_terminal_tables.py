@@ -18,7 +18,7 @@ TABLE = Table(
     columns=("performance", "forgetting", "words"),
     rows=(
         Row("0.1", (Cell(OURS), Cell(OURS, bold=True), Cell(text="a | b"))),
-        Row("0.1 (paper)", (Cell(paper=PAPERS), Cell(), Cell())),
+        Row("0.1 (paper)", (Cell(PAPERS), Cell(), Cell()), papers=True),
     ),
     notes=("A note.",),
 )

@@ -2,22 +2,15 @@
 
 from recall.analysis.frames import Analysis
 from recall.report.tables.pairs import pair_tables
-from recall.report.tables.rewards import reward_tables
 from recall.report.tables.sequences import family_tables, return_tables, sequence_tables
 from recall.report.tables.single import single_tables
-from recall.report.tables.table import Table, trimmed
-from recall.report.tables.variants import variant_tables
+from recall.report.tables.table import Table
+from recall.report.tables.variants import reward_tables, variant_tables
 
 
 def all_tables(analysis: Analysis) -> list[Table]:
     """Return all tables that have something to show."""
-    tables = [
-        *family_tables(analysis),
-        *pair_tables(analysis),
-        *variant_tables(analysis),
-        *sequence_tables(analysis),
-        *reward_tables(analysis),
-        *return_tables(analysis),
-        *single_tables(analysis),
-    ]
-    return [table for table in map(trimmed, tables) if table.rows]
+    makers = (family_tables, pair_tables, variant_tables, sequence_tables, reward_tables,
+              return_tables, single_tables)  # fmt: skip
+    tables = (table.trimmed() for make in makers for table in make(analysis))
+    return [table for table in tables if table.rows]

@@ -9,7 +9,6 @@ from recall.analysis.frames import Analysis, list_of
 from recall.analysis.references import EVALUATE_EVERY, STEPS, References, in_words, mismatch
 from recall.analysis.run_result import RunResult
 from recall.report.paper import published
-from recall.report.tables.table import Row
 from recall.report.train_command import reference_command
 from recall.runs.wording import few, spanned
 
@@ -44,10 +43,8 @@ def window_note(rows: pd.DataFrame) -> str:
     return f"Values at the end of a stage are of its last evaluation, of {count}."
 
 
-def paper_notes(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return a note on what the paper's numbers are, if there are any."""
-    if not any(each.paper is not None for row in rows for each in row.cells):
-        return ()
+def paper_notes() -> tuple[str, ...]:
+    """Return a note on what the paper's numbers are."""
     facts = published()
     return (
         f"(paper): the paper's own numbers, {facts['seeds']} runs of {facts['steps_per_task']:,} "
@@ -58,14 +55,11 @@ def paper_notes(rows: Iterable[Row]) -> tuple[str, ...]:
 def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return whether references are shipped ones, what differs in them, and what is left out."""
     rows = rows[rows.groupby(["label", "sequence"])["transfer"].transform("count") > 0]
-    if rows.empty:
-        return ()
-    notes, unlike, perfect = [], dict[str, dict[str, None]](), rows[rows.reference >= 1.0]
-    gaining = rows[rows.reference < 1.0]
-    compared = list(_compared(analysis, gaining))
-    if any(found.shipped for _, _, found in compared):
+    notes, unlike = list[str](), dict[str, dict[str, None]]()
+    compared = list(_compared(analysis, rows[rows.reference < 1.0]))
+    if any(found.shipped for _, found in compared):
         notes.append("Forward transfer compares with single-task runs shipped with the package.")
-    for run, _, found in compared:
+    for run, found in compared:
         for difference in filter(None, (mismatch(run, reference) for reference in found.runs)):
             read = "; their curves are interpolated" if _READ & difference.keys() else ""
             unlike.setdefault(in_words(difference) + read, {})[run.label] = None
@@ -73,54 +67,41 @@ def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
         f"Single-task runs that {'; '.join(labels)} compares with have {difference}."
         for difference, labels in unlike.items()
     ]
-    if len(perfect):
+    if perfect := list_of(rows[rows.reference >= 1.0], "task"):
         notes.append(
-            f"Forward transfer leaves out {_names(perfect.task)}, where plain SAC leaves nothing "
-            "to gain."
+            f"Forward transfer leaves out {few(perfect, _MOST)}, where plain SAC leaves nothing to "
+            "gain."
         )
     return tuple(notes)
 
 
-def _compared(
-    analysis: Analysis, rows: pd.DataFrame
-) -> Iterable[tuple[RunResult, str, References]]:
-    """Yield a run, a task and its references, for each label, sequence and task of some rows."""
-    firsts = rows.drop_duplicates(["label", "sequence", "task"])
-    for label, sequence, task, run in zip(
-        firsts.label, firsts.sequence, firsts.task, firsts["run"], strict=True
-    ):
-        yield run, task, analysis.references[label, sequence, task]
+def _compared(analysis: Analysis, rows: pd.DataFrame) -> Iterable[tuple[RunResult, References]]:
+    """Yield a run and its references, for each label, sequence and task of some rows."""
+    for row in rows.drop_duplicates(["label", "sequence", "task"]).itertuples():
+        yield row.run, analysis.references[row.label, row.sequence, row.task]
 
 
 def transfer_note(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return notes on single-task runs that are refused or missing, and how to train them."""
     rows = rows[rows.area.notna()]
-    refused: dict[str, dict[str, None]] = {}
-    for run, _, found in _compared(analysis, rows):
+    notes, refused = list[str](), dict[str, dict[str, None]]()
+    for run, found in _compared(analysis, rows):
         for reason in found.refused:
             refused.setdefault(reason, {})[run.label] = None
-    lacking = rows[rows.alone.map(len) == 0]
-    commands = {run: reference_command(run, ["TASK"], [0]) for run in list_of(lacking, "run")}
-    trained_by = [commands[run] or run.label for run in lacking["run"]]
-    notes = [_missing(part) for _, part in lacking.groupby(trained_by, sort=False)]
     if refused:
         reason, labels = next(iter(refused.items()))
         more = f" ({len(refused) - 1} more are refused likewise)" if len(refused) > 1 else ""
-        notes.insert(0, f"Not comparable with {'; '.join(labels)}: {reason}{more}.")
+        notes.append(f"Not comparable with {'; '.join(labels)}: {reason}{more}.")
+    lacking = rows[rows.alone.map(len) == 0]
+    commands = {run: reference_command(run, ["TASK"], [0]) for run in list_of(lacking, "run")}
+    trained_by = [commands[run] or run.label for run in lacking["run"]]
+    for _, part in lacking.groupby(trained_by, sort=False):
+        run, tasks = part["run"].iloc[0], list_of(part, "task")
+        command = reference_command(run, tasks, sorted(set(part.seed)))
+        way_out = f"`{command}` trains them" if command else "Train fine_tuning on each task alone"
+        notes.append(
+            f"No forward transfer of {'; '.join(list_of(part, 'label'))}: there are no single-task "
+            f"runs of {few(tasks, _MOST)} with these settings and {run.steps_per_task:,} steps or "
+            f"more. {way_out}; name their folder too, or give it as --reference."
+        )
     return tuple(notes)
-
-
-def _missing(rows: pd.DataFrame) -> str:
-    """Return which single-task runs some labels lack, and the command that trains them."""
-    run, tasks = rows["run"].iloc[0], list_of(rows, "task")
-    command = reference_command(run, tasks, sorted(set(rows.seed)))
-    way_out = f"`{command}` trains them" if command else "Train fine_tuning on each task alone"
-    return (
-        f"No forward transfer of {'; '.join(list_of(rows, 'label'))}: there are no single-task "
-        f"runs of {_names(tasks)} with these settings and {run.steps_per_task:,} steps or more. "
-        f"{way_out}; name their folder too, or give it as --reference."
-    )
-
-
-def _names(tasks: Iterable[str]) -> str:
-    return few(dict.fromkeys(tasks), _MOST)

@@ -1,5 +1,7 @@
 """Tables of pairs of tasks: means and counts over the pairs that all methods have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +11,7 @@ from recall.analysis.families import PAIRS
 from recall.analysis.frames import Analysis, list_of, select
 from recall.analysis.labels import main_labels
 from recall.report import paper
-from recall.report.tables.pivot import Key, groups_of, label_keys, pivot_table
+from recall.report.tables.pivot import Key, groups_of, label_keys, papers_row, pivot_table
 from recall.report.tables.table import Cell, Row, Table
 
 _LEAST = 2  # number of pairs needed for a mean
@@ -61,15 +63,13 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         corner="method",
         group="pairs",
     )
-    counts = Table(
+    counts = replace(
+        means,
         name="pairs-counts",
         title="Pairs of tasks: how many",
-        corner="method",
         columns=tuple(_COUNTS.values()),
         rows=tuple(row for key in rows for row in _counts(key, shown[key.heading])),
-        notes=means.notes,
         decimals=0,
-        group="pairs",
     )
     return [means, counts]
 
@@ -81,6 +81,5 @@ def _counts(key: Key, rows: pd.DataFrame) -> list[Row]:
     lost = round_for_comparison(means["forgotten"].xs(0, level="position"))
     ours = [Cell(Estimate(float(np.sum(found)))) for found in (seconds == 0.0, seconds < 0.5)]
     ours.append(Cell() if np.isnan(lost).all() else Cell(Estimate(float(np.sum(lost > 0.1)))))
-    theirs = [Cell(paper=paper.over_pairs(key.method, name)) for name in _COUNTS]
-    both = [Row(key.heading, tuple(ours)), Row(f"{key.heading} (paper)", tuple(theirs))]
-    return both if any(each.paper for each in theirs) else both[:1]
+    theirs = [paper.over_pairs(key.method, name) for name in _COUNTS]
+    return [Row(key.heading, tuple(ours)), *papers_row(key.heading, theirs)]

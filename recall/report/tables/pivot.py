@@ -5,8 +5,8 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate, Sampled
-from recall.analysis.estimates import difference, estimate, interquartile_mean, rank, shared_seeds
+from recall.analysis.bootstrap import Estimate
+from recall.analysis.estimates import estimate, interquartile_mean, rank
 from recall.analysis.frames import Analysis, select
 from recall.analysis.labels import label_of
 from recall.analysis.measures import METRICS, TITLES, TRANSFER
@@ -66,25 +66,30 @@ def pivot_table(
     shown: list[Row] = []
     for r, row in enumerate(rows):
         ours = [cell(*grid[r, c], places, (r, c) in bold) for c in range(len(columns))]
-        theirs = [Cell(paper=published and published(row, column)) for column in columns]
-        if any(each.ours for each in ours):
+        if any(each.estimate for each in ours):
             shown.append(Row(row.heading, tuple(ours), row.detail))
-        if any(each.paper for each in theirs):
+        if published:
             name = label_of(row.method) if row.method else row.heading
-            shown.append(Row(f"{name} (paper)", tuple(theirs)))
+            shown += papers_row(name, [published(row, column) for column in columns])
     transfers = any(key.value in (TRANSFER, "transfer") for key in (*rows, *columns))
     return Table(
         columns=tuple(key.heading for key in columns),
         rows=tuple(shown),
         notes=(
             *budget_notes(scores),
-            *paper_notes(shown),
+            *(paper_notes() if any(row.papers for row in shown) else ()),
             *notes,
             *(transfer_facts(analysis, scores) if transfers else ()),
         ),
         advice=transfer_note(analysis, scores) if advise else (),
         **others,
     )
+
+
+def papers_row(name: str, estimates: Sequence[Estimate | None]) -> list[Row]:
+    """Return the row of the paper's numbers, if it has any."""
+    cells = tuple(map(Cell, estimates))
+    return [Row(f"{name} (paper)", cells, papers=True)] if any(estimates) else []
 
 
 def _chosen(scores: pd.DataFrame, row: Key, column: Key) -> pd.DataFrame:
@@ -99,16 +104,9 @@ def cell(rows: pd.DataFrame, value: str, places: bool = False, bold: bool = Fals
     """Return the cell with the mean of a value over the rows of one label."""
     if rows.empty:
         return Cell()
-    if value == INTERQUARTILE:
-        found: Sampled | None = interquartile_mean(rows)
-    else:
-        found = estimate(rows, value, places)
+    iqm = value == INTERQUARTILE
+    found = interquartile_mean(rows) if iqm else estimate(rows, value, places)
     return Cell(found.estimate, bold=bold, runs=rows["run"].nunique()) if found else Cell()
-
-
-def difference_cell(ours: pd.DataFrame, theirs: pd.DataFrame, value: str) -> Cell:
-    """Return the cell for ours minus theirs, seed by seed."""
-    return Cell(difference(ours, theirs, value), runs=shared_seeds(ours, theirs))
 
 
 def groups_of(scores: pd.DataFrame, labels: Iterable[str]) -> dict[str, pd.DataFrame]:
@@ -123,23 +121,20 @@ def label_keys(analysis: Analysis, labels: Iterable[str], with_paper: bool = Fal
     The paper's numbers belong to the label with its settings, or else to that of the plain method.
     """
     method_of = {run.label: run.method for run in analysis.collection.runs}
-    shown, keys = list(labels), []
-    for label in shown:
-        method = method_of[label]
-        as_paper = label_of(method, preset="paper")
-        plain = as_paper if as_paper in shown else label_of(method)
-        keys.append((method, Key(label, {"label": label}, method=method if label == plain else "")))
-    chosen = analysis.collection.chosen
+    shown, chosen = {label: method_of[label] for label in labels}, analysis.collection.chosen
+    as_paper = {label_of(name, preset="paper"): name for name in shown.values()}
+    plain = {name: label for label, name in as_paper.items() if label in shown}
+    plain = {name: plain.get(name, label_of(name)) for name in (*shown.values(), *paper.METHODS)}
     if with_paper:
-        absent = [name for name in paper.METHODS if name not in {key.method for _, key in keys}]
-        for method in absent:
-            if not chosen or method in chosen:
-                label = label_of(method)
-                keys.append((method, Key(label, {"label": label}, method=method)))
+        absent = {plain[name]: name for name in paper.METHODS if not chosen or name in chosen}
+        shown |= {label: name for label, name in absent.items() if label not in shown}
         if not chosen:
             order = {method: place for place, method in enumerate(METHODS)}
-            keys.sort(key=lambda each: order.get(each[0], len(order)))
-    return [key for _, key in keys]
+            shown = dict(sorted(shown.items(), key=lambda each: order.get(each[1], len(order))))
+    return [
+        Key(label, {"label": label}, method=method if label == plain[method] else "")
+        for label, method in shown.items()
+    ]
 
 
 def metric_keys(scores: pd.DataFrame) -> list[Key]:

@@ -57,12 +57,11 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> 
         group=title,
     )
     rows = []
-    for row in sorted(table.rows, key=_performance, reverse=True):
-        folders = {
-            str(run.folder): None for run in list_of(select(scores, label=row.heading), "run")
-        }
+    for row in sorted(table.rows, key=_order):
+        runs = list_of(select(scores, label=row.heading), "run")
+        folders = dict.fromkeys(str(run.folder) for run in runs)
         added = [f"{row.cells[0].runs}", few(folders, _MOST_NAMED)][: 1 + origin]
-        rows.append(Row(row.heading, (*row.cells, *(Cell(text=text) for text in added))))
+        rows.append(row._replace(cells=(*row.cells, *(Cell(text=text) for text in added))))
     return replace(
         table,
         columns=(*table.columns, *("runs", "origin")[: 1 + origin]),
@@ -71,9 +70,9 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> 
     )
 
 
-def _performance(row: Row) -> float:
-    estimate = row.cells[0].ours
-    return estimate.value if estimate else float("-inf")
+def _order(row: Row) -> float:
+    found = row.cells[0].estimate
+    return -found.value if found else float("inf")
 
 
 def _title(run: RunResult, sequences: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from recall.analysis.bootstrap import Estimate
-from recall.analysis.estimates import shared_sequences
+from recall.analysis.estimates import difference, shared_seeds, shared_sequences
 from recall.analysis.families import (
     TRIPLETS,
     display_name,
@@ -25,7 +25,6 @@ from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,
     Key,
-    difference_cell,
     groups_of,
     label_keys,
     metric_keys,
@@ -38,15 +37,14 @@ FEW_PAIRS = 4
 _FEW_TASKS = 3  # of a table of returns on the terminal
 
 
-def family_tables(analysis: Analysis) -> list[Table]:
-    """Return all tables of CW3 and of CW6."""
-    tables = []
+def family_tables(analysis: Analysis) -> Iterator[Table]:
+    """Yield all tables of CW3 and of CW6."""
     for family in TRIPLETS:
         scores = select(analysis.scores, family=family)
         scores = select(scores, label=main_labels(list_of(scores, "run")))
         if len(scores):
-            tables += [*_metrics_of_family(analysis, family, scores), *_shared(analysis, scores)]
-    return tables
+            yield from _metrics_of_family(analysis, family, scores)
+            yield from _shared(analysis, scores)
 
 
 def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) -> Iterator[Table]:
@@ -120,15 +118,9 @@ def _shared(analysis: Analysis, scores: pd.DataFrame) -> Iterator[Table]:
             group=family,
             detail=metric != PERFORMANCE,
         )
-    yield _by_task(analysis, scores, notes)
-
-
-def _by_task(analysis: Analysis, scores: pd.DataFrame, notes: Sequence[str]) -> Table:
-    """Return the success on each task of a family at the end."""
-    family = scores.family.iloc[0]
     places = scores.drop_duplicates(["sequence", "position"]).task.value_counts()
     tasks = [Key(f"{task} ({places[task]})", {"task": task}) for task in sorted(places.index)]
-    return pivot_table(
+    yield pivot_table(
         analysis,
         scores,
         [*tasks, Key(f"all ({places.sum()})")],
@@ -137,27 +129,27 @@ def _by_task(analysis: Analysis, scores: pd.DataFrame, notes: Sequence[str]) -> 
         places=True,
         notes=("Means over the places of a task in the sequences.", *notes),
         name=f"{family}-tasks-end",
-        title=f"{family_title(family)}: success on each task at the end",
+        title=f"{title}: success on each task at the end",
         corner="task (places)",
         group=family,
         detail=True,
     )
 
 
-def sequence_tables(analysis: Analysis) -> list[Table]:
-    """Return the tables of each sequence; metrics only if no table of a family has them."""
+def sequence_tables(analysis: Analysis) -> Iterator[Table]:
+    """Yield the tables of each sequence; metrics only if no table of a family has them."""
     sequences = list_of(analysis.scores, "sequence")
     pairs = [name for name in sequences if is_pair(name)]
-    tables: list[Table] = []
     for sequence in sequences:
         if sequence not in pairs or len(pairs) <= FEW_PAIRS:
-            tables += _of_sequence(analysis, sequence, select(analysis.scores, sequence=sequence))
-    return tables
+            scores = select(analysis.scores, sequence=sequence)
+            yield from _of_sequence(analysis, sequence, scores)
 
 
 def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Iterator[Table]:
     """Yield the metrics, the success on each task, the transfer to it, and differences."""
-    where, labels = _where(scores), list_of(scores, "label")
+    run, labels = scores["run"].iloc[0], list_of(scores, "label")
+    where = display_name(run.sequence, run.tasks)
     if scores.family.iloc[0] not in TRIPLETS:
         known = paper.on_sequence(sequence, PERFORMANCE, "recall") is not None
         yield pivot_table(
@@ -208,19 +200,14 @@ def _differences(
     over = f"{count} sequences and " if count > 1 else ""
     told = f"Means over {over}the seeds that both have, with Student's t intervals over seeds."
 
-    def cells(mine: str) -> tuple[Cell, ...]:
-        return tuple(
-            Cell(text="") if label == mine else difference_cell(groups[mine], other, metric)
-            for label, other in groups.items()
-        )
+    def cell(mine: str, other: str) -> Cell:
+        if mine == other:
+            return Cell(text="")
+        both = groups[mine], groups[other]
+        return Cell(difference(*both, metric), runs=shared_seeds(*both))
 
-    rows = tuple(Row(label, cells(label)) for label in groups)
+    rows = tuple(Row(mine, tuple(cell(mine, other) for other in groups)) for mine in groups)
     return Table(corner="method", columns=(*groups,), rows=rows, notes=(told, *notes), **others)
-
-
-def _where(scores: pd.DataFrame) -> str:
-    run = scores["run"].iloc[0]
-    return display_name(run.sequence, run.tasks)
 
 
 def _by_position(scores: pd.DataFrame, *values: str, words: Sequence[str] = ("",)) -> list[Key]:
@@ -233,8 +220,8 @@ def _by_position(scores: pd.DataFrame, *values: str, words: Sequence[str] = ("",
     ]
 
 
-def return_tables(analysis: Analysis) -> list[Table]:
-    """Return a table for each sequence with a task that reports no success, or never succeeds."""
+def return_tables(analysis: Analysis) -> Iterator[Table]:
+    """Yield a table for each sequence with a task that reports no success, or never succeeds."""
     succeeded = analysis.scores.groupby("sequence")[["trained", "final"]].max().max(axis=1)
     silent = {
         name: list(dict.fromkeys(task for run in part.runs for task in run.without_success))
@@ -243,25 +230,22 @@ def return_tables(analysis: Analysis) -> list[Table]:
     shown = [name for name in silent if silent[name] or succeeded.get(name, 1.0) == 0.0]
     chosen = analysis.collection.where(lambda run: run.sequence in shown)
     returns = analyse(chosen, dataclasses.replace(analysis.measure, field=RETURN))
-    tables = []
     for name in list_of(returns.scores, "sequence"):
         scores, notes = select(returns.scores, sequence=name), []
         if set(silent[name]) >= set(scores.task):
             notes = ["The tasks do not report success, so returns stand instead."]
         elif told := ", ".join(silent[name]):
             notes = [f"{told}: success is not reported; other tables leave them out."]
-        table = pivot_table(
+        yield pivot_table(
             returns,
             scores,
             label_keys(returns, list_of(scores, "label")),
             _by_position(scores, "trained", "final", words=(", just learned", ", at the end")),
             notes=notes,
             name=f"{name}-returns",
-            title=f"Returns on {_where(scores)}",
+            title=f"Returns on {display_name(name, scores['run'].iloc[0].tasks)}",
             corner="method",
             decimals=1,
             group=name,
             detail=scores.task.nunique() > _FEW_TASKS,
         )
-        tables.append(table)
-    return tables

@@ -1,7 +1,5 @@
 """Tables of tasks learned alone."""
 
-from collections import Counter
-
 import numpy as np
 
 from recall.analysis import bootstrap, metrics
@@ -11,11 +9,6 @@ from recall.analysis.measures import RETURN
 from recall.analysis.references import is_reference
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import spanned
-
-
-def _mean(values: np.ndarray, name: str) -> Cell:
-    there = values[np.isfinite(values)]
-    return Cell(bootstrap.mean(there, name).estimate, runs=len(there)) if len(there) else Cell()
 
 
 def single_tables(analysis: Analysis) -> list[Table]:
@@ -30,30 +23,28 @@ def single_tables(analysis: Analysis) -> list[Table]:
 
 def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
     measure, labels = analysis.measure, single.labels
-    field = measure.field if succeeds else RETURN
-    headings = ("success at the end", "area under the curve")
-    if not succeeds:
-        headings = ("return at the end", "mean return of all evaluations")
-    rows = []
-    for task, part in single.by_sequence().items():
-        cells = []
-        for label in labels:
-            curves = [run.curve(measure.mode, field) for run in part.by_label().get(label, [])]
-            name = f"{label} on {task} alone"
-            finals = [metrics.final_successes(curve, measure.window)[0] for curve in curves]
-            areas = [metrics.areas(curve)[0] for curve in curves]
-            known = np.isfinite(finals) & np.isfinite(areas)
-            cells += [_mean(np.array(each)[known], name) for each in (finals, areas)]
-        rows.append(Row(task, tuple(cells)))
-    counts = Counter((run.label, run.sequence) for run in single.runs).values()
-    steps = spanned(run.steps_per_task for run in single.runs)
-    runs = f"{spanned(counts)} {'run' if max(counts) == 1 else 'runs'} of each task, {steps} steps."
-    notes = [runs]
-    if not succeeds:
-        notes.append("These tasks do not report success, so returns stand instead.")
-    elif any(map(is_reference, single.runs)):
-        notes.append("Forward transfer compares with runs of fine-tuning of the same settings.")
+    headings = ("return at the end", "mean return of all evaluations")
+    notes, field = ["These tasks do not report success, so returns stand instead."], RETURN
+    if succeeds:
+        headings, field = ("success at the end", "area under the curve"), measure.field
+        notes = ["Forward transfer compares with runs of fine-tuning of the same settings."]
+        notes = notes if any(map(is_reference, single.runs)) else []
     several = len(labels) > 1
+    steps = spanned(run.steps_per_task for run in single.runs)
+
+    def cells(part: Collection, label: str) -> list[Cell]:
+        runs = part.by_label().get(label, [])
+        curves = [run.curve(measure.mode, field) for run in runs]
+        ends = [metrics.final_successes(curve, measure.window)[0] for curve in curves]
+        both = np.array([ends, [metrics.area(curve, 0) for curve in curves]])
+        both = both[:, np.isfinite(both).all(axis=0)]
+        if not both.size:
+            return [Cell(), Cell()]
+        name = f"{label} on {part.runs[0].sequence} alone"
+        return [Cell(bootstrap.mean(each, name).estimate, runs=len(each)) for each in both]
+
+    by_task = single.by_sequence()
+    counts = [len(runs) for part in by_task.values() for runs in part.by_label().values()]
     return Table(
         name="single-tasks" if succeeds else "single-returns",
         title=f"Tasks learned alone{'' if several else f' by {labels[0]}'}"
@@ -64,8 +55,15 @@ def _single(analysis: Analysis, single: Collection, succeeds: bool) -> Table:
             for label in labels
             for heading in headings
         ),
-        rows=tuple(rows),
-        notes=tuple(notes),
+        rows=tuple(
+            Row(task, tuple(cell for label in labels for cell in cells(part, label)))
+            for task, part in by_task.items()
+        ),
+        notes=(
+            f"{spanned(counts)} {'run' if max(counts) == 1 else 'runs'} of each task, {steps} "
+            "steps.",
+            *notes,
+        ),
         decimals=2 if succeeds else 1,
         group="reference",
     )

@@ -16,27 +16,18 @@ BOLD = (
 
 @dataclass(frozen=True)
 class Cell:
-    """The content of one cell: our estimate, the paper's, or a text."""
+    """The content of one cell: an estimate, or a text instead of one."""
 
-    ours: Estimate | None = None
-    paper: Estimate | None = None
+    estimate: Estimate | None = None
     text: str | None = None
-    """Text shown instead of numbers, if given."""
     bold: bool = False
-    """Whether our estimate is the best of its row or column, or cannot be told from it."""
+    """Whether the estimate is the best of its row or column, or cannot be told from it."""
     runs: int = 0
-    """Number of runs that our estimate is a mean of."""
+    """Number of runs that the estimate is a mean of."""
 
-    @property
-    def is_papers(self) -> bool:
-        """Return True if the cell holds the paper's number alone."""
-        return self.ours is None and self.paper is not None
-
-    @property
-    def is_empty(self) -> bool:
-        """Return True if the cell shows neither a number nor words."""
-        numbers = (each for each in (self.ours, self.paper) if each is not None)
-        return self.text in (None, "", MISSING) and all(math.isnan(each.value) for each in numbers)
+    def words(self, decimals: int) -> str:
+        """Return what the cell shows."""
+        return estimate_text(self.estimate, decimals) if self.text is None else self.text
 
 
 class Row(NamedTuple):
@@ -46,6 +37,8 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]
     detail: str = ""
     """Shown in small type below the heading, where there is room."""
+    papers: bool = False
+    """Whether the numbers are the paper's."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +63,20 @@ class Table:
     detail: bool = False
     """Too detailed for the terminal: shown only in the files and on the page."""
 
-
-def trimmed(table: Table) -> Table:
-    """Return a table without the rows and columns in which every cell is empty."""
-    rows = [row for row in table.rows if not all(cell.is_empty for cell in row.cells)]
-    kept = [
-        place
-        for place in range(len(table.columns))
-        if not all(row.cells[place].is_empty for row in rows)
-    ]
-    return replace(
-        table,
-        columns=tuple(table.columns[place] for place in kept),
-        rows=tuple(row._replace(cells=tuple(row.cells[place] for place in kept)) for row in rows),
-    )
+    def trimmed(self) -> "Table":
+        """Return the table without the rows and columns in which every cell is empty."""
+        empty = ("", MISSING)
+        rows = [row for row in self.rows if any(cell.words(2) not in empty for cell in row.cells)]
+        kept = [
+            place
+            for place in range(len(self.columns))
+            if any(row.cells[place].words(2) not in empty for row in rows)
+        ]
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in kept),
+            rows=tuple(row._replace(cells=tuple(row.cells[p] for p in kept)) for row in rows),
+        )
 
 
 def notes_below(table: Table) -> tuple[str, ...]:

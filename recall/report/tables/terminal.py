@@ -8,7 +8,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 
 from recall.files.streams import is_terminal
-from recall.report.tables.table import Cell, Table, estimate_text, notes_below
+from recall.report.tables.table import Cell, Table, notes_below
 
 LEFT_OUT = "The terminal is too narrow for intervals; the files have them."
 _WIDEST_HEADING = 28
@@ -17,42 +17,41 @@ _WIDEST_HEADING = 28
 def print_table(table: Table, console: Console, told: Collection[str] = ()) -> None:
     """Print a table; notes that were `told` already are not repeated below it.
 
-    Intervals stand beside their numbers, or below them, or are left out, whichever fits.
+    Intervals stand beside their numbers, or below them, or are left out, whichever fits. Elsewhere
+    than on a terminal, a header and a line for each row suit grep and cut, among comments behind #.
     """
     notes = [note for note in notes_below(table) if note not in told]
     if not is_terminal(console):
-        _print_lines(table, notes, console)
+        lines = [f"# {table.title}", "\t".join([table.corner, *table.columns])]
+        for row in table.rows:
+            words = (cell.words(table.decimals) for cell in row.cells)
+            lines.append("\t".join([row.heading, *words]))
+        print(*lines, *(f"# {note}" for note in notes), sep="\n", file=console.file)
         return
     for between in (" ", "\n", None):
         shown = _laid_out(table, between)
         least = Measurement.get(console, console.options.update(width=10_000), shown).minimum
         if least <= console.width:
             break
-    estimates = (
-        each for row in table.rows for cell in row.cells for each in (cell.ours, cell.paper)
-    )
+    estimates = (cell.estimate for row in table.rows for cell in row.cells)
     if between is None and any(each and each.interval for each in estimates):
         notes.append(LEFT_OUT)
     shown.caption = escape("\n".join(notes))
     console.print(shown)
 
 
-def _print_lines(table: Table, notes: Collection[str], console: Console) -> None:
-    """Print a header and a line for each row, for grep and cut, among comments behind a #."""
-    print(f"# {table.title}", file=console.file)
-    print(table.corner, *table.columns, sep="\t", file=console.file)
-    for row in table.rows:
-        cells = (_text(cell, table.decimals, " ") for cell in row.cells)
-        print(row.heading, *cells, sep="\t", file=console.file)
-    for note in notes:
-        print(f"# {note}", file=console.file)
-
-
 def _laid_out(table: Table, between: str | None) -> RichTable:
     """Return the table with `between` before every interval, or without intervals."""
+
+    def text(cell: Cell) -> str:
+        words = cell.words(table.decimals)
+        if cell.text is not None:
+            return words
+        return words.split(" ")[0] if between is None else words.replace(" ", between, 1)
+
+    texts = [[text(cell) for cell in row.cells] for row in table.rows]
     shown = RichTable(title=escape(table.title))
     shown.add_column(escape(table.corner), overflow="fold", max_width=_WIDEST_HEADING)
-    texts = [[_text(cell, table.decimals, between) for cell in row.cells] for row in table.rows]
     for place, column in enumerate(table.columns):
         numbers = [
             line
@@ -65,19 +64,7 @@ def _laid_out(table: Table, between: str | None) -> RichTable:
         shown.add_column(escape(column), justify="right", min_width=widest)
     for row, line in zip(table.rows, texts, strict=True):
         detail = f"\n[dim]{escape(row.detail)}[/dim]" if row.detail else ""
-        cells = (_styled(cell, text) for cell, text in zip(row.cells, line, strict=True))
+        styles = ["dim" if row.papers else "bold" if cell.bold else "none" for cell in row.cells]
+        cells = (f"[{style}]{escape(each)}[/]" for style, each in zip(styles, line, strict=True))
         shown.add_row(escape(row.heading) + detail, *cells)
     return shown
-
-
-def _text(cell: Cell, decimals: int, between: str | None) -> str:
-    if cell.text is not None:
-        return cell.text
-    text = estimate_text(cell.paper if cell.is_papers else cell.ours, decimals)
-    return text.split(" ")[0] if between is None else text.replace(" ", between, 1)
-
-
-def _styled(cell: Cell, text: str) -> str:
-    if cell.is_papers:
-        return f"[dim]{escape(text)}[/dim]"
-    return f"[bold]{escape(text)}[/bold]" if cell.bold else escape(text)

@@ -1,16 +1,24 @@
-"""Tables of a method and its variants."""
+"""Tables of a method's variants, and of methods that were trained under both rewards."""
 
 from collections import Counter
+from dataclasses import replace
 
-from recall.analysis.bootstrap import Estimate
+import pandas as pd
+
+from recall.analysis.bootstrap import Estimate, round_for_comparison
+from recall.analysis.families import display_name
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import label_of
+from recall.analysis.labels import label_of, settings_in_words
+from recall.analysis.measures import PERFORMANCE
+from recall.analysis.run_result import RunResult
 from recall.report import paper
 from recall.report.tables.pivot import Key, groups_of, metric_keys, pivot_table
-from recall.report.tables.table import Table
+from recall.report.tables.table import Cell, Table
 from recall.runs.wording import few
 
 WEIGHT = "method.distillation_weight"
+REWARD = "world.reward"
+_REWARDS = ["v1", "v2"]
 
 
 def variant_tables(analysis: Analysis) -> list[Table]:
@@ -39,18 +47,20 @@ def _variants(
     """Return the means of a method and some variants over the sequences that they share."""
     scores = select(analysis.scores, sequence=where, method=method)
     groups = groups_of(scores, list_of(scores, "label"))
+    firsts = {label: rows["run"].iloc[0] for label, rows in groups.items()}
     plain = [
         label
-        for label, rows in groups.items()
-        for run in [rows["run"].iloc[0]]
-        if not run.variant and run.preset == preset and rows.sequence.nunique() == len(where)
+        for label, run in firsts.items()
+        if not run.variant
+        and run.preset == preset
+        and groups[label].sequence.nunique() == len(where)
     ]
     chosen = [*plain, *labels]
     scores = select(scores, label=chosen)
 
     def published(row: Key, column: Key) -> Estimate | None:
         """Return the paper's metric at this weight of the distillation, if it has one."""
-        run = groups[row.where["label"]].run.iloc[0]
+        run = firsts[row.where["label"]]
         if method != "recall" or len(where) > 1 or not set(run.changes) <= {WEIGHT}:
             return None
         return paper.with_weight(where[0], float(run.settings[WEIGHT]), column.value)
@@ -58,10 +68,7 @@ def _variants(
     return pivot_table(
         analysis,
         scores,
-        [
-            Key(groups[label].variant.iloc[0] or label, {"label": label, "sequence": where})
-            for label in chosen
-        ],
+        [Key(firsts[each].variant or each, {"label": each, "sequence": where}) for each in chosen],
         metric_keys(scores),
         published=published,
         advise=True,
@@ -70,3 +77,55 @@ def _variants(
         corner="variant",
         group="variants",
     )
+
+
+def reward_tables(analysis: Analysis) -> list[Table]:
+    """Return a table for each sequence on which two methods or more were run under both rewards.
+
+    It says whether both rewards put the methods in the same order.
+    """
+    runs = analysis.scores["run"]
+    scores = analysis.scores.assign(
+        reward=[run.settings.get(REWARD) for run in runs],
+        unrewarded=[_without_reward(run) for run in runs],
+    )
+    tables = []
+    for _, rows in select(scores, reward=_REWARDS).groupby("sequence", sort=False):
+        rewards = rows.groupby("unrewarded")["reward"].nunique()
+        both = rewards.index[rewards == len(_REWARDS)].tolist()
+        if len(both) > 1:
+            tables.append(_rewards(analysis, select(rows, unrewarded=both)))
+    return tables
+
+
+def _without_reward(run: RunResult) -> str:
+    """Return a run's label, but for what it says of the reward."""
+    changes = {name: value for name, value in run.changes.items() if name != REWARD}
+    return label_of(run.method, settings_in_words(changes), run.preset)
+
+
+def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
+    """Return average performance and ranks by each reward, on one sequence."""
+    run = scores["run"].iloc[0]
+    table = pivot_table(
+        analysis,
+        scores,
+        [Key(label, {"unrewarded": label}) for label in list_of(scores, "unrewarded")],
+        [Key(f"reward {reward}", {"reward": reward}, PERFORMANCE) for reward in _REWARDS],
+        name=f"{run.sequence}-rewards",
+        title=f"Average performance by reward on {display_name(run.sequence, run.tasks)}",
+        corner="method",
+        group=run.sequence,
+    )
+    means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)
+    ranks = means.unstack().rank(ascending=False)
+    rows = []
+    for row in table.rows:
+        first, second = (Cell(text=f"{ranks.at[row.heading, reward]:g}") for reward in _REWARDS)
+        rows.append(row._replace(cells=(row.cells[0], first, row.cells[1], second)))
+    notes = [*table.notes, "Success is judged by the criterion of each reward."]
+    if ranks.nunique().min() > 1:  # where all methods are equal there is no correlation
+        alike = ranks["v1"].corr(ranks["v2"])
+        notes.append(f"Spearman's correlation of both ranks, {len(ranks)} methods: {alike:.2f}.")
+    columns = [text for each in _REWARDS for text in (f"reward {each}", f"rank by {each}")]
+    return replace(table, columns=tuple(columns), rows=tuple(rows), notes=tuple(notes))

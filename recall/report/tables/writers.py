@@ -1,23 +1,14 @@
 """Write tables as files: Markdown, CSV and LaTeX."""
 
-import csv
-import io
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 
-from recall.analysis.bootstrap import Estimate
+import pandas as pd
+
 from recall.files.atomic import write_text
 from recall.files.names import slug, stem
-from recall.report.tables.table import (
-    BOLD,
-    MISSING,
-    Cell,
-    Row,
-    Table,
-    estimate_text,
-    notes_below,
-)
+from recall.report.tables.table import BOLD, MISSING, Cell, Row, Table, notes_below
 
 _LATIN = 0x180  # end of the Latin letters
 _MOST_COLUMNS = 7  # of a LaTeX table on the text of a page
@@ -49,51 +40,32 @@ def markdown(table: Table) -> str:
 
 def markdown_grid(table: Table) -> str:
     """Return the rows and columns of a table as GitHub-style Markdown."""
-    lines = [
-        _line([table.corner, *table.columns]),
-        _line(["---", *["---:"] * len(table.columns)]),
-    ]
+    lines = [[table.corner, *table.columns], ["---", *["---:"] * len(table.columns)]]
     for row in table.rows:
         name = f"{row.heading}: {row.detail}" if row.detail else row.heading
-        lines.append(_line([name, *(_in_markdown(each, table) for each in row.cells)]))
-    return "\n".join(lines) + "\n"
+        lines.append([name, *(_in_markdown(cell, table.decimals) for cell in row.cells)])
+    escaped = ([text.replace("|", r"\|") for text in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
 
 
-def _line(texts: list[str]) -> str:
-    return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in texts)} |"
-
-
-def _in_markdown(cell: Cell, table: Table) -> str:
-    if cell.text is not None:
-        return cell.text
-    if cell.is_papers:
-        return estimate_text(cell.paper, table.decimals)
-    text = estimate_text(cell.ours, table.decimals)
-    value, space, interval = text.partition(" ")
-    return f"**{value}**{space}{interval}" if cell.bold else text
+def _in_markdown(cell: Cell, decimals: int) -> str:
+    value, space, interval = cell.words(decimals).partition(" ")
+    return f"**{value}**{space}{interval}" if cell.bold else f"{value}{space}{interval}"
 
 
 def comma_separated(table: Table) -> str:
     """Return a table as CSV with one line per cell, so that programs need not parse texts."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(
-        [table.corner, "column", "value", "low", "high", "best", "runs",
-         "paper", "paper_low", "paper_high", "text"]
-    )  # fmt: skip
+    names = [table.corner, "column", "value", "low", "high", "best", "runs",
+             "paper", "paper_low", "paper_high", "text"]  # fmt: skip
+    lines, blank = [], ("", "", "")
     for row in table.rows:
-        for column, each in zip(table.columns, row.cells, strict=True):
-            writer.writerow(
-                [row.heading, column, *_numbers(each.ours), int(each.bold), each.runs,
-                 *_numbers(each.paper), each.text or ""]
-            )  # fmt: skip
-    return buffer.getvalue()
-
-
-def _numbers(estimate: Estimate | None) -> list[float | str]:
-    if estimate is None:
-        return ["", "", ""]
-    return [estimate.value, *(estimate.interval or ("", ""))]
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            found = cell.estimate
+            numbers = (found.value, *(found.interval or ("", ""))) if found else blank
+            ours, papers = (blank, numbers) if row.papers else (numbers, blank)
+            line = [row.heading, column, *ours, int(cell.bold), cell.runs, *papers, cell.text or ""]
+            lines.append(line)
+    return pd.DataFrame(lines, columns=names, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def latex(table: Table) -> str:
@@ -141,16 +113,15 @@ def _latex_rows(row: Row, decimals: int) -> list[str]:
         name = rf"\parbox[t]{{11em}}{{\raggedright {name}}}"
     values, intervals = [name], [rf"\scriptsize {_escaped(row.detail)}" if row.detail else ""]
     for cell in row.cells:
-        shown = cell.paper if cell.is_papers else cell.ours
-        value, _, interval = estimate_text(shown, decimals).partition(" ")
+        value, _, interval = cell.words(decimals).partition(" ")
         if cell.text is not None or value == MISSING:
-            values.append(_escaped(MISSING if cell.text is None else cell.text))
+            values.append(_escaped(cell.words(decimals)))
         else:
             values.append(rf"$\mathbf{{{value}}}$" if cell.bold else f"${value}$")
-        inside = interval.replace("inf", r"\infty")
-        intervals.append(rf"\scriptsize ${inside}$" if interval else "")
+        inside = "" if cell.text else interval.replace("inf", r"\infty")
+        intervals.append(rf"\scriptsize ${inside}$" if inside else "")
     # The paper's numbers belong to the row above them.
-    space = [] if row.heading.endswith("(paper)") else [r"\addlinespace[2pt]"]
+    space = [] if row.papers else [r"\addlinespace[2pt]"]
     return [*space, _latex_row(values), *([_latex_row(intervals)] if any(intervals) else [])]
 
 

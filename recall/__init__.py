@@ -35,33 +35,27 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Exported names and their modules, which are loaded at first use to keep `import recall` fast.
-_EXPORTS = {
-    "make": "recall.worlds.env",
-    "make_vec": "recall.worlds.vector",
-    "make_sequence": "recall.worlds.sequence_env",
-    "make_sb3_vec": "recall.worlds.sb3_vec_env",
-    "train": "recall.api",
-    "resume": "recall.api",
-    "evaluate": "recall.api",
-    "export_minari": "recall.api",
-    "Callback": "recall.training.callbacks",
-    "CallbackList": "recall.training.callbacks",
-    "default_callbacks": "recall.training.callbacks.defaults",
-    "TensorBoardCallback": "recall.training.callbacks.tensorboard_callback",
-    "TrackioCallback": "recall.training.callbacks.trackers",
-    "WandbCallback": "recall.training.callbacks.trackers",
-    "Results": "recall.report.results",
-    "load_results": "recall.report.results",
-    "load_plugin": "recall.plugins",
-    "load_policy": "recall.policies.policy",
-    "film": "recall.filming.film",
-    "make_report": "recall.report.build",
-    "frame": "recall.analysis.frames",
-    "archive": "recall.runs.archive",
-    "push": "recall.report.hub",
-    "pull": "recall.report.hub",
+# Exported names by module, which are loaded at first use to keep `import recall` fast.
+_MODULES = {
+    "recall.worlds.env": ("make",),
+    "recall.worlds.vector": ("make_vec",),
+    "recall.worlds.sequence_env": ("make_sequence",),
+    "recall.worlds.sb3_vec_env": ("make_sb3_vec",),
+    "recall.api": ("train", "resume", "evaluate", "export_minari"),
+    "recall.training.callbacks": ("Callback", "CallbackList"),
+    "recall.training.callbacks.defaults": ("default_callbacks",),
+    "recall.training.callbacks.tensorboard_callback": ("TensorBoardCallback",),
+    "recall.training.callbacks.trackers": ("TrackioCallback", "WandbCallback"),
+    "recall.report.results": ("Results", "load_results"),
+    "recall.plugins": ("load_plugin",),
+    "recall.policies.policy": ("load_policy",),
+    "recall.filming.film": ("film",),
+    "recall.report.build": ("make_report",),
+    "recall.analysis.frames": ("frame",),
+    "recall.runs.archive": ("archive",),
+    "recall.report.hub": ("push", "pull"),
 }
+_EXPORTS = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = ["__version__", *_EXPORTS]
 
 _register_all()

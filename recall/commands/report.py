@@ -1,4 +1,4 @@
-"""`recall report` and `recall board`: the command-line interface of recall.make_report."""
+"""`recall report`, `board` and `compare`: the command-line interface of recall.report."""
 
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ Success = Annotated[
     Literal["any", "last"],
     arg(help="Count success at any step of an episode, or only at its last step."),
 ]
+Figures = Annotated[bool, arg(help="Whether to draw figures.")]
 Names = Annotated[
     tuple[str, ...],
     arg(
@@ -55,14 +56,14 @@ Names = Annotated[
 ]
 
 
-def measure_of(window: int, mode: Any, success: str) -> "Measure":
+def _measure_of(window: int, mode: Any, success: str) -> "Measure":
     """Return what the options say of success."""
     from recall.analysis.measures import Measure
 
     return Measure(window, mode, "success" if success == "any" else "last_success")
 
 
-def tell_end(made: "Report", console: "Console") -> None:
+def _tell_end(made: "Report", console: "Console") -> None:
     """Print how many runs, tables, figures and problems there are."""
     from recall.runs.wording import counted
 
@@ -83,7 +84,7 @@ def report(
     window: Window = 5,
     mode: Mode = "stochastic",
     success: Success = "any",
-    figures: Annotated[bool, arg(help="Whether to draw figures.")] = True,
+    figures: Figures = True,
     detailed: Annotated[
         int | None,
         arg(help="Number of sequences per family that get figures of their own. None: all."),
@@ -114,7 +115,7 @@ def report(
         folders,
         out,
         reference,
-        measure_of(window, mode, success),
+        _measure_of(window, mode, success),
         figures,
         detailed=detailed,
         methods=methods,
@@ -125,7 +126,7 @@ def report(
         _serve(folders, out, port, partial(make, live=True))
     with writing_to(out):
         made = make(console=console)
-    tell_end(made, console)
+    _tell_end(made, console)
 
 
 def board(
@@ -144,8 +145,31 @@ def board(
 
     console = Console()
     with writing_to(out):
-        made = make_board(folders, out, reference, measure_of(window, mode, success), console)
-    tell_end(made, console)
+        made = make_board(folders, out, reference, _measure_of(window, mode, success), console)
+    _tell_end(made, console)
+
+
+def compare(
+    first: Annotated[Positional[Path], arg(metavar="FIRST", help="Folder of the first runs.")],
+    second: Annotated[Positional[Path], arg(metavar="SECOND", help="Folder of the second runs.")],
+    out: Out = Path("comparison"),
+    reference: Reference = (),
+    window: Window = 5,
+    mode: Mode = "stochastic",
+    success: Success = "any",
+    figures: Figures = True,
+) -> None:
+    """Compare two folders: settings that differ, metrics with intervals, curves on one another."""
+    from rich.console import Console
+
+    from recall.files.atomic import writing_to
+    from recall.report.compare import compare as make_comparison
+
+    console = Console()
+    measure = _measure_of(window, mode, success)
+    with writing_to(out):
+        made = make_comparison(first, second, out, reference, measure, figures, console)
+    _tell_end(made, console)
 
 
 def _serve(

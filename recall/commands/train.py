@@ -6,7 +6,7 @@ preset and the settings file in one place, recall.config.resolve.
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +34,9 @@ _NAMES_HELP = (
 
 def train_command(arguments: Sequence[str]) -> None:
     """Run `recall train` with the arguments that follow it on the command line."""
-    options, changes = parse_train(arguments)
-    if options.help:
+    words = [word for word in arguments if word not in ("-h", "--help")]
+    options, changes = parse_train(words)
+    if len(words) < len(arguments):
         _print_help(options, changes)
         return
     from recall import api
@@ -49,17 +50,40 @@ def train_command(arguments: Sequence[str]) -> None:
 class TrainOptions(Checked):
     """The options of `recall train` that are not settings. None: the file's, or the default."""
 
-    method: str | None = None
     sequence: tuple[str, ...] | None = None
+    """Sequences of one length: names, or tasks joined by commas. Every word is a sequence."""
     seeds: tuple[int, ...] | None = None
+    """Seeds. Each gives one run of every sequence."""
+    method: str | None = None
+    """Name of a method; see `recall list methods`. Its own settings are options below."""
     preset: str | None = None
+    """Name of a preset, which sets the defaults of the options; see `recall list presets`."""
     config: Path | None = None
+    """A .json or .toml file with settings. It overrides the preset; options override the file."""
     out: Path | None = None
+    """Folder for records, policies and checkpoints. (None: a new one in runs/)"""
     vary: tuple[str, ...] = ()
-    quiet: bool = False
+    """Settings with a run for each of their values, such as learning_rate=1e-3,3e-4."""
+    quiet: Flag = False
+    """Print no progress and no warnings, only how training ended."""
     tensorboard: bool = True
+    """Whether to write TensorBoard events."""
     wandb: str | None = None
-    help: bool = False
+    """Also log to this Weights & Biases project."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AllOptions(TrainOptions):
+    """Everything that `recall train --help` shows, without None for what has a default."""
+
+    sequence: tuple[str, ...]
+    seeds: tuple[int, ...]
+    method: str
+    preset: str
+    schedule: Annotated[ScheduleSettings, arg(name="")]
+    world: Annotated[WorldSettings, arg(name="")]
+    learner: Annotated[LearnerSettings, arg(name="")]
+    method_settings: Annotated[Any, arg(name="")]
 
 
 def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, dict[str, Words]]:
@@ -68,17 +92,14 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, dict[str, Words
     The words become values when they are merged with the preset and the file, in
     `recall.config.resolve`, because their types depend on the method.
     """
-    given, free = split_options(["--help" if word == "-h" else word for word in arguments], {})
+    given, free = split_options(arguments, {})
     if free:
         raise BadValueError(
             f"unexpected argument {free[0]!r}: `recall train` takes options, such as --sequence "
             "cw3-1; `recall train --help` shows them"
         )
     own = {field.name for field in fields(TrainOptions)}
-    options: TrainOptions = from_plain(
-        TrainOptions, {name: given.pop(name) for name in own & set(given)}
-    )
-    return options, given
+    return from_plain(TrainOptions, {name: given.pop(name) for name in own & set(given)}), given
 
 
 def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
@@ -144,36 +165,6 @@ def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:
     )
     about = f"{TRAIN_HELP} {_NAMES_HELP} {PLUGIN_HELP}"
     tyro.cli(_AllOptions, prog="recall train", description=about, default=default, args=["--help"])
-
-
-@dataclass(frozen=True)
-class _AllOptions:
-    """Everything that `recall train --help` shows."""
-
-    sequence: tuple[str, ...]
-    """Sequences of one length: names, or tasks joined by commas. Every word is a sequence."""
-    seeds: tuple[int, ...]
-    """Seeds. Each gives one run of every sequence."""
-    method: str
-    """Name of a method; see `recall list methods`. Its own settings are options below."""
-    preset: str
-    """Name of a preset, which sets the defaults of the options; see `recall list presets`."""
-    config: Path | None = None
-    """A .json or .toml file with settings. It overrides the preset; options override the file."""
-    out: Path | None = None
-    """Folder for records, policies and checkpoints. (None: a new one in runs/)"""
-    vary: tuple[str, ...] = ()
-    """Settings with a run for each of their values, such as learning_rate=1e-3,3e-4."""
-    quiet: Flag = False
-    """Print no progress and no warnings, only how training ended."""
-    tensorboard: bool = True
-    """Whether to write TensorBoard events."""
-    wandb: str | None = None
-    """Also log to this Weights & Biases project."""
-    schedule: Annotated[ScheduleSettings, arg(name="")] = field(default_factory=ScheduleSettings)
-    world: Annotated[WorldSettings, arg(name="")] = field(default_factory=WorldSettings)
-    learner: Annotated[LearnerSettings, arg(name="")] = field(default_factory=LearnerSettings)
-    method_settings: Annotated[Any, arg(name="")] = field(default=None)
 
 
 def resume(

@@ -12,7 +12,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -123,13 +123,15 @@ def choose(
     given, method = method, checked_method(method)
     own = {**applied.every_method, **applied.methods.get(method.name, {})}
     if isinstance(given, Method):
-        defaults = {each.name: _default(each) for each in fields(given)}
+        defaults = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(given)
+        }
         own = {name: value for name, value in own.items() if getattr(given, name) == defaults[name]}
-    layers = [own, applied.settings, *changes]
     chosen = _Chosen(method, settings)
     known = list(paths(chosen))
     merged: dict[str, Any] = {}
-    for layer in layers:
+    for layer in (own, applied.settings, *changes):
         try:
             merged |= by_path(layer, known)
         except UnknownNameError as error:
@@ -137,11 +139,6 @@ def choose(
             raise
     chosen = replaced(chosen, merged)
     return chosen.method, chosen.settings
-
-
-def _default(setting: Field[Any]) -> Any:
-    factory = setting.default_factory
-    return setting.default if factory is MISSING else factory()
 
 
 def _check_not_anothers(name: str, method: Method) -> None:

@@ -1,7 +1,8 @@
 """The spec of a fleet: method, sequences of one length, seeds and settings."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,13 +15,7 @@ from recall.learn.agent import shared_layers
 from recall.methods import METHODS, Method, method_class
 from recall.settings import Settings
 from recall.settings.checked import LARGEST_WHOLE, Range, from_plain, replaced
-from recall.worlds.registry import (
-    Task,
-    is_task,
-    refuse_nameless,
-    task_label,
-    world_of,
-)
+from recall.worlds.registry import Task, is_task, refuse_nameless, task_label, world_of
 from recall.worlds.sequences import parse_sequence
 
 # One sequence: "cw3-1"; "push,hammer"; make_env; ["push", make_env]. Several: a list of these.
@@ -152,12 +147,9 @@ def make_spec(
     method = checked_method(method)
     method.check_effects()
     parsed = [_tasks_of(sequence) for sequence in _listed(sequences)]
-    _check_sequences(parsed)
     _check_seeds(seeds)
-    _check_length(parsed, settings)
-    _check_retraining(method, settings)
-    _check_boundaries(method, settings)
-    _check_remedy(method, settings)
+    for refusal in (*_of_sequences(parsed, settings), *_of_method(method, settings)):
+        raise BadValueError(refusal)
     runs = tuple(
         RunSpec(file_name(f"{method.name}-{name}-seed{seed}"), int(seed), name, tasks)
         for name, tasks in parsed
@@ -202,14 +194,10 @@ def _listed(sequences: Sequences) -> list[Any]:
     if tasks and others:
         raise BadValueError(
             f"sequence has tasks ({task_label(tasks[0])}) beside sequences ({others[0]!r}): give a "
-            "list of tasks, which is one sequence, or a list of sequences, in which "
-            f"[{_written(tasks[0])}] is a sequence of one task"
+            "list of tasks, which is one sequence, or a list of sequences, in which one task "
+            "alone is a list too"
         )
     return [items] if tasks else items
-
-
-def _written(task: Task) -> str:
-    return repr(task) if isinstance(task, str) else task_label(task)
 
 
 def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
@@ -223,26 +211,6 @@ def _tasks_of(sequence: str | Many[Task]) -> tuple[str, tuple[Task, ...]]:
     return ",".join(task_label(task) for task in tasks), tasks
 
 
-def _check_sequences(parsed: list[tuple[str, tuple[Task, ...]]]) -> None:
-    if not parsed or not all(tasks for _, tasks in parsed):
-        raise BadValueError("a fleet needs at least one sequence with at least one task")
-    lengths = {name: len(tasks) for name, tasks in parsed}
-    if len(lengths) != len(parsed):
-        names = [name for name, _ in parsed]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadValueError(
-            f"sequence {twice} is given twice; for more runs of it, give more seeds"
-        )
-    if len(set(lengths.values())) != 1:
-        raise BadValueError(f"a fleet's sequences must have the same length; these have {lengths}")
-    meant: dict[str, Task] = {}
-    for task in (task for _, tasks in parsed for task in tasks):
-        if meant.setdefault(task_label(task), task) != task:
-            raise BadValueError(
-                f"two different tasks are called {task_label(task)!r}: give each its own name"
-            )
-
-
 def _check_seeds(seeds: Many[int]) -> None:
     if len(seeds) == 0 or len(set(map(str, seeds))) != len(seeds):
         raise BadValueError(f"seeds {list(seeds)}: give at least one seed, and each only once")
@@ -250,54 +218,60 @@ def _check_seeds(seeds: Many[int]) -> None:
         from_plain(Annotated[int, Range(least=0)], seed, "seed")
 
 
-def _check_length(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings) -> None:
+def _of_sequences(parsed: list[tuple[str, tuple[Task, ...]]], settings: Settings) -> Iterator[str]:
+    """Yield why sequences cannot be those of a fleet."""
+    if not parsed or not all(tasks for _, tasks in parsed):
+        yield "a fleet needs at least one sequence with at least one task"
+        return
+    for name, number in Counter(name for name, _ in parsed).items():
+        if number > 1:
+            yield f"sequence {name} is given twice; for more runs of it, give more seeds"
+    lengths = {name: len(tasks) for name, tasks in parsed}
+    if len(set(lengths.values())) != 1:
+        yield f"a fleet's sequences must have the same length; these have {lengths}"
+    meant: dict[str, Task] = {}
+    for task in (task for _, tasks in parsed for task in tasks):
+        if meant.setdefault(task_label(task), task) != task:
+            yield f"two different tasks are called {task_label(task)!r}: give each its own name"
     tasks, steps = len(parsed[0][1]), settings.schedule.steps_per_task
     if tasks * steps > LARGEST_WHOLE:
-        raise BadValueError(
+        yield (
             f"steps_per_task is {steps:,}, which is too many for {tasks} tasks: a run has at most "
             f"{LARGEST_WHOLE:,} steps"
         )
 
 
-def _check_retraining(method: Method, settings: Settings) -> None:
+def _of_method(method: Method, settings: Settings) -> Iterator[str]:
+    """Yield why settings do not fit a method."""
     updates, burst = method.retraining_updates, settings.learner.updates_per_burst
     if updates % burst:
-        raise BadValueError(
+        yield (
             f"retraining_updates is {updates}; expected a multiple of updates_per_burst, which is "
             f"{burst}; {max(burst, round(updates / burst) * burst)} is the nearest"
         )
-
-
-def _check_boundaries(method: Method, settings: Settings) -> None:
-    if settings.schedule.boundaries == "announced":
-        return
-    if reason := method.needs_boundaries():
+    hidden = settings.schedule.boundaries == "hidden"
+    if hidden and (reason := method.needs_boundaries()):
         without = [name for name, kind in METHODS.items() if not kind().needs_boundaries()]
-        raise BadValueError(
+        yield (
             f"boundaries is 'hidden', but {method.name} must know them: {reason}; use "
             f"boundaries='announced', or a method that does without, such as {', '.join(without)}"
         )
-    if settings.schedule.keep_replay:
-        raise BadValueError(
+    if hidden and settings.schedule.keep_replay:
+        yield (
             "keep_replay is True, but with hidden boundaries the transitions of all tasks are one "
             "ring, which cannot be exported by task; use keep_replay=False"
         )
-
-
-def _check_remedy(method: Method, settings: Settings) -> None:
     remedy, network = settings.learner.plasticity.remedy, settings.learner.network
-    reason, layers = method.refused_remedies.get(remedy), len(network.hidden)
+    misfit, layers = method.refused_remedies.get(remedy), len(network.hidden)
     heads = (method.actor_heads, method.critic_heads)
     shared = any(shared_layers(each, layers, network.head_layers) for each in heads)
     if remedy not in ("none", "c_chain") and not shared:
-        reason = "it changes layers that tasks share, and here they share none"
-    if remedy == "shrink_and_perturb":
-        if settings.schedule.boundaries == "hidden":
-            reason = "it acts at the start of every task, and boundaries is 'hidden'"
-        elif method.collects == "all":
-            reason = "it acts at the start of every task, and all start together"
-    if reason is not None:
-        raise BadValueError(
-            f"remedy is {remedy!r}, which does not fit {method.name}: {reason}; use "
+        misfit = "it changes layers that tasks share, and here they share none"
+    if remedy == "shrink_and_perturb" and (hidden or method.collects == "all"):
+        why = "boundaries is 'hidden'" if hidden else "all start together"
+        misfit = f"it acts at the start of every task, and {why}"
+    if misfit is not None:
+        yield (
+            f"remedy is {remedy!r}, which does not fit {method.name}: {misfit}; use "
             "remedy='c_chain' or remedy='none'"
         )

@@ -15,12 +15,20 @@ from recall.plugins import check_named
 from recall.settings import PlasticitySettings, Settings
 from recall.settings.checked import from_plain
 from recall.settings.scalars import scalars
-from recall.worlds.registry import Task, is_gymnasium, is_task, refuse_instance, task_label
+from recall.worlds.registry import Task, is_gymnasium, is_task, task_label, world_of
 
-# How old heads were scored and copied, before they took turns in the first steps of a task.
-_REMOVED = ("random_steps_after_copy", "scoring_episodes")
-# Settings that no longer exist, and the only value that means what all runs do now.
+# Settings that no longer exist, with the only value that means what all runs do now, and those
+# that said how old heads were scored and copied, before they took turns.
 _ALWAYS = {"clip_critics": True, "critic_norm": "first"}
+_REMOVED = ("random_steps_after_copy", "scoring_episodes")
+# What runs did before these settings existed, where their defaults say otherwise or may change.
+_BEFORE = {
+    "noise_colour": 0.0,
+    "random_tails": 0.0,
+    "environments": 1,
+    "keep_replay": False,
+    "boundaries": "announced",
+}
 
 
 def spec_from(
@@ -67,32 +75,20 @@ def _is_known(task: str) -> bool:
 def completed(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run.json with the settings that had another default, or none, at its time."""
     settings, method = description["settings"], _without_constants(description["method"])
-    schedule = dict(settings["schedule"])
-    # Before this setting existed, an evaluation had as many episodes of both modes.
-    if "evaluation_episodes" in schedule:
+    found = dict(settings)
+    if "chunk_steps" in (schedule := dict(settings["schedule"])):
+        # Evaluations had as many episodes of both modes; policies were one burst behind, or none.
         schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
-    # Runs explored with white noise, by the policy to the end of every episode.
-    if "random_steps" in schedule:
-        schedule.setdefault("noise_colour", 0.0)
-        schedule.setdefault("random_tails", 0.0)
-    # Policies were one burst behind the learner, or none.
-    if "overlap" in schedule:
-        schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
-    # Runs had one environment, replay was removed at the end, and boundaries were announced.
-    if "chunk_steps" in schedule:
-        schedule.setdefault("environments", 1)
-        schedule.setdefault("keep_replay", False)
-        schedule.setdefault("boundaries", "announced")
-    found = {**settings, "schedule": schedule}
-    # Targets summed one reward, and a copied head never took its statistics along.
+        if "overlap" in schedule:
+            schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
+        found["schedule"] = _BEFORE | schedule
     if "sac" in (learner := dict(settings.get("learner", {}))):
+        # Targets summed one reward, and a copied head never took its statistics along.
         learner["sac"] = {"n_step": 1, **learner["sac"]}
-        popart = learner.get("popart", {})
-        learner["popart"] = {key: popart[key] for key in popart if key != "copy_statistics"}
-        if isinstance(learner.get("network"), Mapping):
-            learner["network"] = _without_constants(learner["network"])
-        learner.setdefault("plasticity", dataclasses.asdict(PlasticitySettings()))
-        found["learner"] = learner
+        learner["popart"] = dict(learner.get("popart", {}))
+        learner["popart"].pop("copy_statistics", None)
+        learner["network"] = _without_constants(learner.get("network", {}))
+        found["learner"] = {"plasticity": dataclasses.asdict(PlasticitySettings()), **learner}
     return {**description, "method": method, "settings": found}
 
 
@@ -122,11 +118,7 @@ def given_functions(names: Collection[str], functions: Any) -> dict[str, Task]:
             f"{functions_argument(missing)}"
         )
     for name, task in given.items():
-        refuse_instance(task)
-        if not (isinstance(task, str) or callable(task)):
-            raise BadValueError(
-                f"functions[{name!r}] is {task!r}: give the function that makes the environment"
-            )
+        world_of(task)  # refuses what is no task
         own = task_label(task)
         if own != name and own in names:
             raise BadValueError(

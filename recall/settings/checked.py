@@ -4,6 +4,7 @@ A type may carry bounds, `Annotated[float, Range(above=0)]`. Whatever creates th
 option or Python code, passes the same checks.
 """
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -88,18 +89,24 @@ def fields_of(kind: Any) -> dict[str, list[Any]]:
 
 def from_plain(kind: Any, value: Any, name: str = "") -> Any:
     """Convert `value` to the type `kind`: a mapping to a dataclass, a list to a tuple, etc."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         return _dataclass(kind, value, name)
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated:
-        return _bounded(arguments[0], arguments[1:], value, name)
+        converted = from_plain(arguments[0], value, name)
+        for bounds in arguments[1:]:
+            if isinstance(bounds, Range) and converted not in bounds:
+                expected = f"{_EXPECTED[arguments[0]]} {bounds}"
+                raise BadValueError(f"{name} is {converted!r}; expected {expected}")
+        return converted
     if origin is typing.Literal:
         return _literal(arguments, value, name)
     if origin in (typing.Union, types.UnionType):
-        return _optional(arguments, value, name)
-    if origin is tuple:
-        return _tuple(arguments, value, name)
-    return _simple(kind, value, name)
+        if value is None or (isinstance(value, Words) and value in (("None",), ("none",))):
+            return None
+        (kind,) = (argument for argument in arguments if argument is not types.NoneType)
+        return from_plain(kind, value, name)
+    return _tuple(arguments, value, name) if origin is tuple else _simple(kind, value, name)
 
 
 def _dataclass(kind: type, value: Any, name: str) -> Any:
@@ -114,16 +121,8 @@ def _dataclass(kind: type, value: Any, name: str) -> Any:
     return kind(**value)
 
 
-def _bounded(kind: Any, notes: tuple[Any, ...], value: Any, name: str) -> Any:
-    converted = from_plain(kind, value, name)
-    for bounds in notes:
-        if isinstance(bounds, Range) and converted not in bounds:
-            raise BadValueError(f"{name} is {converted!r}; expected {_EXPECTED[kind]} {bounds}")
-    return converted
-
-
 def _literal(choices: tuple[Any, ...], value: Any, name: str) -> Any:
-    word = _only(value, name) if isinstance(value, Words) else value
+    word = _only(value, name)
     if isinstance(word, Mapping) or is_list(word):
         raise BadValueError(f"{name} is {word!r}; expected one of {', '.join(map(repr, choices))}")
     spelt = word.replace("-", "_") if isinstance(word, str) else word
@@ -133,17 +132,11 @@ def _literal(choices: tuple[Any, ...], value: Any, name: str) -> Any:
     raise UnknownNameError(name, word, [str(choice) for choice in choices])
 
 
-def _optional(arguments: tuple[Any, ...], value: Any, name: str) -> Any:
-    if value is None or (isinstance(value, Words) and value in (("None",), ("none",))):
-        return None
-    (kind,) = (argument for argument in arguments if argument is not type(None))
-    return from_plain(kind, value, name)
-
-
 def _tuple(arguments: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
     if not is_list(value):
         raise BadValueError(f"{name} is {value!r}; expected a list")
-    if isinstance(value, Words) and _unannotated(arguments[0]) in (int, float):
+    first = typing.get_args(arguments[0]) or arguments  # without the notes of Annotated
+    if isinstance(value, Words) and first[0] in (int, float):
         value = Words(part for word in value for part in word.removesuffix(",").split(","))
     kinds = (arguments[0],) * len(value) if arguments[-1] is ... else arguments
     if len(kinds) != len(value):
@@ -157,15 +150,9 @@ def is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _unannotated(kind: Any) -> Any:
-    return typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
-
-
 def _simple(kind: Any, value: Any, name: str) -> Any:
     if isinstance(value, Words):
-        if kind is bool and not value:  # an option without words, such as --rehearse
-            return True
-        value = _from_word(kind, _only(value, name))
+        value = True if kind is bool and not value else _from_word(kind, _only(value, name))
     if kind in (int, float) and isinstance(value, Real | Decimal) and not isinstance(value, bool):
         return _number(kind, value, name)
     if kind is Any or (kind not in (int, float) and isinstance(value, kind)):
@@ -176,10 +163,11 @@ def _simple(kind: Any, value: Any, name: str) -> Any:
     raise BadValueError(f"{name} is {value!r}; expected {expected}")
 
 
-def _only(words: Words, name: str) -> str:
-    if len(words) != 1:
-        raise BadValueError(f"{name} is {words!r}; expected one value")
-    return words[0]
+def _only(value: Any, name: str) -> Any:
+    """Return the only one of some words, or a value that is not words."""
+    if isinstance(value, Words) and len(value) != 1:
+        raise BadValueError(f"{name} is {value!r}; expected one value")
+    return value[0] if isinstance(value, Words) else value
 
 
 def _from_word(kind: Any, word: str) -> Any:
@@ -187,15 +175,15 @@ def _from_word(kind: Any, word: str) -> Any:
     if kind is bool:
         return {"true": True, "false": False}.get(word.lower(), word)
     if kind in (int, float):
-        try:
+        with contextlib.suppress(InvalidOperation):
             return Decimal(word)  # exact for large whole numbers, also if written as 1e6
-        except InvalidOperation:
-            return word
     return word
 
 
 def _number(kind: type, value: Any, name: str) -> int | float:
-    what = f"{name} is {_shown(value)}"
+    # Python refuses to print very long numbers.
+    long = isinstance(value, int) and abs(value) > 10**30
+    what = f"{name} is about 2**{value.bit_length()}" if long else f"{name} is {value}"
     if value != value or abs(value) == math.inf:
         raise BadValueError(f"{what}; expected {_EXPECTED[kind]}")
     if kind is float:
@@ -208,13 +196,6 @@ def _number(kind: type, value: Any, name: str) -> int | float:
     if value != int(value):
         raise BadValueError(f"{what}; expected a whole number")
     return int(value)
-
-
-def _shown(value: Any) -> str:
-    """Return a number as text that fits a message."""
-    if isinstance(value, int) and abs(value) > 10**30:
-        return f"about 2**{value.bit_length()}"  # Python refuses to print very long numbers
-    return str(value)
 
 
 def replaced(settings: T, changes: Mapping[str, Any], copy: Any = dataclasses.replace) -> T:

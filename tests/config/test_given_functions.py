@@ -42,7 +42,7 @@ def test_functions_of_the_same_name_or_of_none_of_the_fleets_are_taken():
     [
         ({"left": right, "right": left}, "functions={'left': left, 'right': right}"),
         ({"left": left, "right": left}, "functions['right'] is left, the name of another task"),
-        ({"left": left, "right": 3}, "functions['right'] is 3: give the function that makes"),
+        ({"left": left, "right": 3}, "task 3 is neither a name nor a function that makes"),
         ({"left": left, "right": Blank()}, "is an environment; give a function that makes it"),
         (left, "functions is <function left"),
         ([left, right], "give a dict from the names of tasks to their functions, here functions={"),

@@ -16,7 +16,7 @@ from recall.analysis import metrics
 from recall.analysis.collection import gather
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import Analysis, analyse, list_of, select
-from recall.analysis.measures import METRICS, TITLES
+from recall.analysis.metrics import METRICS, TITLES
 from recall.report import paper
 from recall.report.tables import all_tables
 from recall.report.tables.table import Table, estimate_text, number_text

@@ -5,7 +5,8 @@ wrong and what was left out because of it; every report shows these sentences.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,11 +15,13 @@ from typing import Any
 from recall.analysis import continual_world_logs
 from recall.analysis.departures import settings_that_matter
 from recall.analysis.fleets import read_fleet
-from recall.analysis.labels import grouped, labelled, of_other_code
+from recall.analysis.labels import grouped, labelled, method_label, of_other_code
 from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
+from recall.errors import BadValueError, UnknownNameError
 from recall.files.paths import given_paths
 from recall.runs.find import FLEET, LOG, TRACES, folders_below
+from recall.settings.checked import given_texts
 
 SHIPPED = Path(__file__).with_name("shipped")
 """An archive (recall.runs.archive) of single-task runs, for forward transfer without training."""
@@ -38,12 +41,7 @@ class Collection:
     @property
     def labels(self) -> list[str]:
         """Return every label once, in order."""
-        return list(dict.fromkeys(run.label for run in self.runs))
-
-    @property
-    def sequences(self) -> list[str]:
-        """Return the name of every sequence once, in order."""
-        return list(dict.fromkeys(run.sequence for run in self.runs))
+        return list(self.by_label())
 
     def by_label(self) -> dict[str, list[RunResult]]:
         """Return the runs of each label."""
@@ -66,6 +64,11 @@ class Collection:
         return self.where(lambda run: len(run.tasks) > 1)
 
     @property
+    def single(self) -> "Collection":
+        """Return a collection of the runs with one task."""
+        return self.where(lambda run: len(run.tasks) == 1)
+
+    @property
     def with_success(self) -> "Collection":
         """Return a collection of the runs with at least one task that reports success."""
         return self.where(lambda run: run.reports_success)
@@ -74,11 +77,6 @@ class Collection:
     def without_success(self) -> "Collection":
         """Return a collection of the runs none of whose tasks reports success."""
         return self.where(lambda run: not run.reports_success)
-
-    @property
-    def single(self) -> "Collection":
-        """Return a collection of the runs with one task."""
-        return self.where(lambda run: len(run.tasks) == 1)
 
     def references(self, run: RunResult, task: str) -> References:
         """Return the single-task runs of plain SAC on `task` that `run` may be compared with."""
@@ -124,38 +122,6 @@ def read_all(folders: Iterable[Path]) -> tuple[list[RunResult], list[str]]:
     runs: list[RunResult] = []
     problems: list[str] = []
     seen: set[Path] = set()
-    for folder, kind in _found(folders, problems):
-        if folder.resolve() in seen:
-            continue
-        seen.add(folder.resolve())
-        if kind == FLEET:
-            found, wrong = read_fleet(folder)
-        else:
-            found, wrong = continual_world_logs.read_log(folder)
-        runs += found
-        problems += wrong
-    return _without_reached(runs), problems
-
-
-def _without_reached(runs: list[RunResult]) -> list[RunResult]:
-    """Return the runs; a task that any of them solved counts as one that reports success.
-
-    An environment may mention success only once it is reached. Runs are considered together,
-    because one that never solves a task is a run with success 0, and belongs in the mean.
-    """
-    reached = {task for run in runs if run.without_success for task in run.reached}
-    return [
-        dataclasses.replace(
-            run, without_success=tuple(task for task in run.without_success if task not in reached)
-        )
-        if reached.intersection(run.without_success)
-        else run
-        for run in runs
-    ]
-
-
-def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yield every folder that holds runs, and the name of the file that shows it."""
 
     def unreadable(error: OSError) -> None:
         problems.append(f"{error.filename} cannot be read ({error.strerror}): left out.")
@@ -166,10 +132,22 @@ def _found(folders: Iterable[Path], problems: list[str]) -> Iterator[tuple[Path,
             found = True
             if kind == TRACES:
                 problems.append(f"{folder} has no {FLEET}, only other files of a fleet: left out.")
-            else:
-                yield folder, kind
+            elif folder.resolve() not in seen:
+                seen.add(folder.resolve())
+                read = read_fleet if kind == FLEET else continual_world_logs.read_log
+                own, wrong = read(folder)
+                runs += own
+                problems += wrong
         if not found and len(problems) == before:
             problems.append(f"{top} holds no runs: there is no {FLEET} or {LOG} below it.")
+    # An environment may mention success only once it is reached. A task that any run solved counts
+    # as one that reports success: a run that never solves it has success 0 and belongs in the mean.
+    reached = {task for run in runs if run.without_success for task in run.reached}
+    for number, run in enumerate(runs):
+        if reached.intersection(run.without_success):
+            silent = tuple(task for task in run.without_success if task not in reached)
+            runs[number] = dataclasses.replace(run, without_success=silent)
+    return runs, problems
 
 
 def _without_copies(runs: Sequence[RunResult]) -> tuple[list[RunResult], list[str]]:
@@ -221,3 +199,48 @@ def unequal_lengths(runs: Sequence[RunResult]) -> list[str]:
         for steps, names in sequences.items()
         if len(steps) > 1
     ]
+
+
+def arranged(
+    collection: Collection,
+    methods: Sequence[str] | str = (),
+    names: Mapping[str, str] | None = None,
+) -> Collection:
+    """Return a collection with only `methods`, in their order, and with labels renamed.
+
+    A method is given by its name or label, which stand for all its variants, or by the label of
+    one variant. `names` maps these to what stands instead of them: that of a method renames its
+    part of every label ("RECALL, preset quick" becomes "Ours, preset quick"), except of labels
+    that are given names of their own.
+    """
+    methods, names = given_texts(methods, "methods"), {} if names is None else names
+    known = dict.fromkeys(name for run in collection.runs for name in _names_of(run))
+    for name in (*methods, *names):
+        if name not in known:
+            raise UnknownNameError("method of this report", name, known)
+
+    def places(run: RunResult) -> list[int]:
+        """Return the places of a run among the chosen methods; its own label counts first."""
+        return [methods.index(name) for name in _names_of(run) if name in methods]
+
+    runs = [run for run in collection.runs if places(run) or not methods]
+    if methods:
+        runs.sort(key=lambda run: places(run)[0])
+    renamed = {run.method: method_label(run.method) for run in collection.runs}
+    renamed = {own: names.get(own, names.get(method, own)) for method, own in renamed.items()}
+    labels = {}
+    for run in collection.runs:
+        own = method_label(run.method)
+        new = renamed[own] + run.label.removeprefix(own)
+        labels[run.label] = names.get(run.label, new)
+    for each in (renamed, labels):
+        counts = Counter(each.values())
+        for old, name in each.items():
+            if counts[name] > 1 and name != old:
+                raise BadValueError(f"{old}={name}: another method already has this name")
+    shown = tuple(dataclasses.replace(run, label=labels[run.label]) for run in runs)
+    return dataclasses.replace(collection, runs=shown, chosen=methods)
+
+
+def _names_of(run: RunResult) -> tuple[str, str, str]:
+    return run.label, run.method, method_label(run.method)

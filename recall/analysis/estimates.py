@@ -19,7 +19,7 @@ import pandas as pd
 from recall.analysis import bootstrap
 from recall.analysis.bootstrap import CONFIDENCE, Estimate, Sampled, round_for_comparison
 from recall.analysis.frames import MEASURED, list_of, matrix
-from recall.analysis.measures import FORGETTING
+from recall.analysis.metrics import FORGETTING
 
 Name = TypeVar("Name")
 """What a label is called where labels are ranked."""

@@ -18,7 +18,7 @@ complete run of a sequence and each of its tasks:
 For methods that train all tasks at once, what concerns a task's own stage is NaN.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,9 +28,8 @@ import pandas as pd
 
 from recall.analysis import metrics
 from recall.analysis.collection import Collection, gather
-from recall.analysis.families import family_of
-from recall.analysis.labels import grouped
-from recall.analysis.measures import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
+from recall.analysis.labels import family_of, grouped
+from recall.analysis.metrics import FORGETTING, METRICS, PERFORMANCE, RETURN, TRANSFER, Measure
 from recall.analysis.references import References
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.errors import BadValueError, UnknownNameError
@@ -70,107 +69,87 @@ def analyse(collection: Collection, measure: Measure | None = None) -> Analysis:
     """
     measure = measure or Measure()
     measured = collection if measure.field == RETURN else collection.with_success
-    measured = measured.sequential
-    positions = {
-        sequence: _scored_positions(part.runs, measure)
-        for sequence, part in measured.by_sequence().items()
-    }
-    scorer = _Scorer(collection, measure)
-    rows = []
-    for label, runs in measured.by_label().items():
-        for sequence, own in grouped(runs, lambda run: run.sequence).items():
-            rows += scorer.rows(label, sequence, own, positions[sequence])
+    runs = measured.sequential.runs
+    silent: dict[str, set[str]] = {run.sequence: set() for run in runs}
+    for run in runs if measure.field in RATES else ():
+        silent[run.sequence].update(run.without_success)
+    rows, problems = list[tuple[Any, ...]](), list[str]()
+    compared: dict[tuple[str, str, str], References] = {}
+    for label, of_label in measured.sequential.by_label().items():
+        for sequence, own in grouped(of_label, lambda run: run.sequence).items():
+            places = [n for n, task in enumerate(own[0].tasks) if task not in silent[sequence]]
+            kept = dict[RunResult, Array]()
+            for run in filter(lambda run: run.complete, own):
+                if (values := _measured(run, measure, places)) is not None:
+                    kept[run] = values
+                    continue
+                problems.append(
+                    f"{run.name} in {run.folder} has no {measure.mode} {measure.field} of some "
+                    "task, in the task's own stage or at the end: it is left out of the tables."
+                )
+            if kept:
+                found = {
+                    task: collection.references(next(iter(kept)), task) for task in own[0].tasks
+                }
+                compared |= {(label, sequence, task): each for task, each in found.items()}
+                rows += _rows(kept, measure, places, found)
     frame = pd.DataFrame(rows, columns=list(SCORES[:-1]))
     seeds = {
         label: tuple(sorted(set(part))) for label, part in frame.groupby("label", sort=False).seed
     }
     frame["seeds"] = [seeds[label] for label in frame.label]
-    return Analysis(collection, measure, frame, tuple(scorer.problems), scorer.compared)
+    return Analysis(collection, measure, frame, tuple(problems), compared)
 
 
-def _scored_positions(runs: Sequence[RunResult], measure: Measure) -> list[int]:
-    """Return the positions of the tasks whose measured value all these runs know."""
-    silent = {task for run in runs for task in run.without_success}
-    return [
-        position
-        for position, task in enumerate(runs[0].tasks)
-        if measure.field not in RATES or task not in silent
-    ]
-
-
-class _Scorer:
-    """Computes rows of the frame of scores."""
-
-    def __init__(self, collection: Collection, measure: Measure) -> None:
-        self.collection, self.measure = collection, measure
-        self.problems: list[str] = []
-        self.compared: dict[tuple[str, str, str], References] = {}
-
-    def rows(
-        self, label: str, sequence: str, runs: Sequence[RunResult], positions: list[int]
-    ) -> list[tuple[Any, ...]]:
-        """Return the rows of one label on one sequence, without those of `seeds`."""
-        kept = [
-            (run, values) for run in runs if (values := self._measured(run, positions)) is not None
+def _measured(run: RunResult, measure: Measure, places: list[int]) -> Array | None:
+    """Return p_i(N D), p_i(i D) and AUC_i, [value, task]; None if one of a task is not known."""
+    curve = run.curve(measure.mode, measure.field)
+    values = np.stack(
+        [
+            metrics.final_successes(curve, measure.window),
+            metrics.trained_successes(curve, measure.window),
+            metrics.areas(curve),
         ]
-        if not kept:
-            return []
-        first = kept[0][0]
-        evaluations = min(metrics.evaluations_of_stage(self._curve(run)) for run, _ in kept)
-        window = metrics.window_of(evaluations, self.measure.window)
-        alone = self._alone(label, first)
-        reference = np.array(
-            [np.mean(alone[task]) if alone[task] else np.nan for task in first.tasks]
-        )
-        known = np.isfinite(reference[positions]).all()  # a mean over some would not compare
-        rows = []
-        for run, (final, trained, area) in kept:
-            transfer = metrics.transfer(area, reference if known else reference * np.nan)
-            rows += [
-                (
-                    label, run.method, run.variant, sequence, family_of(sequence), run.seed, place,
-                    run.tasks[place], len(run.tasks), run.steps_per_task, evaluations, window, run,
-                    trained[place], final[place], trained[place] - final[place], area[place],
-                    alone[run.tasks[place]], reference[place], transfer[place],
-                )
-                for place in positions
-            ]  # fmt: skip
-        return rows
+    )
+    needed = values
+    if is_multi_task(run.method):
+        values[1:], needed = np.nan, values[:1]
+    return values if np.isfinite(needed[:, places]).all() else None
 
-    def _measured(self, run: RunResult, positions: list[int]) -> tuple[Array, Array, Array] | None:
-        """Return p_i(N D), p_i(i D) and AUC_i of a run; None if it is not complete."""
-        if not run.complete:
-            return None
-        curve, window = self._curve(run), self.measure.window
-        final = metrics.final_successes(curve, window)
-        trained, area = metrics.trained_successes(curve, window), metrics.areas(curve)
-        needed = [final, trained, area]
-        if is_multi_task(run.method):
-            trained = area = np.full_like(final, np.nan)
-            needed = [final]
-        if np.isfinite(np.stack(needed)[:, positions]).all():
-            return final, trained, area
-        self.problems.append(
-            f"{run.name} in {run.folder} has no {self.measure.mode} {self.measure.field} of some "
-            "task, in the task's own stage or at the end: it is left out of the tables."
-        )
-        return None
 
-    def _alone(self, label: str, run: RunResult) -> dict[str, tuple[float, ...]]:
-        """Return the areas of the single-task runs of each task that `run` compares with."""
-        found: dict[str, tuple[float, ...]] = {}
-        for position, task in enumerate(run.tasks):
-            if task in found:
-                continue
-            references = self.collection.references(run, task)
-            self.compared[label, run.sequence, task] = references
-            steps = metrics.steps_of_stage(self._curve(run), position)
-            areas = (metrics.area_at(self._curve(each), steps) for each in references.runs)
-            found[task] = tuple(area for area in areas if np.isfinite(area))
-        return found
-
-    def _curve(self, run: RunResult) -> metrics.Curves:
-        return run.curve(self.measure.mode, self.measure.field)
+def _rows(
+    kept: Mapping[RunResult, Array],
+    measure: Measure,
+    places: list[int],
+    references: Mapping[str, References],
+) -> list[tuple[Any, ...]]:
+    """Return the rows of one label on one sequence, without those of `seeds`."""
+    curves = [run.curve(measure.mode, measure.field) for run in kept]
+    evaluations = min(map(metrics.evaluations_of_stage, curves))
+    window = metrics.window_of(evaluations, measure.window)
+    alone: dict[str, tuple[float, ...]] = {}
+    for place, task in enumerate(curves[0].tasks):
+        if task not in alone:
+            steps = metrics.steps_of_stage(curves[0], place)
+            others = (each.curve(measure.mode, measure.field) for each in references[task].runs)
+            areas = (metrics.area_at(other, steps) for other in others)
+            alone[task] = tuple(area for area in areas if np.isfinite(area))
+    means = [np.mean(alone[task]) if alone[task] else np.nan for task in curves[0].tasks]
+    reference = np.array(means)
+    known = np.isfinite(reference[places]).all()  # a mean over some would not compare
+    rows = []
+    for run, (final, trained, area) in kept.items():
+        transfer = metrics.transfer(area, reference if known else reference * np.nan)
+        rows += [
+            (
+                run.label, run.method, run.variant, run.sequence, family_of(run.sequence), run.seed,
+                place, run.tasks[place], len(run.tasks), run.steps_per_task, evaluations, window,
+                run, trained[place], final[place], trained[place] - final[place], area[place],
+                alone[run.tasks[place]], reference[place], transfer[place],
+            )
+            for place in places
+        ]  # fmt: skip
+    return rows
 
 
 def select(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:

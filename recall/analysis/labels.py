@@ -1,9 +1,9 @@
-"""Labels for tables and legends: a method, its preset, and every setting that departs from it.
+"""Names in reports: labels of runs, and families of sequences, which share tables and figures.
 
-A label says the same whatever other runs are shown: a run without distillation is never plain
-RECALL. Settings of the experiment (OF_EXPERIMENT: the schedule, the precision of products, ...) and
-of methods that are not registered are named only where runs of a method that are shown together
-differ in them.
+A label is a method, its preset, and every setting that departs from it. It says the same whatever
+other runs are shown: a run without distillation is never plain RECALL. Settings of the experiment
+(OF_EXPERIMENT: the schedule, the precision of products, ...) and of methods that are not registered
+are named only where runs of a method that are shown together differ in them.
 """
 
 import dataclasses
@@ -22,11 +22,17 @@ from recall.analysis.departures import (
     nearest_preset,
     settings_that_matter,
 )
-from recall.analysis.families import LONG, family_of
 from recall.analysis.run_result import RunResult
 from recall.methods import METHODS
 from recall.runs.wording import few
 
+TRIPLETS = ("cw3", "cw6")
+"""Families of eight sequences each, with a table for each metric."""
+LONG = ("cw10", "cw20")
+"""Sequences that share one table but are drawn one by one."""
+PAIRS = "pairs"
+_PAIR = re.compile(r"pair-\d+-\d+")
+_NUMBERED = re.compile(r"([^,]+)-(\d+)")
 IMPORTED = "imported"
 """The variant of runs that were imported from other code."""
 _STEPS = (STEPS, "log.steps_per_task")
@@ -82,10 +88,9 @@ def labelled(runs: Sequence[RunResult]) -> list[RunResult]:
                     run, label=label, variant=variant, changes=changes, preset=preset
                 )
             )
-    sequences = sorted({run.sequence for run in runs}, key=lambda name: order_of("", name))
     return sorted(
         named,
-        key=lambda run: (order_of(run.method, run.label), sequences.index(run.sequence), run.seed),
+        key=lambda run: (order_of(run.method, run.label), order_of("", run.sequence), run.seed),
     )
 
 
@@ -127,19 +132,20 @@ def main_labels(runs: Iterable[RunResult]) -> list[str]:
 
 def of_other_code(runs: Iterable[RunResult]) -> list[str]:
     """Return a warning for each plug-in whose code differs among runs of one label."""
-    labels: dict[str, list[str]] = {}
-    for label, group in grouped(runs, lambda run: run.label).items():
-        codes: dict[str, set[str]] = {}
-        for run in group:
-            for plugin, facts in run.description.get("plugin_sources", {}).items():
-                codes.setdefault(plugin, set()).add(str(facts.get("source")))
-        for plugin, found in codes.items():
-            if len(found) > 1:
-                labels.setdefault(plugin, []).append(label)
+    codes: dict[str, dict[str, set[str]]] = {}  # by plug-in and label
+    for run in runs:
+        for plugin, facts in run.description.get("plugin_sources", {}).items():
+            labels = codes.setdefault(plugin, {})
+            labels.setdefault(run.label, set()).add(str(facts.get("source")))
+    several = {
+        plugin: [label for label, found in labels.items() if len(found) > 1]
+        for plugin, labels in codes.items()
+    }
     return [
-        f"Runs of {few(found, _MOST_NAMED)} were trained with different code of the plug-in "
+        f"Runs of {few(labels, _MOST_NAMED)} were trained with different code of the plug-in "
         f"{plugin} (plugin_sources in run.json), and share a label."
-        for plugin, found in labels.items()
+        for plugin, labels in several.items()
+        if labels
     ]
 
 
@@ -188,14 +194,8 @@ def order_of(method: str, variant: str) -> tuple[Any, ...]:
     place = names.index(method) if method in names else len(names)
     parts = re.split(r"(\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)", variant)
     # Every second part is a number.
-    return (
-        place,
-        method,
-        [
-            (float(part.replace(",", "")), "") if odd % 2 else (0.0, part)
-            for odd, part in enumerate(parts)
-        ],
-    )
+    numbers = [float(part.replace(",", "")) for part in parts[1::2]]
+    return place, method, list(zip(parts[::2], [*numbers, 0.0], strict=True))
 
 
 def _short(value: Any) -> str:
@@ -204,3 +204,45 @@ def _short(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:g}"
     return "none" if value is None else str(value).replace("_", " ")
+
+
+def family_of(sequence: str) -> str:
+    """Return the family: cw3 for cw3-1, pairs for pair-0-1, and any other sequence itself."""
+    if is_pair(sequence):
+        return PAIRS
+    numbered = _NUMBERED.fullmatch(sequence)
+    return numbered[1] if numbered else sequence
+
+
+def is_pair(sequence: str) -> bool:
+    """Return True for the named pairs of Continual World's tasks."""
+    return _PAIR.fullmatch(sequence) is not None
+
+
+def number_in_family(sequence: str) -> str:
+    """Return the number of a sequence in its family, such as 3 for cw3-3, or an empty string."""
+    numbered = _NUMBERED.fullmatch(sequence)
+    return numbered[2] if numbered and not is_pair(sequence) else ""
+
+
+def by_family(sequences: Iterable[str]) -> dict[str, list[str]]:
+    """Return the sequences of each family, in order."""
+    return grouped(sequences, family_of)
+
+
+def family_title(family: str) -> str:
+    """Return a family's name as a heading."""
+    if family == PAIRS:
+        return "Pairs of tasks"
+    return family.upper() if family in (*TRIPLETS, *LONG) else family
+
+
+def display_name(sequence: str, tasks: Sequence[str]) -> str:
+    """Return a sequence's name, followed by its tasks if the name does not list them."""
+    return ", ".join(tasks) if "," in sequence else f"{sequence} ({', '.join(tasks)})"
+
+
+def left_out(tasks: Iterable[str]) -> str:
+    """Return a sentence on the tasks that means of success leave out, or nothing without any."""
+    names = ", ".join(dict.fromkeys(tasks))
+    return f"Without {names}, whose success is not reported." if names else ""

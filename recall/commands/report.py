@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from recall.analysis.measures import Measure
+    from recall.analysis.metrics import Measure
     from recall.report.build import Report
 
 
@@ -58,7 +58,7 @@ Names = Annotated[
 
 def _measure_of(window: int, mode: Any, success: str) -> "Measure":
     """Return what the options say of success."""
-    from recall.analysis.measures import Measure
+    from recall.analysis.metrics import Measure
 
     return Measure(window, mode, "success" if success == "any" else "last_success")
 
@@ -218,7 +218,7 @@ def _server(out: Path, port: int) -> "ThreadingHTTPServer":
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
     from io import BytesIO
 
-    from recall.report.manifest import PAGE
+    from recall.report.build import PAGE
     from recall.report.page import SECONDS
 
     class Handler(SimpleHTTPRequestHandler):

@@ -1,24 +1,25 @@
 """Build a report: gather runs, then write tables, figures and a page into one folder."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from recall.analysis.arrange import arranged
-from recall.analysis.collection import Collection, gather, unequal_lengths
+from recall.analysis.collection import Collection, arranged, gather, unequal_lengths
 from recall.analysis.frames import Analysis, analyse, write_data
 from recall.analysis.labels import grouped
-from recall.analysis.measures import Measure, of_success
+from recall.analysis.metrics import Measure, of_success
 from recall.errors import BadValueError
-from recall.files.atomic import write_text
+from recall.files.atomic import remove_leftovers, write_text
 from recall.files.paths import given_path, given_paths
+from recall.files.reading import read_json
 from recall.report import summary
 from recall.report.figures import Detailed, Gallery, Style, draw_all
-from recall.report.manifest import PAGE, check_place, replacing_earlier
 from recall.report.page import page
 from recall.report.tables import all_tables
 from recall.report.tables.protocols import protocol_tables
@@ -29,6 +30,11 @@ from recall.runs.wording import counted
 from recall.settings.checked import from_plain
 
 Folder = str | Path
+PAGE = "index.html"
+FILE = "files.json"
+"""The list of the files that a report wrote, so that the next one can replace them."""
+_FOLDERS = ("tables", "figures", "data")
+_NEW = ".new-"  # how the name of a folder begins in which a report is being written
 
 
 @dataclass(frozen=True)
@@ -84,8 +90,7 @@ def make_report(
     measure = of_success(measure)
     analysis = analyse(arranged(_gathered(given, reference), methods, names), measure)
     tables = all_tables(analysis)
-    title = ", ".join(map(str, given))
-    kinds = None if figures else ()
+    title, kinds = ", ".join(map(str, given)), None if figures else ()
     return write_report(analysis, tables, out, title, kinds, console, detailed, live, style=style)
 
 
@@ -135,18 +140,24 @@ def write_report(
 ) -> Report:
     """Write tables, data, figures of some kinds (None: all) and a page into `out`."""
     collection, problems = analysis.collection, problems_of(analysis, board)
-    check_place(out)
-    status = nullcontext() if console is None else console.status("Writing tables and figures")
+    status = (
+        contextlib.nullcontext()
+        if console is None
+        else console.status("Writing tables and figures")
+    )
     with replacing_earlier(out) as new, status:
         write_tables(tables, new / "tables")
         write_data(analysis, new / "data")
-        figures = new / "figures"
-        measure = analysis.measure
-        gallery = draw_all(collection, figures, measure, kinds, detailed=detailed, style=style)
-        html = page(analysis, tables, gallery, problems, title, live, board)
-        write_text(new / PAGE, html)
+        gallery = draw_all(
+            collection, new / "figures", analysis.measure, kinds, detailed=detailed, style=style
+        )
+        write_text(new / PAGE, page(analysis, tables, gallery, problems, title, live, board))
     if console is not None:  # last, because the reader of a pipe may leave early
-        _show(analysis, tables, problems, console)
+        show_tables(tables, console)
+        if caution := summary.few_seeds(collection):
+            console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
+        for problem in problems:
+            console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
     return Report(out, collection, analysis, tables, gallery.moved(new, out), problems)
 
 
@@ -171,24 +182,13 @@ def health_problems(collection: Collection) -> list[str]:
         warned = [(warning, run) for run in runs for warning in run.warnings]
         for kind, mine in grouped(warned, lambda pair: pair[0]["health"]).items():
             first, where = min(mine, key=lambda pair: pair[0]["step"])
-            count = len({id(run) for _, run in mine})
+            share = f"{len({run for _, run in mine})} of {counted(len(runs), 'run')}"
             problems.append(
-                f"{label}: {kind.replace('_', ' ')} in {count} of {counted(len(runs), 'run')}. "
+                f"{label}: {kind.replace('_', ' ')} in {share}. "
                 f"The first was {where.name} in {where.folder} at step {first['step']:,}: "
                 f"{first['message']}."
             )
     return problems
-
-
-def _show(
-    analysis: Analysis, tables: Sequence[Table], problems: Sequence[str], console: Console
-) -> None:
-    """Print the main tables, a caution, and what was wrong or left out."""
-    show_tables(tables, console)
-    if caution := summary.few_seeds(analysis.collection):
-        console.print(f"[yellow]{escape(caution)}[/yellow]", soft_wrap=True)
-    for problem in problems:
-        console.print(f"[yellow]left out or wrong:[/yellow] {escape(problem)}", soft_wrap=True)
 
 
 def show_tables(tables: Sequence[Table], console: Console) -> None:
@@ -199,3 +199,57 @@ def show_tables(tables: Sequence[Table], console: Console) -> None:
             print_table(table, console, told)
             console.print()
             told.update(notes_below(table))
+
+
+@contextlib.contextmanager
+def replacing_earlier(folder: Path) -> Iterator[Path]:
+    """Let the caller write a report into a new folder, whose files then move into `folder`.
+
+    They replace those that an earlier report wrote there, and no others; a folder that holds
+    anything but an earlier report, or the start of one, is refused. If the caller fails or is
+    interrupted, the earlier report stays as it is.
+    """
+    for path in sorted(folder.iterdir()) if folder.is_dir() and not _listed(folder) else ():
+        if path.name not in _FOLDERS and not path.name.startswith(_NEW):
+            raise BadValueError(
+                f"{folder} is not empty, and {path.name} in it is not an earlier report's: choose "
+                "another folder"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder.glob(f"{_NEW}*"))  # of reports that were killed
+    # In `folder` and not beside it, which may be another disk, or not writable.
+    with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+        _move(Path(name), folder)
+
+
+def _move(new: Path, folder: Path) -> None:
+    """Move the files of a report to their places, and remove those that only an earlier one had."""
+    earlier = _listed(folder)
+    names = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+    # With both in the list, the next report finds all files even if this one ends halfway.
+    _write_list(folder, names.union(earlier))
+    for path in (folder / name for name in set(earlier) - names):
+        # A list that was edited must not lead to files outside the folder.
+        if folder.resolve() in path.resolve().parents and path.is_file():
+            path.unlink()
+            if path.parent != folder and not any(path.parent.iterdir()):
+                path.parent.rmdir()
+    for name in sorted(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (new / name).replace(folder / name)
+    _write_list(folder, names)
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the files of the report in a folder; none if no report wrote the list."""
+    try:
+        names = read_json(folder / FILE)
+    except BadValueError:  # no earlier report, or an unreadable list
+        return []
+    listed = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return listed if PAGE in listed else []  # a list without the page is another program's
+
+
+def _write_list(folder: Path, names: Iterable[str]) -> None:
+    write_text(folder / FILE, json.dumps(sorted(names), indent=1) + "\n")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from recall.analysis.collection import Collection, gather
 from recall.analysis.frames import analyse
-from recall.analysis.measures import Measure, of_success
+from recall.analysis.metrics import Measure, of_success
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError
 from recall.files.paths import given_path, given_paths

@@ -17,7 +17,7 @@ import numpy as np
 
 from recall.analysis.collection import gather
 from recall.analysis.frames import MEASURED, Analysis, analyse
-from recall.analysis.measures import TITLES
+from recall.analysis.metrics import TITLES
 from recall.errors import RecallError, required
 from recall.files.atomic import write_text
 from recall.files.fleet_layout import (

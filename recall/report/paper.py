@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from recall.analysis.bootstrap import Estimate
-from recall.analysis.families import TRIPLETS, family_of, number_in_family
+from recall.analysis.labels import TRIPLETS, family_of, number_in_family
 
 METHODS = ("fine_tuning", "ewc", "packnet", "clonex", "perfect_memory", "recall")
 FAMILY_SIZE = 8

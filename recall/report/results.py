@@ -47,7 +47,7 @@ class Results(Records):
         Values are NaN if a run has only one task or is not finished. Forward transfer compares with
         the single-task runs that the package brings, if they have the run's settings.
         """
-        from recall.analysis.measures import METRICS
+        from recall.analysis.metrics import METRICS
 
         return self.frame("runs").reindex(columns=["run", *METRICS]).set_index("run")
 

@@ -9,9 +9,9 @@ import pandas as pd
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
 from recall.analysis.estimates import Ranking, estimate, rank
-from recall.analysis.families import by_family, display_name, family_of, family_title
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.measures import (
+from recall.analysis.labels import by_family, display_name, family_of, family_title
+from recall.analysis.metrics import (
     FORGETTING,
     LOWER_IS_BETTER,
     METRICS,
@@ -46,7 +46,7 @@ class Verdict:
 def scope(collection: Collection) -> str:
     """Return a sentence that says how many methods, sequences and runs there are."""
     complete = sum(run.complete for run in collection.runs)
-    sequences = len(collection.sequential.sequences)
+    sequences = len(collection.sequential.by_sequence())
     singles = len({run.tasks for run in collection.single.runs})
     what = [counted(sequences, "sequence")] if sequences else []
     what += [counted(singles, "single task")] if singles else []
@@ -102,7 +102,7 @@ def verdicts(analysis: Analysis) -> list[Verdict]:
         found.append(Verdict(_title(members, rows), tuple(sentences)))
     silent = analysis.collection.without_success
     returns = "No task reports success: the table of returns shows what was learned."
-    return [*found, *(Verdict(name, (returns,)) for name in silent.sequences)]
+    return [*found, *(Verdict(name, (returns,)) for name in silent.by_sequence())]
 
 
 def nothing_to_compare(collection: Collection) -> str:

@@ -3,8 +3,7 @@
 import pytest
 
 import recall
-from recall.analysis.arrange import arranged
-from recall.analysis.collection import gather
+from recall.analysis.collection import arranged, gather
 from recall.commands.options import values_by_name
 from recall.errors import BadValueError, UnknownNameError
 from tests.factories.folders import write_fleet

@@ -9,7 +9,7 @@ import pytest
 from recall.analysis.collection import gather
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse, select
-from recall.analysis.measures import FORGETTING, PERFORMANCE, TRANSFER
+from recall.analysis.metrics import FORGETTING, PERFORMANCE, TRANSFER
 from recall.report.tables import all_tables
 from recall.report.tables.table import notes_below
 from tests.factories.folders import EVERY, STEPS, write_fleet, write_log

@@ -8,7 +8,7 @@ from scipy import stats
 from recall.analysis.collection import Collection, gather
 from recall.analysis.estimates import difference, estimate, rank, shared_seeds
 from recall.analysis.frames import SCORES, analyse, select
-from recall.analysis.measures import FORGETTING, PERFORMANCE, TRANSFER
+from recall.analysis.metrics import FORGETTING, PERFORMANCE, TRANSFER
 from tests.factories.folders import write_fleet
 from tests.factories.runs import made_run
 

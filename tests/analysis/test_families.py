@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall.analysis import families
+from recall.analysis import labels
 
 
 @pytest.mark.parametrize(
@@ -20,16 +20,16 @@ from recall.analysis import families
     ],
 )
 def test_the_family_of_a_sequence(sequence, family, number):
-    assert families.family_of(sequence) == family
-    assert families.number_in_family(sequence) == number
+    assert labels.family_of(sequence) == family
+    assert labels.number_in_family(sequence) == number
 
 
 def test_sequences_by_family():
-    assert families.by_family(["cw3-2", "cw10", "cw3-1", "pair-1-2", "pair-2-1"]) == {
+    assert labels.by_family(["cw3-2", "cw10", "cw3-1", "pair-1-2", "pair-2-1"]) == {
         "cw3": ["cw3-2", "cw3-1"],
         "cw10": ["cw10"],
         "pairs": ["pair-1-2", "pair-2-1"],
     }
-    assert [families.family_title(name) for name in ("cw3", "pairs", "mine")] == [
+    assert [labels.family_title(name) for name in ("cw3", "pairs", "mine")] == [
         "CW3", "Pairs of tasks", "mine"
     ]  # fmt: skip

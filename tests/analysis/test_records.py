@@ -7,7 +7,7 @@ import pytest
 from recall.analysis.collection import gather
 from recall.analysis.estimates import difference, estimate, rank
 from recall.analysis.frames import analyse, list_of, select
-from recall.analysis.measures import FORGETTING, PERFORMANCE, TRANSFER
+from recall.analysis.metrics import FORGETTING, PERFORMANCE, TRANSFER
 
 RESULTS = Path(__file__).parents[2] / "results"
 

@@ -10,8 +10,7 @@ from recall.analysis import collection
 from recall.analysis.collection import SHIPPED, gather, read_all
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import analyse
-from recall.analysis.measures import TRANSFER
-from recall.analysis.metrics import Curves, area_at
+from recall.analysis.metrics import TRANSFER, Curves, area_at
 from recall.analysis.references import References, is_reference
 from recall.commands.train import parse_train, spec_of
 from recall.config.spec import each_alone

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.report.tables import all_tables
 from recall.report.tables.table import Cell, Table
 

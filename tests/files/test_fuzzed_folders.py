@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import recall
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.errors import RecallError
 from recall.report.tables import all_tables
 from recall.runs.description import digest_of

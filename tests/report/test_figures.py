@@ -7,11 +7,10 @@ import pytest
 from matplotlib.colors import to_hex
 
 from recall.analysis import metrics
-from recall.analysis.arrange import arranged
-from recall.analysis.collection import Collection, gather
+from recall.analysis.collection import Collection, arranged, gather
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import select
-from recall.analysis.measures import FORGETTING, PERFORMANCE
+from recall.analysis.metrics import FORGETTING, PERFORMANCE
 from recall.methods import METHODS
 from recall.report.figures import Figure, Scene, Skipped, all_figures
 from recall.report.figures.comparisons import MEAN, RUNS

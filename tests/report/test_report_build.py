@@ -11,7 +11,7 @@ import pytest
 import recall
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
 from recall.report.build import problems_of, write_report

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from tests.factories.folders import STEPS, write_fleet
 from tests.factories.tables import cell_of, tables_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from recall.analysis.bootstrap import Estimate
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.report.tables.table import Cell, Table
 from tests.factories import tables
 from tests.factories.folders import STEPS, write_fleet, write_log

@@ -11,7 +11,7 @@ import matplotlib
 from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.collection import Collection
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.errors import BadValueError, UnknownNameError
 from recall.files.atomic import replacement, temporary_of
 from recall.plugins import HOW_TO_IMPORT, note

@@ -14,8 +14,7 @@ import pandas as pd
 
 from recall.analysis.bootstrap import CONFIDENCE, generator
 from recall.analysis.collection import Collection
-from recall.analysis.families import family_of, left_out
-from recall.analysis.labels import grouped, main_labels
+from recall.analysis.labels import family_of, grouped, left_out, main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.runs.wording import spanned
 

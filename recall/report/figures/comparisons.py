@@ -7,11 +7,10 @@ import pandas as pd
 
 from recall.analysis.estimates import by_run, estimate, shared_sequences
 from recall.analysis.frames import list_of, select
-from recall.analysis.measures import METRICS, PERFORMANCE, TITLES
-from recall.files.names import slug
+from recall.analysis.metrics import METRICS, PERFORMANCE, TITLES
 from recall.report.figures import layout
 from recall.report.figures.bands import Group, shown_labels, silence
-from recall.report.figures.curves import drawn_families, join
+from recall.report.figures.curves import drawn_families
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import TEXT
 
@@ -47,12 +46,12 @@ def seeds(scene: Scene) -> Iterator[Figure | Skipped]:
     compared = {name: _compared(scene, groups) for name, groups in found.items()}
     for name, (rows, note) in compared.items():
         if rows:
-            yield _seeds(scene, name, rows, join([note, silence(found[name])]))
+            yield _seeds(scene, name, rows, [note, silence(found[name])])
     trained = any(rows for rows, _ in compared.values())
     yield from skipped if trained else [Skipped("seeds", NOT_TRAINED)]
 
 
-def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], note: str) -> Figure:
+def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], notes: list[str]) -> Figure:
     labels = list(rows)
     metrics = [name for name in METRICS if any(estimate(rows[label], name) for label in labels)]
     figure, axes = layout.grid(
@@ -94,10 +93,5 @@ def _seeds(scene: Scene, family: str, rows: Mapping[str, pd.DataFrame], note: st
         "A dot is a run; below the dots, their mean and its 90 % bootstrap interval over runs; "
         "seeds are resampled, for all sequences together."
     )
-    return Figure(
-        "seeds",
-        f"seeds-{slug(family)}",
-        f"Every run on {family}",
-        join([caption, note]),
-        layout.finish(figure),
-    )
+    title = f"Every run on {family}"
+    return Figure.of("seeds", family, title, [caption, *notes], layout.finish(figure))

@@ -12,9 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.collection import Collection
-from recall.analysis.measures import RETURN
-from recall.analysis.metrics import performance_over_time
-from recall.files.names import slug
+from recall.analysis.metrics import RETURN, performance_over_time
 from recall.report.figures import layout
 from recall.report.figures.bands import (
     Band,
@@ -203,14 +201,9 @@ def family_figures(
             height=1.9 if len(shown) == 1 else 1.25,
         )  # fmt: skip
         sentences = [caption, described(shown, points), _cut(groups), silence(shown)]
-        subject = "" if family in title else f", {family}"
-        yield Figure(kind, f"{kind}-{slug(family)}", title + subject, join(sentences), figure)
+        about = title if family in title else f"{title}, {family}"
+        yield Figure.of(kind, family, about, sentences, figure)
     yield from skipped
-
-
-def join(sentences: Sequence[str]) -> str:
-    """Return the sentences that are not empty as one text."""
-    return " ".join(filter(None, sentences))
 
 
 def average_success(scene: Scene) -> Iterator[Figure | Skipped]:
@@ -278,16 +271,12 @@ def _tasks(scene: Scene, group: Group, field: str) -> Figure:
         described([group], points),
         silence([group]) if scale == "rate" else "",
     ]
-    return Figure(
-        "task_curves",
-        f"task_curves-{slug(group.sequence)}",
-        f"Every task of {group.sequence}, {name}",
-        join(sentences),
-        curve_figure(
-            panels, scene.line_styles, scene.names, columns=columns,
-            height=0.82 if count > 6 else 1.2, name=name,
-        ),
+    figure = curve_figure(
+        panels, scene.line_styles, scene.names, columns=columns,
+        height=0.82 if count > 6 else 1.2, name=name,
     )  # fmt: skip
+    title = f"Every task of {group.sequence}, {name}"
+    return Figure.of("task_curves", group.sequence, title, sentences, figure)
 
 
 def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]:
@@ -302,16 +291,12 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
         Panel(group.sequence, group, bands_of(group, curve_of, points), scale) for group in shown
     ]
     caption = f"{name.capitalize()} on each task while it is learned alone."
-    yield Figure(
-        "task_curves",
-        "task_curves-alone",
-        f"Tasks learned alone, {name}",
-        join([caption, described(shown, points), _cut(groups)]),
-        curve_figure(
-            panels, scene.line_styles, scene.names, columns=3, height=1.2, name=name,
-            width=COLUMN if len(groups) == 1 else TEXT,
-        ),
+    figure = curve_figure(
+        panels, scene.line_styles, scene.names, columns=3, height=1.2, name=name,
+        width=COLUMN if len(groups) == 1 else TEXT,
     )  # fmt: skip
+    sentences = [caption, described(shown, points), _cut(groups)]
+    yield Figure.of("task_curves", "alone", f"Tasks learned alone, {name}", sentences, figure)
 
 
 def _shown(field: str) -> tuple[str, Scale]:

@@ -1,7 +1,7 @@
 """Define a figure before it is saved (Figure), after (Drawn), and if it is missing (Skipped)."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,9 @@ from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis, analyse
-from recall.analysis.measures import Measure
+from recall.analysis.metrics import Measure
 from recall.analysis.run_result import RunResult
+from recall.files.names import slug
 from recall.report.figures.style import LineStyle, Style, line_styles, short_names
 from recall.settings.checked import Range
 
@@ -32,6 +33,14 @@ class Figure:
     title: str
     caption: str
     figure: Canvas
+
+    @classmethod
+    def of(
+        cls, kind: str, subject: str, title: str, sentences: Iterable[str], figure: Canvas
+    ) -> "Figure":
+        """Return a figure of a subject, with a caption of the sentences that are not empty."""
+        caption = " ".join(filter(None, sentences))
+        return cls(kind, f"{kind}-{slug(subject)}", title, caption, figure)
 
 
 @dataclass(frozen=True)
@@ -99,9 +108,8 @@ class Scene:
     def line_styles(self) -> dict[str, LineStyle]:
         """Return the line style of every label, the same in all figures."""
         # Single tasks are styled apart, so that they do not change the colours of sequences.
-        return line_styles(self.collection.single.runs) | line_styles(
-            self.collection.sequential.runs
-        )
+        parts = self.collection.single, self.collection.sequential
+        return line_styles(parts[0].runs) | line_styles(parts[1].runs)
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -12,7 +12,6 @@ from matplotlib.patches import Patch
 
 from recall.analysis.frames import select
 from recall.analysis.run_result import is_multi_task
-from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import shown_labels
 from recall.report.figures.figure import Figure, Scene, Skipped
@@ -71,15 +70,13 @@ def _pairs(label: str, tasks: list[int], values: Array) -> Figure:
         Patch(facecolor="none", edgecolor="none", label=f"{number} {TASKS[number]}")
         for number in tasks
     ]
-    return Figure(
-        "pair_matrices",
-        f"pair_matrices-{slug(label)}",
-        f"All pairs of tasks, {label}",
+    caption = (
         f"{label} on {np.isfinite(values[0]).sum()} of {len(TASKS) ** 2} sequences of two tasks: "
         "success on the first and on the second task at the end, and forgetting of the first; "
-        f"means over runs. Their means: {', '.join(means)}. Darker red is worse.",
-        layout.finish(figure, key),
+        f"means over runs. Their means: {', '.join(means)}. Darker red is worse."
     )
+    title = f"All pairs of tasks, {label}"
+    return Figure.of("pair_matrices", label, title, [caption], layout.finish(figure, key))
 
 
 def heat_map(axes: Axes, values: Array, lost: bool, width: float) -> None:

@@ -95,36 +95,24 @@ def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
     first: dict[str, RunResult] = {}
     for run in runs:
         first.setdefault(run.label, run)
-    methods = list(dict.fromkeys(run.method for run in first.values()))
-    if len(methods) == 1 and len(first) > 1:
-        return _variants(methods[0], list(first.values()))
+    names, methods = list(METHODS), list(dict.fromkeys(run.method for run in first.values()))
+    strange = [method for method in methods if method not in names]
+    plain = next((label for label, run in first.items() if not run.variant), None)
     found: dict[str, LineStyle] = {}
-    for method in methods:
-        colour, marker = _of_method(method, methods)
-        labels = [label for label, run in first.items() if run.method == method]
-        for number, label in enumerate(labels):
-            found[label] = LineStyle(colour, marker, _DASHES[number % len(_DASHES)])
-    return found
-
-
-def _of_method(method: str, shown: Sequence[str]) -> tuple[str, str]:
-    names = list(METHODS)
-    if method in names:
-        return METHODS[method].colour, _MARKERS[names.index(method) % len(_MARKERS)]
-    place = [name for name in shown if name not in names].index(method)
-    return PALETTE[place % len(PALETTE)], _MARKERS[-1 - place % len(_MARKERS)]
-
-
-def _variants(method: str, runs: Sequence[RunResult]) -> dict[str, LineStyle]:
-    own = METHODS[method].colour if method in METHODS else PALETTE[0]
-    others = [colour for colour in PALETTE if colour != own]
-    plain = next((run.label for run in runs if not run.variant), None)
-    found: dict[str, LineStyle] = {}
-    for place, run in enumerate(runs):
-        number = len(found) - (plain in found)
-        colour = own if run.label == plain else others[number % len(others)]
-        dash = _DASHES[number // len(others) % len(_DASHES)]
-        found[run.label] = LineStyle(colour, _MARKERS[place % len(_MARKERS)], dash)
+    for label, run in first.items():
+        if run.method in names:
+            colour, place = METHODS[run.method].colour, names.index(run.method)
+        else:
+            place = strange.index(run.method)
+            colour, place = PALETTE[place % len(PALETTE)], -1 - place
+        number = sum(first[other].method == run.method for other in found)
+        if len(methods) == 1 and len(first) > 1:
+            others = [each for each in PALETTE if each != colour]
+            place, number = number, number - (plain in found)
+            colour = colour if label == plain else others[number % len(others)]
+            number //= len(others)
+        marker, dash = _MARKERS[place % len(_MARKERS)], _DASHES[number % len(_DASHES)]
+        found[label] = LineStyle(colour, marker, dash)
     return found
 
 
@@ -133,7 +121,8 @@ def short_names(labels: Sequence[str]) -> dict[str, str]:
 
     "RECALL" and "RECALL, no distillation" are then "RECALL" and "no distillation".
     """
-    method = labels[0].partition(", ")[0] if labels else ""
-    if len(set(labels)) < 2 or {label.partition(", ")[0] for label in labels} != {method}:
+    methods = {label.partition(", ")[0] for label in labels}
+    if len(set(labels)) < 2 or len(methods) > 1:
         return {label: label for label in labels}
+    (method,) = methods
     return {label: label.removeprefix(f"{method}, ") for label in labels}

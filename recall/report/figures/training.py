@@ -10,9 +10,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.run_result import RunResult, is_multi_task
-from recall.files.names import slug
 from recall.report.figures.bands import Band, Group, bands_of, current, described
-from recall.report.figures.curves import Panel, curve_figure, drawn_families, join
+from recall.report.figures.curves import Panel, curve_figure, drawn_families
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.layout import Scale
 from recall.report.figures.style import LineStyle
@@ -128,12 +127,12 @@ def _first_sequences(
         if figure is None:
             yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
             continue
-        name = f"{kind}-{slug(group.sequence)}"
         thinned = [
             "Training records were thinned when the runs were archived: of those of updates, the "
             f"last in every {every:,} steps is kept."
             for every in sorted({run.training_every or 0 for run in group.every_run} - {0})
         ]
-        text = join([caption, described([group]), *thinned])
-        yield Figure(kind, name, f"{title} on {group.sequence}", text, figure)
+        about = f"{title} on {group.sequence}"
+        sentences = [caption, described([group]), *thinned]
+        yield Figure.of(kind, group.sequence, about, sentences, figure)
     yield from skipped

@@ -11,12 +11,11 @@ from matplotlib.patches import Patch
 
 from recall.analysis.estimates import estimate
 from recall.analysis.frames import list_of, select
-from recall.analysis.measures import TRANSFER
+from recall.analysis.metrics import TRANSFER
 from recall.analysis.run_result import RunResult
-from recall.files.names import slug
 from recall.report.figures import layout
 from recall.report.figures.bands import Band, Group, band, current, neighbours, thinned
-from recall.report.figures.curves import drawn_sequences, join, points_of_stage
+from recall.report.figures.curves import drawn_sequences, points_of_stage
 from recall.report.figures.figure import Figure, Scene, Skipped
 from recall.report.figures.style import GREY, INK, TINY, LineStyle
 from recall.report.tables.table import estimate_text, number_text, with_minus
@@ -93,13 +92,10 @@ def _figure(scene: Scene, group: Group, scores: pd.DataFrame) -> Figure:
         "transfer, the area over what learning alone leaves to gain; that of the method has a "
         "90 % bootstrap interval, for which seeds and the runs alone are resampled."
     )
-    return Figure(
-        "transfer_areas",
-        f"transfer_areas-{slug(group.sequence)}",
-        f"Forward transfer on {group.sequence}",
-        join([caption, neighbours(list_of(scores, "run"), points)]),
-        layout.finish(figure, legend),
-    )
+    sentences = [caption, neighbours(list_of(scores, "run"), points)]
+    title = f"Forward transfer on {group.sequence}"
+    drawn = layout.finish(figure, legend)
+    return Figure.of("transfer_areas", group.sequence, title, sentences, drawn)
 
 
 def _curves(

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from recall.analysis.families import left_out
 from recall.analysis.frames import Analysis, list_of
+from recall.analysis.labels import left_out
 from recall.analysis.references import EVALUATE_EVERY, STEPS, References, in_words, mismatch
 from recall.analysis.run_result import RunResult
 from recall.report.paper import published

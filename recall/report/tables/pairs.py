@@ -7,9 +7,8 @@ import pandas as pd
 
 from recall.analysis.bootstrap import Estimate, round_for_comparison
 from recall.analysis.estimates import shared_sequences
-from recall.analysis.families import PAIRS
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import main_labels
+from recall.analysis.labels import PAIRS, main_labels
 from recall.report import paper
 from recall.report.tables.pivot import Key, groups_of, label_keys, papers_row, pivot_table
 from recall.report.tables.table import Cell, Row, Table

@@ -9,7 +9,7 @@ from recall.analysis.bootstrap import Estimate
 from recall.analysis.estimates import estimate, interquartile_mean, rank
 from recall.analysis.frames import Analysis, select
 from recall.analysis.labels import label_of
-from recall.analysis.measures import METRICS, TITLES, TRANSFER
+from recall.analysis.metrics import METRICS, TITLES, TRANSFER
 from recall.methods import METHODS
 from recall.report import paper
 from recall.report.tables.notes import budget_notes, paper_notes, transfer_facts, transfer_note

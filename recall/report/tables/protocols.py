@@ -7,9 +7,8 @@ task. Numbers of different protocols never stand in one table.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from recall.analysis.families import display_name, family_of, family_title
 from recall.analysis.frames import Analysis, analyse, list_of, select
-from recall.analysis.labels import grouped, labelled
+from recall.analysis.labels import display_name, family_of, family_title, grouped, labelled
 from recall.analysis.run_result import RunResult
 from recall.files.names import file_name
 from recall.report.tables.pivot import label_keys, metric_keys, pivot_table

@@ -11,16 +11,16 @@ import pandas as pd
 
 from recall.analysis.bootstrap import Estimate
 from recall.analysis.estimates import difference, shared_seeds, shared_sequences
-from recall.analysis.families import (
+from recall.analysis.frames import Analysis, analyse, list_of, select
+from recall.analysis.labels import (
     TRIPLETS,
     display_name,
     family_title,
     is_pair,
+    main_labels,
     number_in_family,
 )
-from recall.analysis.frames import Analysis, analyse, list_of, select
-from recall.analysis.labels import main_labels
-from recall.analysis.measures import METRICS, PERFORMANCE, RETURN, TITLES
+from recall.analysis.metrics import METRICS, PERFORMANCE, RETURN, TITLES
 from recall.report import paper
 from recall.report.tables.pivot import (
     INTERQUARTILE,

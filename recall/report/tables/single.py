@@ -5,7 +5,7 @@ import numpy as np
 from recall.analysis import bootstrap, metrics
 from recall.analysis.collection import Collection
 from recall.analysis.frames import Analysis
-from recall.analysis.measures import RETURN
+from recall.analysis.metrics import RETURN
 from recall.analysis.references import is_reference
 from recall.report.tables.table import Cell, Row, Table
 from recall.runs.wording import spanned

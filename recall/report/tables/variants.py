@@ -6,10 +6,9 @@ from dataclasses import replace
 import pandas as pd
 
 from recall.analysis.bootstrap import Estimate, round_for_comparison
-from recall.analysis.families import display_name
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import label_of, settings_in_words
-from recall.analysis.measures import PERFORMANCE
+from recall.analysis.labels import display_name, label_of, settings_in_words
+from recall.analysis.metrics import PERFORMANCE
 from recall.analysis.run_result import RunResult
 from recall.report import paper
 from recall.report.tables.pivot import Key, groups_of, metric_keys, pivot_table

@@ -19,8 +19,8 @@ from recall.analysis.labels import grouped, labelled, method_label, of_other_cod
 from recall.analysis.references import References, find_references, is_reference
 from recall.analysis.run_result import RunResult
 from recall.errors import BadValueError, UnknownNameError
+from recall.files.fleet_layout import FLEET, LOG, TRACES, folders_below
 from recall.files.paths import given_paths
-from recall.runs.find import FLEET, LOG, TRACES, folders_below
 from recall.settings.checked import given_texts
 
 SHIPPED = Path(__file__).with_name("shipped")

@@ -13,6 +13,7 @@ from recall.files.fleet_layout import (
     Status,
     check_written,
     failures_in,
+    find_records,
     is_archive,
     read_outcome,
     status,
@@ -21,7 +22,6 @@ from recall.files.fleet_layout import (
 from recall.runs.description import WITHOUT_SUCCESS, is_edited, read_description
 from recall.runs.evaluations import RunCurves, read_curves, recorded_modes
 from recall.runs.fleet_folder import resume_command
-from recall.runs.json_lines import find_records
 from recall.runs.training_records import read_warnings
 from recall.runs.wording import counted
 

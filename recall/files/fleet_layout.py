@@ -16,7 +16,8 @@ The folder of a study holds study.json beside the folders of its fleets.
 """
 
 import enum
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +25,7 @@ import msgspec
 
 from recall.files.atomic import is_hidden
 from recall.files.names import PlainName
-from recall.files.reading import read_json
+from recall.files.reading import XZ, read_json
 from recall.files.stamps import DamagedFileError, Stamp, check
 
 DESCRIPTION = "run.json"
@@ -43,6 +44,11 @@ FINAL = "final"
 POLICY_SUFFIX = ".npz"
 
 STUDY = "study.json"
+
+FLEET = DESCRIPTION
+LOG = "progress.tsv"  # written by Continual World's own code
+TRACES = "traces"
+_MOST_NAMED = 8
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
@@ -114,6 +120,13 @@ def records_file(name: str) -> str:
     return f"{name}.jsonl"
 
 
+def find_records(folder: Path, name: str) -> Path:
+    """Return the file of a fleet's records, which an archive holds compressed."""
+    plain = folder / records_file(name)
+    compressed = folder / f"{records_file(name)}{XZ}"
+    return compressed if compressed.exists() and not plain.exists() else plain
+
+
 def learned(task: int | str) -> str:
     """Return the label of the policies after a task; "*" as `task` makes a pattern for all."""
     return f"task-{task}"
@@ -133,6 +146,38 @@ def fleets_below(folder: Path, depth: int = 1) -> list[Path]:
     """Return the folders of fleets at a depth below `folder`, sorted, without half-written ones."""
     found = (path.parent for path in folder.glob("*/" * depth + DESCRIPTION))
     return sorted(path for path in found if not any(map(is_hidden, path.relative_to(folder).parts)))
+
+
+def no_fleet(folder: Path) -> str:
+    """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
+    # Studies have their fleets in the folder itself, and folders of studies one further down.
+    below = sorted([*fleets_below(folder), *fleets_below(folder, 2)])
+    if below:
+        named = ", ".join(map(str, below[:_MOST_NAMED])) + ", ..." * (len(below) > _MOST_NAMED)
+        return f"{folder} is no fleet, but a folder of fleets: name one of them ({named})"
+    if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
+        return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
+    return f"{folder} holds no results: there is no {DESCRIPTION} in it"
+
+
+def folders_below(top: Path, unreadable: Callable[[OSError], None]) -> Iterator[tuple[Path, str]]:
+    """Yield every folder from `top` downwards that holds runs or traces of a fleet.
+
+    The second value is FLEET, LOG or TRACES. Links are followed, each folder once. Archives that
+    are being written, or were when their process was killed, are passed by.
+    """
+    traces = {LOCK, OUTCOME, *(records_file(name) + end for name in RECORDS for end in ("", XZ))}
+    walked: set[str] = set()  # links may form a cycle
+    for where, below, files in os.walk(top, onerror=unreadable, followlinks=True):
+        kind = next((name for name in (FLEET, LOG) if name in files), None)
+        if kind is None and traces.intersection(files):
+            kind = TRACES
+        # Checkpoints and policies hold no further runs.
+        seen = os.path.realpath(where) in walked
+        below[:] = [] if kind or seen else sorted(name for name in below if not is_hidden(name))
+        walked.add(os.path.realpath(where))
+        if kind and not seen:
+            yield Path(where), kind
 
 
 def is_archive(folder: Path) -> bool:

@@ -124,7 +124,8 @@ def read_lines(path: Path) -> Iterator[bytes]:
     """
     rest = b""
     with open_file(path) as file:
-        for block in _expanded(file, path) if path.suffix == XZ else _blocks(file):
+        plain = iter(lambda: file.read(_BLOCK_BYTES), b"")
+        for block in _expanded(file, path) if path.suffix == XZ else plain:
             *lines, rest = (rest + block).split(b"\n")
             yield from (line + b"\n" for line in lines)
             if len(rest) > MOST_LINE_BYTES:
@@ -133,8 +134,21 @@ def read_lines(path: Path) -> Iterator[bytes]:
         yield rest
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    return iter(lambda: file.read(_BLOCK_BYTES), b"")
+def complete_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, without a last one that is cut short."""
+    return (line for line in read_lines(path) if line.endswith(b"\n"))
+
+
+def decoded(lines: list[bytes], kind: Any) -> list[Any]:
+    """Return the records in some lines of JSON, without those that are no `kind`."""
+    try:  # all at once, which is faster than line by line
+        return parse_json(b"[" + b",".join(lines) + b"]", list[kind])
+    except ValueError:
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                found.append(parse_json(line, kind))
+        return found
 
 
 def _expanded(file: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -170,37 +184,16 @@ def most_expanded(size: int, ratio: int = MOST_XZ_RATIO) -> int:
 def open_npz(path: Path) -> Iterator["np.lib.npyio.NpzFile"]:
     """Open an .npz file for reading its arrays by name, as `numpy.load` does.
 
-    Before any array is read, the headers of all of them are compared with the sizes in the file.
-    Raises ValueError, OSError or an error of zipfile if the file is damaged, needs pickle, or would
-    expand far more than arrays of trained networks do.
+    If the file is damaged, needs pickle, or would expand far more than arrays of trained networks
+    do, this or reading an array raises ValueError, OSError, MemoryError or an error of zipfile.
     """
     import numpy as np
 
     with open_file(path) as file:
         most = most_expanded(os.fstat(file.fileno()).st_size, MOST_NPZ_RATIO)
-        with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            if sum(each.file_size for each in members) > most:
+        with zipfile.ZipFile(file) as archive:  # of no member are more bytes read than it states
+            if sum(each.file_size for each in archive.infolist()) > most:
                 raise ValueError(f"its arrays have more than {most:,} bytes")
-            for each in members:
-                _check_header(archive, each)
         file.seek(0)
         with np.load(file, allow_pickle=False) as stored:
             yield stored
-
-
-def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise ValueError unless an array's header says as many bytes as the file has of it."""
-    from numpy.lib import format as npy
-
-    with archive.open(member) as array:
-        version = npy.read_magic(array)
-        read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-        if read is None:
-            raise ValueError(f"{member.filename} has version {version}")
-        shape, _, dtype = read(array)
-        size = dtype.itemsize
-        for length in shape:
-            size *= length
-        if dtype.hasobject or min(shape, default=0) < 0 or array.tell() + size != member.file_size:
-            raise ValueError(f"{member.filename} is no array of {member.file_size:,} bytes")

@@ -61,20 +61,12 @@ def _arranged(
     size: tuple[int, int],
     over: bool,
 ) -> Image.Image:
-    width, height = size
-    bar = caption_height(width)
-    columns = max(map(len, rows))
-    sheet = Image.new(
-        "RGB",
-        (
-            columns * width + (columns + 1) * _GAP,
-            len(rows) * (height + bar) + (len(rows) + 1) * _GAP,
-        ),
-        _PAPER,
-    )
+    across, down = size[0] + _GAP, size[1] + caption_height(size[0]) + _GAP
+    whole = (_GAP + max(map(len, rows)) * across, _GAP + len(rows) * down)
+    sheet = Image.new("RGB", whole, _PAPER)
     for row, (tiles, frames) in enumerate(zip(rows, shown, strict=True)):
         for column, (tile, frame) in enumerate(zip(tiles, frames, strict=True)):
-            at = (_GAP + column * (width + _GAP), _GAP + row * (height + bar + _GAP))
+            at = (_GAP + column * across, _GAP + row * down)
             sheet.paste(_captioned(tile, frame, size, over), at)
     return sheet
 
@@ -101,18 +93,14 @@ def _captioned(tile: Tile, frame: Frame, size: tuple[int, int], over: bool) -> I
     image.paste(picture, (0, 0))
     draw = ImageDraw.Draw(image)
     line = _font_size(width)
-    state, colour = _state_of(frame, over)
+    state, colour = ("no success", FAILURE) if over else (f"step {frame.step}", _FAINT)
+    if frame.success:
+        state, colour = "success", SUCCESS
     _write(draw, tile.title, (0, height + line // 4), width, line, _INK)
     _write(draw, state, (width, height + line * 6 // 4), width, line, colour, right=True)
     room = width - draw.textlength(state, _font(line)) - line
     _write(draw, tile.subtitle, (0, height + line * 6 // 4), room, line, _FAINT)
     return image
-
-
-def _state_of(frame: Frame, over: bool) -> tuple[str, tuple[int, int, int]]:
-    if frame.success:
-        return "success", SUCCESS
-    return ("no success", FAILURE) if over else (f"step {frame.step}", _FAINT)
 
 
 def _write(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from recall.errors import BadValueError, RecallError
@@ -61,16 +62,11 @@ def _write_gif(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:
 
 def _palette(beginning: Sequence[Image.Image]) -> Image.Image:
     """Return 255 colours, from the first images and the colours of later captions."""
-    width, height = beginning[0].size
     seen = [beginning[0], beginning[len(beginning) // 2], beginning[-1]]
-    swatch = height // 8
-    sample = Image.new("RGB", (width, 3 * height + 2 * swatch))
-    for number, picture in enumerate(seen):
-        sample.paste(picture, (0, number * height))
-    for number, colour in enumerate((SUCCESS, FAILURE)):
-        top = 3 * height + number * swatch
-        sample.paste(colour, (0, top, width, top + swatch))
-    return sample.quantize(255, dither=Image.Dither.NONE)
+    width, height = seen[0].size
+    seen += [Image.new("RGB", (width, height // 8), colour) for colour in (SUCCESS, FAILURE)]
+    sample = np.concatenate([np.asarray(picture) for picture in seen])
+    return Image.fromarray(sample).quantize(255, dither=Image.Dither.NONE)
 
 
 def _write_mp4(pictures: Iterable[Image.Image], path: Path, fps: int) -> None:

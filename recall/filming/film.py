@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
-from PIL import Image
 from rich.console import Console
 from rich.progress import track
 
@@ -25,6 +24,7 @@ from recall.filming.encode import SHEET, writable, write
 from recall.filming.episode import Frame, filmed_episode
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import read_description
+from recall.runs.evaluations import Mode
 from recall.settings.checked import Count, Range, from_plain
 from recall.training.evaluation import streams
 from recall.training.provenance import check_unedited
@@ -38,7 +38,6 @@ _FRAMES = 100  # per episode, by default
 _Side = Annotated[int, Range(least=32, most=4096)]
 _SUBTITLES = {"learned": "just learned", "final": "at the end"}
 _KINDS = {"learned": "policies of tasks just learned", "final": "final policies"}
-_OTHER = {"learned": "final", "final": "learned"}
 
 
 @dataclass
@@ -63,16 +62,6 @@ class Film:
     """The tasks that cannot be drawn, and why."""
     lacking: str = ""
     """Why only one of two times is shown, if so."""
-
-
-class FrameSettings(NamedTuple):
-    """How the episodes of a film are played and drawn."""
-
-    episodes: int
-    deterministic: bool
-    size: tuple[int, int]
-    every: int
-    hold: int
 
 
 def film(
@@ -124,20 +113,30 @@ def film(
         out = out or writable(Path(f"{folder}{SHEET if sheet else '.mp4'}"))
         folder, tasks, at = TRAINED, str(folder), "final"
     named = as_tasks(tasks)
-    spec, chosen = _chosen(folder, run, seed, named, functions)
+    description = read_description(folder)
+    check_unedited(folder, description)
+    spec = spec_from(description, functions)
+    name = chosen_run(folder, run, seed, named or ()).name
+    chosen = next(each for each in spec.runs if each.name == name)
     takes = _takes(folder, chosen, named, at)
     path = _path(folder, out, _name(chosen, named, at, deterministic), sheet)
     longest = max(horizon_steps(task, spec.settings.world) for task in chosen.tasks)
     if path.suffix.lower() == SHEET:
         every = longest  # only the end of each episode is shown
-    frames = FrameSettings(
-        episodes, deterministic, size, every or -(-longest // _FRAMES), max(1, fps // 2)
-    )
+    every, hold = every or -(-longest // _FRAMES), max(1, fps // 2)
     with ExitStack() as open_simulators:
         simulators, left_out = _simulators(spec, chosen, takes, size, open_simulators)
         shown = [take for take in takes if take.task not in left_out]
-        pictures = _pictures(spec, chosen, list(zip(shown, simulators, strict=True)), frames)
-        most = episodes * (1 + -(-longest // frames.every) + frames.hold)
+        pictures = (
+            picture
+            for episode in range(episodes)
+            for picture in animate(
+                _rows(spec, chosen, shown, simulators, episode, deterministic, size, every),
+                size,
+                hold,
+            )
+        )
+        most = episodes * (1 + -(-longest // every) + hold)
         console = Console(stderr=True)
         hidden = not is_terminal(console)
         watched = track(pictures, "Filming", most, console=console, transient=True, disable=hidden)
@@ -146,21 +145,6 @@ def film(
     lacking = [kind for time, kind in _KINDS.items() if time not in times]
     why = missing(folder, f"{lacking[0]} of {chosen.name}") if lacking else ""
     return Film(path, chosen.name, tuple(shown), left_out, why)
-
-
-def _chosen(
-    folder: Path,
-    run: str | None,
-    seed: int | None,
-    tasks: Sequence[TaskName] | None,
-    functions: Mapping[str, Task] | None,
-) -> tuple[FleetSpec, RunSpec]:
-    """Return the spec of a fleet and of the run that is filmed."""
-    description = read_description(folder)
-    check_unedited(folder, description)
-    spec = spec_from(description, functions)
-    name = chosen_run(folder, run, seed, tasks or ()).name
-    return spec, next(each for each in spec.runs if each.name == name)
 
 
 def _path(folder: Path, out: str | Path | None, name: str, sheet: bool) -> Path:
@@ -191,19 +175,16 @@ def _takes(folder: Path, run: RunSpec, tasks: Sequence[TaskName] | None, at: At)
         return takes
     if at == "both":
         raise BadValueError(missing(folder, f"policies of these tasks of {run.name}"))
-    raise BadValueError(
-        f"{missing(folder, f'{_KINDS[at]} of {run.name}')}. --at {_OTHER[at]} films the "
-        f"{_KINDS[_OTHER[at]]}"
-    )
+    other = "final" if at == "learned" else "learned"
+    why = missing(folder, f"{_KINDS[at]} of {run.name}")
+    raise BadValueError(f"{why}. --at {other} films the {_KINDS[other]}")
 
 
 def _name(run: RunSpec, tasks: Sequence[TaskName] | None, at: At, deterministic: bool) -> str:
     """Return a file name for what a film shows, so that another film does not overwrite it."""
     titles = [numbered(run.task_names)[each] for each in chosen_positions(tasks, run.task_names)]
-    parts = [run.name, "all" if tasks is None else "+".join(titles)]
-    parts += [at] if at != "both" else []
-    parts += ["deterministic"] if deterministic else []
-    return file_name("-".join(parts))
+    time, mode = "" if at == "both" else f"-{at}", "-deterministic" * deterministic
+    return file_name(f"{run.name}-{'all' if tasks is None else '+'.join(titles)}{time}{mode}")
 
 
 def _simulators(
@@ -241,34 +222,27 @@ def _simulators(
     return simulators, left_out
 
 
-def _pictures(
+def _rows(
     spec: FleetSpec,
     run: RunSpec,
-    shots: Sequence[tuple[Take, Simulator]],
-    settings: FrameSettings,
-) -> Iterator[Image.Image]:
-    """Yield the images of one episode after another, with all takes side by side."""
-    mode: Literal["deterministic", "stochastic"] = (
-        "deterministic" if settings.deterministic else "stochastic"
-    )
-    for episode in range(settings.episodes):
-        tiles: dict[int, list[Tile]] = {}
-        for take, simulator in shots:
-            stream = streams(
-                run.own_seed, EVALUATION, take.position, spec.total_steps, mode, settings.episodes
-            )[episode]
-            frames = filmed_episode(
-                simulator,
-                horizon_steps(run.tasks[take.position], spec.settings.world),
-                take.policy,
-                stream,
-                settings.deterministic,
-                settings.size,
-                settings.every,
-            )
-            tile = Tile(take.task, _SUBTITLES[take.at], _counted(frames, take))
-            tiles.setdefault(take.position, []).append(tile)
-        yield from animate(in_rows(list(tiles.values())), settings.size, settings.hold)
+    takes: Sequence[Take],
+    simulators: Sequence[Simulator],
+    episode: int,
+    deterministic: bool,
+    size: tuple[int, int],
+    every: int,
+) -> list[list[Tile]]:
+    """Return one episode of every take, in rows."""
+    mode: Mode = "deterministic" if deterministic else "stochastic"
+    tiles: dict[int, list[Tile]] = {}
+    for take, simulator in zip(takes, simulators, strict=True):
+        position = take.position
+        last = streams(run.own_seed, EVALUATION, position, spec.total_steps, mode, 1 + episode)[-1]
+        horizon = horizon_steps(run.tasks[position], spec.settings.world)
+        frames = filmed_episode(simulator, horizon, take.policy, last, deterministic, size, every)
+        tile = Tile(take.task, _SUBTITLES[take.at], _counted(frames, take))
+        tiles.setdefault(position, []).append(tile)
+    return in_rows(list(tiles.values()))
 
 
 def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:

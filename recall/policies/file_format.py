@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from recall.collect.policy import PolicyShape
@@ -31,11 +32,10 @@ Array = np.ndarray
 FORMAT, COMPACT_FORMAT = 1, 2
 _DTYPES = {FORMAT: ("float32",), COMPACT_FORMAT: ("float16", "float32")}
 _SHARED = "shared"
-_LONGEST_REASON = 160  # characters of an error's message
-
-
-class DamagedPolicyError(BadValueError):
-    """A file is no policy file, or is damaged."""
+_FACTS = (
+    *("format", "recall_version", "method", "run", "seed", "tasks", "reward", "observation"),
+    *("horizon_steps", "observation_size", "action_size", "hidden", "activation", "shared_layers"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,26 +55,12 @@ class PolicyInfo:
 
 def pack(info: PolicyInfo, vectors: Mapping[int, Array]) -> dict[str, Array]:
     """Return the arrays of a file; `vectors` maps positions of tasks to flat policies [size]."""
-    shape = info.shape
-    values: dict[str, Any] = {
-        "format": FORMAT,
-        "recall_version": info.recall_version or version(),
-        "method": info.method,
-        "run": info.run,
-        "seed": info.seed,
-        "tasks": info.tasks,
-        "reward": info.reward,
-        "observation": info.observation,
-        "horizon_steps": info.horizon_steps or 0,
-        "observation_size": shape.observation_size,
-        "action_size": shape.action_size,
-        "hidden": shape.hidden,
-        "activation": shape.activation,
-        "shared_layers": shape.shared_layers,
-    }
-    arrays = {name: np.asarray(value) for name, value in values.items()}
+    facts = {"format": FORMAT, **vars(info), **vars(info.shape)}
+    facts["recall_version"] = info.recall_version or version()
+    facts["horizon_steps"] = info.horizon_steps or 0
+    arrays = {name: np.asarray(facts[name]) for name in _FACTS}
     for position, vector in vectors.items():
-        for name, layer in shape.layers(vector).items():
+        for name, layer in info.shape.layers(vector).items():
             arrays[f"task_{position}/{name}"] = layer
     return arrays
 
@@ -117,26 +103,22 @@ def read_policy_file(
             if version not in _DTYPES:
                 raise BadValueError(
                     f"{path} has format {version}, this version of recall reads "
-                    f"{' and '.join(map(str, _DTYPES))}: "
-                    "train again, or use the version that wrote it"
+                    f"{FORMAT} and {COMPACT_FORMAT}: use the version that wrote it"
                 )
             info = _info(stored)
             held = _positions(stored)
             if any(not 0 <= position < len(info.tasks) for position in held):
                 raise ValueError(f"it has policies of more than its {len(info.tasks)} tasks")
             chosen = sorted(held) if positions is None else list(positions)
-            for position in chosen:
-                if position not in held:
-                    raise BadValueError(f"{path} has no policy of the task at position {position}")
-            dtypes = _DTYPES[version]
-            return info, {each: _vector(stored, info, each, dtypes) for each in chosen}
+            if lost := set(chosen) - held:
+                raise BadValueError(f"{path} has no policy of the task at position {min(lost)}")
+            return info, {each: _vector(stored, info, each, _DTYPES[version]) for each in chosen}
     except BadValueError:
         raise
     except Exception as error:  # a damaged file can make zipfile and NumPy raise anything
         # zipfile quotes as much of the file as it took for a name.
-        reason = str(error)[:_LONGEST_REASON]
-        raise DamagedPolicyError(
-            f"{path} is no policy file, or is damaged ({reason}): restore it from a copy"
+        raise BadValueError(
+            f"{path} is no policy file, or is damaged ({error!s:.160}): restore it from a copy"
         ) from error
 
 
@@ -148,30 +130,10 @@ def _positions(stored: Any) -> set[int]:
 
 
 def _info(stored: Any) -> PolicyInfo:
-    def text(name: str) -> str:
-        return str(stored[name][()])
-
-    def number(name: str) -> int:
-        return int(stored[name])
-
-    shape = PolicyShape(
-        number("observation_size"),
-        number("action_size"),
-        tuple(int(width) for width in stored["hidden"]),
-        text("activation"),
-        number("shared_layers"),
-    )
-    return PolicyInfo(
-        text("method"),
-        text("run"),
-        number("seed"),
-        tuple(str(task) for task in stored["tasks"]),
-        text("reward"),
-        text("observation"),
-        number("horizon_steps") or None,
-        shape,
-        text("recall_version"),
-    )
+    facts = {name: stored[name].tolist() for name in _FACTS}
+    facts |= {name: tuple(facts[name]) for name in ("tasks", "hidden")}
+    facts["horizon_steps"] = facts["horizon_steps"] or None
+    return msgspec.convert(facts | {"shape": facts}, PolicyInfo)
 
 
 def _vector(stored: Any, info: PolicyInfo, position: int, dtypes: tuple[str, ...]) -> Array:

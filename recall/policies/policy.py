@@ -8,12 +8,7 @@ import numpy as np
 
 from recall.collect.policy import NumpyPolicy
 from recall.errors import BadValueError, UnknownNameError
-from recall.files.fleet_layout import (
-    FINAL,
-    POLICY_SUFFIX,
-    learned,
-    policy_path,
-)
+from recall.files.fleet_layout import FINAL, POLICY_SUFFIX, learned, policy_path
 from recall.files.paths import given_path
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
@@ -33,10 +28,8 @@ class Policy:
     """
 
     def __init__(self, info: PolicyInfo, position: int, vector: Array):
-        self.info = info
-        self.position = position
+        self.info, self.position = info, position
         self.task = info.tasks[position]
-        self._shown = numbered(info.tasks)[position]
         self.method, self.run, self.seed = info.method, info.run, info.seed
         self.observation_size = info.shape.observation_size
         self.action_size = info.shape.action_size
@@ -51,8 +44,8 @@ class Policy:
 
     def __repr__(self) -> str:
         return (
-            f"<policy of {self.run} on {self._shown}: {self.observation_size} observations, "
-            f"{self.action_size} actions>"
+            f"<policy of {self.run} on {numbered(self.info.tasks)[self.position]}: "
+            f"{self.observation_size} observations, {self.action_size} actions>"
         )
 
     def act(

@@ -14,8 +14,8 @@ from recall.files.fleet_layout import (
     StoredRun,
     check_written,
     failures_in,
-    fleets_below,
     is_archive,
+    no_fleet,
     policy_path,
     policy_paths,
     status,
@@ -25,7 +25,6 @@ from recall.files.stamps import DamagedFileError
 from recall.policies.file_format import PolicyInfo, read_policy_file
 from recall.worlds.task_names import TaskName, numbered, positions_of
 
-_MOST_NAMED = 3
 TRAINED = Path(__file__).with_name("trained")
 """An archive that comes with the package, of runs which together learned every robot task."""
 
@@ -85,9 +84,7 @@ def missing(folder: Path, what: str) -> str:
             "chosen runs, and --policies-at says which"
         )
     if not (folder / DESCRIPTION).exists():
-        below = [path.name for path in fleets_below(folder)]
-        named = f": name one of the fleets in it ({_few(below)})" if below else ""
-        return f"{folder} has no {what}, and is not the folder of a fleet{named}"
+        return no_fleet(folder)
     found = status(folder)
     if found is Status.FAILED:
         return f"{folder} has no {what}: {failures_in(folder)}"
@@ -118,10 +115,6 @@ def read_stored(
     return info, vectors
 
 
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
-
-
 def _without_tasks(
     runs: Iterable[StoredRun], matching: Sequence[StoredRun], tasks: Sequence[TaskName]
 ) -> RecallError:
@@ -130,7 +123,7 @@ def _without_tasks(
         if not any(positions_of(task, each.tasks) for each in matching):
             known = dict.fromkeys(shown for each in matching for shown in numbered(each.tasks))
             others = [each.name for each in runs if positions_of(task, each.tasks)]
-            hint = f"Runs that have it: {_few(others)} (run=, --run)." if others else ""
+            hint = f"Runs that have it: {', '.join(others[:3])} (run=, --run)." if others else ""
             where = f"run {matching[0].name}" if len(matching) == 1 else "this fleet"
             return UnknownNameError(f"task of {where}", task, known, hint)
     return BadValueError(f"no single run has all of the tasks {', '.join(map(str, tasks))}")

@@ -28,11 +28,15 @@ from recall.files.fleet_layout import (
     ARCHIVE_NOTE,
     DESCRIPTION,
     FINAL,
+    FLEET,
     OUTCOME,
     RECORDS,
     STUDY,
+    TRACES,
     Status,
     check_written,
+    find_records,
+    folders_below,
     learned,
     policy_path,
     policy_paths,
@@ -42,14 +46,12 @@ from recall.files.fleet_layout import (
     training_every,
 )
 from recall.files.paths import given_path
-from recall.files.reading import SCHEMA, XZ, most_expanded, read_json, read_lines
+from recall.files.reading import SCHEMA, XZ, complete_lines, most_expanded, read_json, read_lines
 from recall.files.stamps import Stamp
 from recall.policies.file_format import pack_compactly
 from recall.policies.stored import read_stored
 from recall.runs.description import Description, is_edited, read_description
-from recall.runs.find import FLEET, TRACES, folders_below
 from recall.runs.fleet_folder import FolderInUseError, resume_command
-from recall.runs.json_lines import complete_lines, find_records
 from recall.settings.checked import from_plain, given_texts
 from recall.version import version
 
@@ -113,8 +115,10 @@ def archive(
     with writing_to(out), new_folder(out) as new:
         for fleet, description in fleets.items():
             _write_fleet(fleet, new / fleet.relative_to(source), description, chosen[fleet])
-        for path in _files_beside(source, fleets):
-            write_json(new / path.relative_to(source), read_json(path))
+        above = {each for fleet in fleets for each in (fleet, *fleet.parents)}
+        for path in (each / STUDY for each in above if each.is_relative_to(source)):
+            if path.exists():
+                write_json(new / path.relative_to(source), read_json(path))
     return Archive(
         out,
         len(fleets),
@@ -171,20 +175,12 @@ def _chosen(
     return found
 
 
-def _files_beside(source: Path, fleets: Iterable[Path]) -> list[Path]:
-    """Return the studies in the folders of fleets and above, up to the source."""
-    folders = {source}
-    for fleet in fleets:
-        folders |= {each for each in (fleet, *fleet.parents) if each.is_relative_to(source)}
-    return sorted(each / STUDY for each in folders if (each / STUDY).exists())
-
-
 def _write_fleet(
     source: Path, folder: Path, description: Description, policies: Sequence[Path]
 ) -> None:
     """Write the archive of the fleet in `source` into a new folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / DESCRIPTION, portable(description))
+    write_json(folder / DESCRIPTION, _portable(description))
     outcome, stamps = read_outcome(source), {}
     for name in RECORDS:
         path, target = find_records(source, name), f"{records_file(name)}{XZ}"
@@ -216,11 +212,8 @@ def _write_fleet(
     write_json(folder / ARCHIVE_NOTE, note)
 
 
-def portable(description: Description) -> Description:
-    """Return the content of run.json without the names of machines, folders and addresses.
-
-    What determines results is not touched, so the digest stays valid.
-    """
+def _portable(description: Description) -> Description:
+    """Return the content of run.json without names of machines and folders; its digest stays."""
     changed = {name: value for name, value in description.items() if name != "command"}
     if "machine" in changed:
         changed["machine"] = {k: v for k, v in changed["machine"].items() if k != "host"}

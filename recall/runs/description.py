@@ -1,7 +1,6 @@
-"""run.json: what a fleet was started as. It is checked when it is read, and tied to its content.
+"""run.json: what a fleet was started as, with a digest of everything that determines results.
 
-`digest` in run.json covers everything that determines results. A fleet whose run.json was edited
-is not resumed, because its records and checkpoints come from other settings.
+A fleet whose run.json was edited is not resumed: its records come from other settings.
 """
 
 import hashlib
@@ -13,24 +12,13 @@ import msgspec
 
 from recall.config.resolve import flattened
 from recall.errors import BadValueError, RecallError
-from recall.files.fleet_layout import (
-    CHECKPOINTS,
-    DESCRIPTION,
-    OUTCOME,
-    POLICIES,
-    Count,
-    StoredRun,
-    fleets_below,
-)
+from recall.files.fleet_layout import DESCRIPTION, Count, StoredRun, no_fleet
 from recall.files.reading import read_checked
-from recall.runs.wording import few
 
 WITHOUT_SUCCESS = "without_success"
 """Key of run.json: the tasks that do not report success, found by one random episode of each."""
 # These settings do not affect results: fleets that differ only in them are the same fleet.
 _NO_MATTER = ("workers", "checkpoint_minutes")
-_MOST_SHOWN = 80
-_MOST_NAMED = 8
 _MOST_CHANGES = 3
 
 Description = dict[str, Any]
@@ -100,22 +88,10 @@ def read_description(folder: Path) -> Description:
     if not folder.exists():
         raise BadValueError(f"there is no folder {folder}")
     if not path.exists():
-        raise BadValueError(_no_fleet(folder))
+        raise BadValueError(no_fleet(folder))
     content = read_checked(path, _Schema)
     # Facts that are null are as good as missing.
     return {name: value for name, value in content.items() if value is not None}
-
-
-def _no_fleet(folder: Path) -> str:
-    """Return why a folder without run.json cannot be used, with the fleets that lie below it."""
-    # Studies have their fleets in the folder itself, and folders of studies one further down.
-    below = sorted([*fleets_below(folder), *fleets_below(folder, 2)])
-    if below:
-        shown = few(map(str, below), _MOST_NAMED)
-        return f"{folder} is no fleet, but a folder of fleets: name one of them ({shown})"
-    if any((folder / name).exists() for name in (CHECKPOINTS, POLICIES, OUTCOME)):
-        return f"{folder} has lost its {DESCRIPTION}, without which nothing in it can be used"
-    return f"{folder} holds no results: there is no {DESCRIPTION} in it"
 
 
 def tasks_without_success_flag_in(folder: Path) -> tuple[str, ...]:
@@ -168,12 +144,6 @@ def _numbered(value: Any) -> Any:
 def in_words(changes: list[tuple[str, Any, Any]]) -> str:
     """Return the first differences as text: the name of each setting, and both of its values."""
     return "; ".join(
-        f"{_short(name.rpartition('.')[2])} {_short(one)} and not {_short(other)}"
+        f"{name.rpartition('.')[2]:.80} {one!s:.80} and not {other!s:.80}"
         for name, one, other in changes[:_MOST_CHANGES]
     )
-
-
-def _short(value: Any) -> str:
-    """Return a value as text that fits a message."""
-    text = str(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

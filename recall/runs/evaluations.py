@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 
 from recall.files.fleet_layout import Count
-from recall.files.reading import read_lines
-from recall.runs.json_lines import complete_lines, decoded
+from recall.files.reading import complete_lines, decoded, read_lines
 from recall.runs.wording import few
 
 Array = np.ndarray

@@ -28,16 +28,7 @@ from recall.files.fleet_layout import (
 )
 from recall.files.paths import check_contained
 from recall.files.reading import parse_json, read_bytes
-from recall.runs.description import (
-    Description,
-    differences,
-    identity,
-    in_words,
-    read_description,
-)
-
-# Files that a process killed during start-up may have left.
-_START_UP_FILES = (LOCK, temporary_of(Path(DESCRIPTION)).name)
+from recall.runs.description import Description, differences, identity, in_words, read_description
 
 
 class FolderInUseError(RecallError):
@@ -101,8 +92,8 @@ def _holder(text: bytes | str) -> str | None:
 def check_ours(folder: Path) -> None:
     """Raise an error if a folder holds anything that is not a fleet's; change nothing."""
     if not (folder / DESCRIPTION).exists():
-        others = sorted(path.name for path in folder.glob("*") if path.name not in _START_UP_FILES)
-        lock = folder / LOCK
+        lock = folder / LOCK  # which a process killed during start-up may have left, like run.tmp
+        others = {*folder.glob("*")} - {lock, temporary_of(folder / DESCRIPTION)}
         foreign = lock.is_file() and lock.stat().st_size and _holder(read_bytes(lock)) is None
         if others or foreign:
             raise FolderInUseError(
@@ -127,7 +118,12 @@ def check_free(folder: Path, description: Description) -> None:
     if found is Status.EMPTY:
         return
     if found is Status.STARTED:
-        _clear(folder)
+        replay, events = (f"{REPLAY}/task-*", f"{REPLAY}/old-*"), f"{TENSORBOARD}/*/events.out.*"
+        # run.json goes last, as it marks the files as ours.
+        for pattern in (*replay, events, *map(records_file, RECORDS), DESCRIPTION):
+            for path in folder.glob(pattern):
+                if not path.is_dir():
+                    path.unlink()
         return
     check_same(folder, description)
     if found.is_over:
@@ -164,20 +160,6 @@ def check_unfinished(folder: Path) -> None:
     if failed := failures_in(folder):
         raise BadValueError(f"{folder} cannot be continued: {failed}. Train in another folder")
     raise BadValueError(f"{folder} is finished: {summary(description)}")
-
-
-def _clear(folder: Path) -> None:
-    """Remove the files of a start that failed; run.json goes last, as it marks them as ours."""
-    for pattern in (
-        f"{REPLAY}/task-*",
-        f"{REPLAY}/old-*",
-        f"{TENSORBOARD}/*/events.out.*",
-        *map(records_file, RECORDS),
-    ):
-        for path in folder.glob(pattern):
-            if not path.is_dir():
-                path.unlink()
-    (folder / DESCRIPTION).unlink()
 
 
 def resume_command(folder: Path) -> str:

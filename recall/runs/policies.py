@@ -1,11 +1,8 @@
-"""Policy files of a fleet: policies/<run>/task-K.npz after each task, final.npz at the end.
-
-recall.policies.file_format says what a file holds. Inside training, a policy is one flat vector
-(recall.collect.policy).
-"""
+"""Policy files of a fleet: policies/<run>/task-K.npz after each task, final.npz at the end."""
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -43,16 +40,9 @@ def write_policies(
     for index, run in enumerate(spec.runs):
         path = policy_path(folder, run.name, label)
         path.parent.mkdir(parents=True, exist_ok=True)
-        info = PolicyInfo(
-            spec.method.name,
-            run.name,
-            run.seed,
-            tuple(task_label(task) for task in run.tasks),
-            world.reward,
-            world.observation,
-            world.horizon_steps,
-            shape,
-        )
+        tasks = tuple(task_label(task) for task in run.tasks)
+        environment = (world.reward, world.observation, world.horizon_steps)
+        info = PolicyInfo(spec.method.name, run.name, run.seed, tasks, *environment, shape)
         content = io.BytesIO()
         arrays = pack(info, {task: value[index] for task, value in flat.items()})
         np.savez(content, **arrays)  # type: ignore[arg-type]  # names are file names
@@ -80,28 +70,25 @@ def read_policies(folder: Path, runs: Mapping[str, Sequence[str]], size: int) ->
     is refused.
     """
     tasks = range(len(next(iter(runs.values()))))
-
-    def complete(label: str) -> bool:
-        return all(policy_path(folder, name, label).exists() for name in runs)
-
-    if complete(FINAL):
-        labels = dict.fromkeys(tasks, FINAL)
+    positions = {FINAL: list(tasks)} | {learned(task): [task] for task in tasks}
+    for label in list(positions):
+        if not all(policy_path(folder, name, label).exists() for name in runs):
+            del positions[label]
+    if FINAL in positions:
+        positions = {FINAL: positions[FINAL]}
     elif status(folder) is Status.FINISHED:
         # What was just learned is no substitute: nothing would seem forgotten.
         raise BadValueError(missing(folder, "final policies"))
-    else:
-        labels = {task: learned(task) for task in tasks if complete(learned(task))}
-    if not labels:
+    if not positions:
         raise BadValueError(missing(folder, "policies"))
-    found: dict[int, list[Array]] = {position: [] for position in labels}
-    for name, names in runs.items():
-        for label in dict.fromkeys(labels.values()):
-            positions = [position for position, each in labels.items() if each == label]
-            for position, vector in read_stored(folder, name, label, positions, names)[1].items():
-                if vector.size != size:
-                    raise DamagedFileError(
-                        f"{policy_path(folder, name, label)} holds a policy of {vector.size} "
-                        f"parameters and not {size}: the file or run.json was damaged or edited"
-                    )
-                found[position].append(vector)
+    found: dict[int, list[Array]] = {}
+    for label, (name, names) in product(positions, runs.items()):
+        vectors = read_stored(folder, name, label, positions[label], names)[1]
+        for position, vector in vectors.items():
+            if vector.size != size:
+                raise DamagedFileError(
+                    f"{policy_path(folder, name, label)} holds a policy of {vector.size} "
+                    f"parameters and not {size}: the file or run.json was damaged or edited"
+                )
+            found.setdefault(position, []).append(vector)
     return {position: np.stack(vectors) for position, vectors in found.items()}

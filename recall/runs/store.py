@@ -5,10 +5,8 @@
     training.jsonl      one line per run and record step; choices of heads; health warnings
     outcome.json        written at the end: failed runs, and stamps of the other files
 
-In an archive (recall.runs.archive) the records are compressed.
-
-Tables, figures and resuming read these files only. Records hold no times of day, so a fleet that
-was interrupted and resumed leaves the same bytes as one that was never interrupted.
+Records hold no times of day, so a fleet that was interrupted and resumed leaves the same bytes as
+one that was never interrupted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
+from recall.errors import BadValueError
 from recall.files.append_log import AppendLog
 from recall.files.atomic import write_json
 from recall.files.fleet_layout import (
@@ -26,14 +25,14 @@ from recall.files.fleet_layout import (
     RECORDS,
     Outcome,
     check_written,
+    find_records,
     read_outcome,
     records_file,
 )
-from recall.files.reading import SCHEMA
+from recall.files.reading import SCHEMA, complete_lines, parse_json
 from recall.files.stamps import Stamp, Stamps, check_all
 from recall.runs.description import digest_of, read_description
 from recall.runs.evaluations import EvaluationRecord
-from recall.runs.json_lines import find_records, read_records
 
 
 class Store:
@@ -109,12 +108,20 @@ def read(folder: str | Path) -> Records:
     folder = Path(folder)
     description = read_description(folder)
     check_written(folder)
-    paths = [find_records(folder, name) for name in RECORDS]
-    evaluations, training = (read_records(path) if path.exists() else [] for path in paths)
-    return Records(
-        folder,
-        description,
-        cast(list[EvaluationRecord], evaluations),
-        training,
-        read_outcome(folder),
-    )
+    evaluations, training = (_read_records(find_records(folder, name)) for name in RECORDS)
+    ended = read_outcome(folder)
+    return Records(folder, description, cast(list[EvaluationRecord], evaluations), training, ended)
+
+
+def _read_records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of all complete lines; raise BadValueError if one cannot be read."""
+    records: list[dict[str, Any]] = []
+    try:
+        for line in complete_lines(path) if path.exists() else ():
+            records.append(parse_json(line, dict[str, Any]))
+    except OSError as error:
+        raise BadValueError(f"{path} cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        where = f"line {len(records) + 1} of {path}"
+        raise BadValueError(f"{where} cannot be read: {error}") from error
+    return records

@@ -4,18 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
-from recall.files.fleet_layout import Count
+from recall.files.fleet_layout import Count, find_records
+from recall.files.reading import complete_lines, decoded
 from recall.runs.health import Symptom
-from recall.runs.json_lines import Record, complete_lines, decoded, find_records
 from recall.runs.wording import counted
 
 Array = np.ndarray
 Columns = dict[str, Array]
+_Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Record = dict[str, bool | _Integer | float | str | list[float | None] | None]
 TRAINING = "training"
 _APART = ("head_returns", "health")  # keys of records that are not part of the columns
 
@@ -98,7 +100,7 @@ def read_training(folder: Path, run: int, tasks: int) -> Training:
         return Training({})
     except OSError as error:
         return Training({}, _unreadable(path, error))
-    records = decoded(lines, Record)
+    records = decoded(lines, _Record)
     broken = len(lines) - len(records)
     records = [record for record in records if record.get("run") == run]
     rows = [

@@ -1,15 +1,12 @@
 """Who acts in the next chunk: the policies of the state, random actions or old heads.
 
 At the start of a task with best-return exploration, uniformly random actions and every old head act
-in turns of whole episodes. All of it goes to replay and counts as steps, so whatever is copied, the
-learner has seen what old policies do in the new task. Then the policy of the old head with the
-highest return is copied, if it earned more than random actions did (`Method.copies`). Random tails
-shorten a share of all heads' episodes alike.
+in turns of whole episodes, which go to replay and count as steps. Then the policy of the old head
+with the highest return is copied, if it earned more than random actions did (`Method.copies`).
 """
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 from scipy.stats import ttest_ind
 
@@ -159,29 +156,16 @@ class Behaviour:
         """
         stage, steps = progress.stage, progress.steps + ahead
         total = self._task_schedule.steps_at(stage, steps)
-        requests = [
-            ChunkRequest(
-                position,
-                self._task_schedule.collected(position, total),
-                self._policies(state, stage, steps, position),
-            )
-            for position in self._task_schedule.chunk(stage, total)
-        ]
-        for each in requests:
-            if each.policies is not None:
-                each.policies.copy_to_host_async()
+        requests = []
+        for position in self._task_schedule.chunk(stage, total):
+            actor, policies = self.actor(stage, steps, position), None  # None: random actions
+            if actor >= 0:
+                head, own = to_int32(self._spec.head(actor)), actor == position
+                policies = fleet.flat_policies(self._agent, state, head, collecting=own)
+                policies.copy_to_host_async()
+            collected = self._task_schedule.collected(position, total)
+            requests.append(ChunkRequest(position, collected, policies))
         return requests
-
-    def _policies(
-        self, state: LearnerState, stage: int, steps: int, position: int
-    ) -> jax.Array | None:
-        """Return the flat policies [run, size] for a task; None stands for random actions."""
-        actor = self.actor(stage, steps, position)
-        if actor < 0:
-            return None
-        own = actor == position
-        head = to_int32(self._spec.head(actor))
-        return fleet.flat_policies(self._agent, state, head, collecting=own)
 
     def actor(self, stage: int, steps: int, position: int) -> int:
         """Return which head acts for a task in the chunk after `steps` steps of a stage.

@@ -1,10 +1,7 @@
 """Checkpoints: the complete state that a fleet resumes from, written atomically.
 
-Orbax writes the learner's state to a new folder, which is renamed once it is complete. The last
-two checkpoints are kept. Transitions, records and the policies of finished tasks are files beside
-them: a checkpoint holds the stamps of those that it needs, and is used only if all of them are
-whole. The checkpoint behind the last stage needs no transitions, so a finished fleet, which has
-removed them, can write its end again. Reading a checkpoint never unpickles data.
+Orbax writes arrays to a new folder, which is renamed once it is complete. The last two checkpoints
+are kept. Reading a checkpoint never unpickles data.
 """
 
 import json
@@ -15,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +20,10 @@ import jax
 import numpy as np
 
 from recall.errors import RecallError
-from recall.files.fleet_layout import CHECKPOINTS, REPLAY, records_file
-from recall.files.stamps import Stamp, check_all, read_stamps
-from recall.replay.history import History
-from recall.runs.description import differences, identity, in_words, read_description
-from recall.runs.store import Store
+from recall.files.fleet_layout import CHECKPOINTS
 
 Array = np.ndarray
 Metadata = dict[str, Any]
-_LONGEST_REASON = 200
 
 
 class NotWrittenError(RecallError):
@@ -53,48 +46,6 @@ class Progress:
     failed: dict[str, int] = field(default_factory=dict)  # run -> total step of its failure
     symptoms: dict[str, int] = field(default_factory=dict)  # counted by recall.runs.health
     episodes: list[list[Any]] = field(default_factory=list)  # ended since the last record
-
-
-class SavedFiles:
-    """The files of one fleet that its checkpoints need."""
-
-    def __init__(self, folder: Path, store: Store, history: History, stages: int):
-        """Take the fleet's parts; nothing is learned after the last of its `stages`."""
-        self._folder, self._store, self._history = folder, store, history
-        self._stages = stages
-        self._started_as = identity(read_description(folder))
-        self.policies: dict[str, Stamp] = {}  # of finished tasks; every later checkpoint needs them
-
-    def sync(self, stage: int) -> Metadata:
-        """Flush everything to disk; return what a checkpoint in this stage says about it."""
-        return {
-            "fleet": self._started_as,
-            "records": self._store.sync(),
-            "replay": self._history.sync(stage),
-            "policies": self.policies,
-        }
-
-    def check(self, metadata: Metadata) -> None:
-        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
-        if changes := differences(metadata["fleet"], self._started_as):
-            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
-        records = read_stamps(metadata["records"])
-        check_all(self._folder, {records_file(name): stamp for name, stamp in records.items()})
-        if metadata["progress"]["stage"] < self._stages:
-            check_all(self._folder / REPLAY, read_stamps(metadata["replay"]))
-        check_all(self._folder, read_stamps(metadata["policies"]))
-
-    def restore(self, metadata: Metadata | None) -> None:
-        """Cut all files back to a checkpoint that was checked, or to nothing, and refill replay."""
-        if metadata is None:
-            self._store.cut({})
-            self._history.restore(0, {})
-            return
-        self._store.cut(read_stamps(metadata["records"]))
-        stage = metadata["progress"]["stage"]
-        if stage < self._stages:
-            self._history.restore(stage, read_stamps(metadata["replay"]))
-        self.policies = read_stamps(metadata["policies"])
 
 
 class Checkpoints:
@@ -134,10 +85,9 @@ class Checkpoints:
     ) -> tuple[Any, Metadata, list[str]] | None:
         """Return the newest intact checkpoint: arrays, metadata and complaints.
 
-        `like` returns arrays of the shapes that belong to the metadata of a checkpoint.
-        Returns None if no checkpoint was ever written. `check` may raise if data that the metadata
-        refer to are missing or damaged. Newer checkpoints that cannot be used are deleted, so that
-        they do not displace usable ones.
+        `like` returns arrays of the shapes that belong to the metadata of a checkpoint, and `check`
+        may raise an error if other files that it needs are damaged. Returns None if no checkpoint
+        was ever written. Newer ones that cannot be used are deleted, or they would displace others.
         """
         complaints: list[str] = []
         numbers = sorted(self._manager.all_steps(), reverse=True)
@@ -198,17 +148,15 @@ def _digest(arrays: Any, metadata: Metadata) -> int:
     return value
 
 
+@cache
 def _hush_stragglers() -> None:
     """Silence orbax threads that report a known failure after their event loop has closed."""
-    if getattr(sys.unraisablehook, "hushes_orbax", False):
-        return
     before = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
         if str(unraisable.exc_value) != "Event loop is closed":
             before(unraisable)
 
-    hook.hushes_orbax = True  # type: ignore[attr-defined]
     sys.unraisablehook = hook
 
 
@@ -216,8 +164,6 @@ def _reason(error: Exception) -> str:
     """Return the system's error text if orbax gives the error code, else the message's start."""
     if isinstance(error, RecallError):
         return str(error)
-    code = re.search(r"os_error_code='(\d+)'", str(error))
-    if code is not None:
+    if code := re.search(r"os_error_code='(\d+)'", str(error)):
         return os.strerror(int(code[1]))
-    lines = str(error).splitlines() or [repr(error)]
-    return lines[0][:_LONGEST_REASON]
+    return (str(error) or repr(error)).splitlines()[0][:200]

@@ -1,10 +1,8 @@
 """Evaluation of every task's head on its task.
 
 An evaluation is a function of its step, the seeds and a snapshot of the policies. It is played
-beside training, by processes of its own, and nothing depends on when it is finished. At most one is
-pending: when the next one is due, training waits for it, so results are reported in the order of
-their steps. A checkpoint holds the snapshot of a pending evaluation, which is played again after
-resuming.
+beside training, by processes of its own, at most one at a time. A checkpoint holds the snapshot of
+a pending one, which is played again after resuming.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,14 +48,8 @@ class Evaluation(NamedTuple):
             Episode(run, position, mode == "deterministic", stream)
             for position, run in self.places
             for mode, count in self.counts.items()
-            for stream in streams(
-                self.runs[run].own_seed if self.seed is None else self.seed,
-                domain,
-                position,
-                self.step,
-                mode,
-                count,
-            )
+            for seed in [self.runs[run].own_seed if self.seed is None else self.seed]
+            for stream in streams(seed, domain, position, self.step, mode, count)
         ]
 
     def records(self, results: Sequence[Outcome]) -> Iterator[EvaluationRecord]:
@@ -67,16 +59,9 @@ class Evaluation(NamedTuple):
             task = task_label(self.runs[run].tasks[position])
             for mode, count in self.counts.items():
                 if count:
+                    place = {"run": run, "step": self.step, "position": position, "task": task}
                     means = summary([next(played) for _ in range(count)])
-                    record = {
-                        "run": run,
-                        "step": self.step,
-                        "position": position,
-                        "task": task,
-                        "mode": mode,
-                        "episodes": count,
-                        **means,
-                    }
+                    record = {**place, "mode": mode, "episodes": count, **means}
                     yield cast(EvaluationRecord, record)
 
 
@@ -98,13 +83,6 @@ def summary(results: Sequence[Outcome]) -> dict[str, float]:
     return {name: float(np.mean([total[name] for total in totals])) for name in totals[0]}
 
 
-class Pending(NamedTuple):
-    """An evaluation that was started: its step, and the runs that had not failed at that step."""
-
-    step: int
-    runs: list[int]
-
-
 class BackgroundEvaluation:
     """Evaluates one snapshot of a fleet's policies at a time, in processes of its own."""
 
@@ -117,7 +95,7 @@ class BackgroundEvaluation:
         """Prepare for the fleet; `report` is called with every evaluation's step and records."""
         self._spec, self._shape, self._report = spec, shape, report
         self.pool: EvaluationPool | None = None  # from the first evaluation on
-        self.pending: Pending | None = None
+        self.pending: Evaluation | None = None
 
     def start(self, step: int, policies: Sequence[Any], runs: Sequence[int]) -> None:
         """Take a snapshot of the policies [task][run, size] and start to evaluate these runs.
@@ -127,16 +105,13 @@ class BackgroundEvaluation:
         assert self.pending is None, "the evaluation before is not finished"
         for position, flat in enumerate(policies):
             self._ready_pool().snapshot[position] = flat
-        self._play(Pending(step, list(runs)))
+        self._play(step, runs)
 
-    def _play(self, pending: Pending) -> None:
-        self._ready_pool().start(self._evaluation(pending).episodes())
-        self.pending = pending
-
-    def _evaluation(self, pending: Pending) -> Evaluation:
-        places = [(position, run) for position in range(self._spec.tasks) for run in pending.runs]
+    def _play(self, step: int, runs: Sequence[int]) -> None:
+        places = [(position, run) for position in range(self._spec.tasks) for run in runs]
         counts = counts_of(self._spec.settings.schedule)
-        return Evaluation(self._spec.runs, pending.step, counts, places)
+        self.pending = Evaluation(self._spec.runs, step, counts, places)
+        self._ready_pool().start(self.pending.episodes())
 
     def report_finished(self) -> None:
         """Report the pending evaluation if all of its episodes are played. Does not wait."""
@@ -152,14 +127,15 @@ class BackgroundEvaluation:
         except Abandoned:
             return False
         pending, self.pending = self.pending, None
-        self._report(pending.step, list(self._evaluation(pending).records(results)))
+        self._report(pending.step, list(pending.records(results)))
         return True
 
     def saved(self) -> tuple[dict[str, Array], Any]:
         """Return the state for a checkpoint: arrays, and plain data."""
         if self.pending is None:
             return {}, None
-        return {"policies": self._ready_pool().snapshot.copy()}, list(self.pending)
+        runs = [run for position, run in self.pending.places if position == 0]
+        return {"policies": self._ready_pool().snapshot.copy()}, [self.pending.step, runs]
 
     def arrays_like(self, saved: Any) -> dict[str, Array]:
         """Return arrays of the shapes that `saved` returned together with this plain data."""
@@ -170,7 +146,7 @@ class BackgroundEvaluation:
         """Continue from the state that `saved` returned: play a pending evaluation again."""
         if saved is not None:
             self._ready_pool().snapshot[:] = arrays["policies"]
-            self._play(Pending(*saved))
+            self._play(*saved)
 
     def _ready_pool(self) -> EvaluationPool:
         """Return the workers; start them at the first evaluation."""

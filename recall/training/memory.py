@@ -19,20 +19,13 @@ from recall.replay.history import rows_held
 from recall.runs.wording import counted
 from recall.training.agents import agent_of, collecting_workers, evaluation_workers
 
-# Measured on Linux, the private memory of a worker with robot tasks is 37 MB. The trainer's, with
-# JAX and its compiled programs but without a fleet's arrays, is an estimate.
-_WORKER_BYTES = 64 << 20
-_TRAINER_BYTES = 512 << 20
+_WORKER_BYTES = 64 << 20  # with robot tasks, 37 MB of private memory were measured on Linux
+_TRAINER_BYTES = 512 << 20  # with JAX and compiled programs, without a fleet's arrays: an estimate
 _FLOAT_BYTES = 4
-# The state itself, the new state that an update writes, and gradients.
-_STATES = 3
-# At the end of a task, two copies of its rows exist briefly beside D_old: the plain rows, and the
-# rows with the stored policy.
-_COPIES = 2
-# Forward and backward passes through the actor, two critics and two targets.
-_PASSES = 16
-# Allowance for allocators, which round up and leave gaps.
-_SPARE = 1.1
+_STATES = 3  # the state itself, the new state that an update writes, and gradients
+_COPIES = 2  # of a task's rows beside D_old at its end: plain, and with the stored policy
+_PASSES = 16  # forward and backward passes through the actor, two critics and two targets
+_SPARE = 1.1  # for allocators, which round up and leave gaps
 
 
 class TooLargeError(RecallError):

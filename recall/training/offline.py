@@ -1,13 +1,13 @@
-"""The transitions that a fleet has kept, as a Minari dataset of episodes.
+"""The transitions that a fleet has kept, as a Minari dataset of the episodes that ended.
 
 What replay does not hold follows from the fleet's settings: which head acted in a step, and in
-which steps noise alone moved the robot. An episode that had not ended when its environment was left
-is not part of the dataset.
+which steps noise alone moved the robot.
 """
 
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,95 +32,63 @@ from recall.worlds.task_names import TaskName, chosen_positions, numbered
 Array = np.ndarray
 
 
-class KeptReplay:
-    """The episodes of a finished fleet that kept its replay."""
+def _episodes(
+    folder: Path, spec: FleetSpec, position: int, runs: Sequence[int]
+) -> Iterator[tuple[int, bool, dict[str, Any]]]:
+    """Yield the episodes of a task, run after run, in the order in which they began.
 
-    def __init__(self, folder: Path, spec: FleetSpec):
-        """Raise BadValueError for a fleet that is not finished, or has kept nothing."""
-        if status(folder) is not Status.FINISHED:
-            raise BadValueError(f"{folder} is not finished: continue it with `recall resume`")
-        if not spec.settings.schedule.keep_replay:
-            raise BadValueError(
-                f"{folder} was trained without keep_replay, so its transitions are gone: train "
-                "with --keep-replay"
-            )
-        self._folder, self._spec = folder, spec
-        agent, _ = agent_of(spec)
-        self.columns: Columns = agent.columns
-        self._behaviour = Behaviour(spec, agent)
-        schedule = spec.settings.schedule
-        self._setup = Setup(
-            tuple(RunTasks(run.own_seed, run.tasks) for run in spec.runs),
-            spec.settings.world,
-            fleet.policy_shape(agent),
-            schedule.environments,
+    Each has its run, whether it was a success, and what Minari stores.
+    """
+    schedule, task_schedule, (agent, _) = spec.settings.schedule, spec.task_schedule, agent_of(spec)
+    chunk_steps, environments = schedule.chunk_steps, schedule.environments
+    rows, successes = read_kept_task(
+        folder, position, len(spec.runs), chunk_steps, agent.columns.width
+    )
+    ended = np.zeros(rows.shape[:-1], bool)
+    for chunk, each in enumerate(rows):  # not the whole file at once
+        ended[chunk] = np.add(*agent.columns.split(each)[3:5]) > 0
+    # The order of the successes: chunk, run, environment, step.
+    ended = by_environment(ended[..., None], environments)[..., 0]
+    succeeded = np.zeros(ended.shape, bool)
+    collected = task_schedule.collected(position, task_schedule.total_steps)
+    if ended.sum() != len(successes) or len(rows) != collected // chunk_steps:
+        raise BadValueError(
+            f"{folder}: what replay keeps of task {position} is not whole: restore it from a copy, "
+            "or train again in another folder"
         )
-
-    def episodes(
-        self, position: int, runs: Sequence[int]
-    ) -> Iterator[tuple[int, bool, dict[str, Any]]]:
-        """Yield the episodes of a task, run after run, in the order in which they began.
-
-        Each has its run, whether it was a success, and what Minari stores.
-        """
-        spec, schedule = self._spec, self._spec.settings.schedule
-        rows, successes = read_kept_task(
-            self._folder, position, len(spec.runs), schedule.chunk_steps, self.columns.width
-        )
-        ended = np.zeros(rows.shape[:-1], bool)
-        for chunk, each in enumerate(rows):  # not the whole file at once
-            ended[chunk] = np.add(*self.columns.split(each)[3:5]) > 0
-        # The order of the successes: chunk, run, environment, step.
-        ended = by_environment(ended[..., None], schedule.environments)[..., 0]
-        succeeded = np.zeros(ended.shape, bool)
-        if ended.sum() != len(successes) or len(rows) != self._chunks(position):
-            raise BadValueError(
-                f"{self._folder}: what replay keeps of task {position} is not whole: restore it "
-                "from a copy, or train again in another folder"
-            )
-        succeeded[ended] = successes
-        step, head = self._steps_and_heads(position, len(rows))
-        for run in runs:
-            mine = by_environment(rows[:, run], schedule.environments)
-            tasks = spec.runs[run].tasks
-            horizon = horizon_steps(tasks[position], spec.settings.world)
-            for environment in range(schedule.environments):
-                played = np.concatenate(mine[:, environment])
-                stream = self._setup.stream(run * schedule.environments + environment, position)
-                tails = draw_tails(stream, 0, len(played), schedule.random_tails, horizon)
-                own = step[:, environment].ravel()
-                heads = np.repeat(head, len(played) // len(head))
-                ends = np.flatnonzero(ended[:, run, environment]) + 1
-                flags = succeeded[:, run, environment].ravel()
-                for begin, end in zip(np.append(0, ends)[:-1], ends, strict=True):
-                    part = slice(begin, end)
-                    facts = {
-                        "step": own[part],  # of the run, before this one
-                        "head": heads[part],  # whose policy acted, or -1 for random actions
-                        "random_motion": tails[part] & (heads[part] >= 0),
-                        "task": position,
-                        "episode_success": flags[end - 1],
-                    }
-                    yield run, bool(flags[end - 1]), _fields(self.columns, played[part], facts)
-
-    def _chunks(self, position: int) -> int:
-        task_schedule = self._spec.task_schedule
-        collected = task_schedule.collected(position, task_schedule.total_steps)
-        return collected // task_schedule.chunk_steps
-
-    def _steps_and_heads(self, position: int, chunks: int) -> tuple[Array, Array]:
-        """Return the run's steps before each of a task's, and who acted in each of its chunks.
-
-        The steps are [chunk, environment, step]; environments collect side by side.
-        """
-        task_schedule, environments = self._spec.task_schedule, self._setup.environments
-        before = [task_schedule.before_chunk(position, number) for number in range(chunks)]
-        heads = [
-            self._behaviour.actor(*divmod(total, task_schedule.steps_per_stage), position)
-            for total in before
-        ]
-        within = by_environment(np.arange(task_schedule.chunk_steps)[:, None], environments)
-        return np.add.outer(before, within[..., 0]), np.array(heads)
+    succeeded[ended] = successes
+    # The run's steps before each of the task's, [chunk, environment, step], and who acted then.
+    before = [task_schedule.before_chunk(position, number) for number in range(len(rows))]
+    within = by_environment(np.arange(chunk_steps)[:, None], environments)[..., 0]
+    step, behaviour = np.add.outer(before, within), Behaviour(spec, agent)
+    head = [
+        behaviour.actor(*divmod(each, task_schedule.steps_per_stage), position) for each in before
+    ]
+    setup = Setup(
+        tuple(RunTasks(run.own_seed, run.tasks) for run in spec.runs),
+        spec.settings.world,
+        fleet.policy_shape(agent),
+        environments,
+    )
+    for run, environment in product(runs, range(environments)):
+        played = np.concatenate(by_environment(rows[:, run], environments)[:, environment])
+        stream = setup.stream(run * environments + environment, position)
+        horizon = horizon_steps(spec.runs[run].tasks[position], spec.settings.world)
+        tails = draw_tails(stream, 0, len(played), schedule.random_tails, horizon)
+        own = step[:, environment].ravel()
+        heads = np.repeat(head, len(played) // len(head))
+        ends = np.flatnonzero(ended[:, run, environment]) + 1
+        flags = succeeded[:, run, environment].ravel()
+        for begin, end in zip(np.append(0, ends)[:-1], ends, strict=True):
+            part = slice(begin, end)
+            facts = {
+                "step": own[part],  # of the run, before this one
+                "head": heads[part],  # whose policy acted, or -1 for random actions
+                "random_motion": tails[part] & (heads[part] >= 0),
+                "task": position,
+                "episode_success": flags[end - 1],
+            }
+            yield run, bool(flags[end - 1]), _fields(agent.columns, played[part], facts)
 
 
 def write_minari(
@@ -134,7 +102,13 @@ def write_minari(
     written = get_dataset_path(dataset)
     if written.exists():
         raise BadValueError(f"dataset {dataset!r} already exists in {written}: choose another name")
-    kept = KeptReplay(folder, spec)
+    if status(folder) is not Status.FINISHED:
+        raise BadValueError(f"{folder} is not finished: continue it with `recall resume`")
+    if not spec.settings.schedule.keep_replay:
+        raise BadValueError(
+            f"{folder} was trained without keep_replay, so its transitions are gone: train with "
+            "--keep-replay"
+        )
     names = [each.name for each in spec.runs]
     runs = _runs_to_export(folder, names, run)
     wanted = {at: chosen_positions(tasks, spec.runs[at].task_names) for at in runs}
@@ -145,7 +119,7 @@ def write_minari(
     def buffers() -> Any:  # Minari takes them one by one, though it asks for a list
         for position in places:
             with_task = [at for at in runs if position in wanted[at]]
-            for at, success, fields in kept.episodes(position, with_task):
+            for at, success, fields in _episodes(folder, spec, position, with_task):
                 name = shown[at][position]
                 labels.append({"task": name, "run": names[at], "success": success})
                 yield EpisodeBuffer(**fields)

@@ -12,8 +12,8 @@ fleet. Compiling for a processor always gives the same program.
 
 import contextlib
 import hashlib
+import json
 import os
-import platform
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -22,6 +22,7 @@ from typing import Any
 
 from recall.files.fleet_layout import has_checkpoint, status
 from recall.learn import fleet
+from recall.training.provenance import processor
 
 _MOST_BYTES = 2 * 2**30
 _EVERYTHING = {
@@ -43,8 +44,8 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
     chosen = getattr(jax.config, "jax_compilation_cache_dir")  # noqa: B009  (not typed)
     on_cpu = jax.default_backend() == "cpu"
     root = None if chosen else cache_root()
-    if on_cpu:
-        programs = root and root / f"cpu-{_digest(_processor())}"
+    if on_cpu:  # a home folder may be shared by machines
+        programs = root and root / f"cpu-{_digest(json.dumps(processor()))}"
     else:
         programs = root and own_programs(root, folder)
         if programs and not programs.exists() and has_checkpoint(folder):
@@ -52,7 +53,12 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
         jax.clear_caches()  # what this process compiled for another fleet would not be stored
     if programs is not None:
         with contextlib.suppress(OSError):  # without space or permission, everything is compiled
-            _prepare(programs, on_cpu)
+            if not on_cpu and not programs.exists():
+                _link(programs.parent / "shared", programs)
+            programs.mkdir(exist_ok=True)
+            for path in () if on_cpu else programs.glob("*-cache"):
+                if path.stat().st_mode & _NEW:
+                    path.unlink()
     with _configured(programs, everything=not (chosen and on_cpu)):
         try:
             yield
@@ -62,16 +68,13 @@ def kept_programs(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
         with contextlib.suppress(OSError):
             if not on_cpu:
                 _link(programs, programs.parent / "shared")
-            if not on_cpu and status(folder).is_over:
-                shutil.rmtree(programs)
+                if status(folder).is_over:
+                    shutil.rmtree(programs)
             _bound(programs.parent)
 
 
 def _free() -> None:
-    """Free the compiled programs of this process, which may take hundreds of megabytes.
-
-    The next fleet of equal shapes, such as another value of a sweep, loads them from the folder.
-    """
+    """Free the compiled programs of this process, which may take hundreds of megabytes."""
     for function in vars(fleet).values():
         if hasattr(function, "clear_cache"):  # a compiled one
             function.clear_cache()
@@ -108,15 +111,6 @@ def cache_root() -> Path | None:
 def own_programs(root: Path, folder: Path) -> Path:
     """Return where the programs of the fleet in `folder` are, if it trains on an accelerator."""
     return root / f"fleet-{_digest(str(folder.resolve()))}"
-
-
-def _prepare(programs: Path, on_cpu: bool) -> None:
-    if not on_cpu and not programs.exists():
-        _link(programs.parent / "shared", programs)
-    programs.mkdir(exist_ok=True)
-    for path in () if on_cpu else programs.glob("*-cache"):
-        if path.stat().st_mode & _NEW:
-            path.unlink()
 
 
 def _link(source: Path, target: Path) -> None:
@@ -156,16 +150,6 @@ def _configured(programs: Path | None, everything: bool) -> Iterator[None]:
         for name, value in before.items():
             jax.config.update(name, value)
         reset_cache()
-
-
-def _processor() -> str:
-    """Return what programs for this processor depend on; a home folder may be shared."""
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return "\n".join(
-            sorted({line for line in lines if line[:5] in ("model", "flags", "Featu")})
-        )
-    return platform.processor()
 
 
 def _digest(text: str) -> str:

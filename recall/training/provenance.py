@@ -70,7 +70,7 @@ def machine() -> dict[str, Any]:
     return {
         "host": platform.node(),
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": processor().get("model name") or platform.machine(),
         "cores": os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "backend": devices[0].platform,
@@ -78,12 +78,13 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
+def processor() -> dict[str, str]:
+    """Return what programs for this machine's processor depend on, and its name."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+        lines = [line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines()]
+        kept = ("model", "model name", "flags", "Features")
+        return {name.strip(): fact[0].strip() for name, *fact in lines if name.strip() in kept}
+    return {"model name": platform.processor()}
 
 
 def git_state(checkout: Path) -> dict[str, Any] | None:
@@ -126,9 +127,8 @@ def other_versions(description: Description) -> str | None:
         for name, before in description.get("versions", {}).items()
         if name in now and before != now[name]
     ]
-    recorded = description.get("git")
-    before = recorded.get("commit") if isinstance(recorded, dict) else None
-    if isinstance(before, str) and code is not None and before != code["commit"]:
+    before = description.get("git", {}).get("commit")
+    if before and code and before != code["commit"]:
         changes.append(f"source code {before[:12]} (now {code['commit'][:12]})")
     own = other_plugins(description, sources.sources())
     if not changes and not own:

@@ -1,16 +1,14 @@
 """Recording of a fleet: every record goes to the store and to the callbacks.
 
-A failed run keeps stepping with its fleet, but nothing more is recorded for it.
-
-Records are deferred until the next burst is queued, so the device does not wait while they are
-written. A thread computes the ranks of the networks until the next record. The order of the records
-is always the same.
+A failed run keeps stepping with its fleet, but nothing more is recorded for it. Records are
+deferred until the next burst is queued, so the device does not wait while they are written. A
+thread computes the ranks of the networks until the next record.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -29,14 +27,6 @@ from recall.worlds.task_names import numbered
 Array = np.ndarray
 
 
-class PendingRecord(NamedTuple):
-    """Measures of the networks of the runs that had not failed at `step`."""
-
-    step: int
-    runs: Sequence[int]
-    measures: Future[dict[str, Any]]
-
-
 class Recorder:
     """Writes a fleet's records to the store and passes them on to the callback."""
 
@@ -47,7 +37,8 @@ class Recorder:
         self._store, self._callback = store, callback
         self.broken_tasks: dict[str, None] = {}  # that returned non-finite numbers, in this process
         self._deferred: list[Callable[[], None]] = []
-        self._networks: PendingRecord | None = None
+        # The step of the measures of the networks, and the runs that had not failed by then.
+        self._networks: tuple[int, list[int], Future[dict[str, Any]]] | None = None
         self._thread = ThreadPoolExecutor(1, "recall-ranks")
 
     def defer(self, record: Callable[[], None]) -> None:
@@ -82,7 +73,7 @@ class Recorder:
         """Keep the measures of the networks, and start to compute their ranks."""
         self.write_networks(progress)
         measures = self._thread.submit(plasticity.with_ranks)
-        self._networks = PendingRecord(step, self.alive(progress), measures)
+        self._networks = step, self.alive(progress), measures
 
     def write_networks(self, progress: Progress) -> None:
         """Record the measures of the networks that were kept, if there are any."""

@@ -33,42 +33,25 @@ class Stop:
         return 128 + (self.signal_number or signal.SIGINT)
 
 
-class _Listener:
-    """Hears of signals in a thread, through a socket that the interpreter writes to."""
-
-    def __init__(self, stop: Stop, on_first: Callable[[], None], on_second: Callable[[], None]):
-        self._stop, self._on_first, self._on_second = stop, on_first, on_second
-        self._first_at = 0.0
-        self._reader, self._writer = socket.socketpair()
-        self._writer.setblocking(False)
-        self._before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def _listen(self) -> None:
-        while numbers := self._reader.recv(16):
-            for number in numbers:
-                if number in _SIGNALS:
-                    self._take(number)
-
-    def _take(self, number: int) -> None:
+def _listen(
+    reader: socket.socket, stop: Stop, on_first: Callable[[], None], on_second: Callable[[], None]
+) -> None:
+    """Hear of signals in a thread, through a socket to which the interpreter writes them."""
+    first_at = 0.0
+    while heard := reader.recv(1):
+        number = heard[0]
         if number == signal.SIGHUP:
             _leave_terminal()
-        if self._stop.signal_number is None:
-            self._first_at = time.monotonic()
-            self._stop.signal_number = number
+        if number not in _SIGNALS:
+            continue
+        if stop.signal_number is None:
+            first_at, stop.signal_number = time.monotonic(), number
             with contextlib.suppress(OSError):  # nobody may be left to read it
-                self._on_first()
-        elif time.monotonic() - self._first_at > SECONDS_AS_ONE:
+                on_first()
+        elif time.monotonic() - first_at > SECONDS_AS_ONE:
             with contextlib.suppress(OSError):
-                self._on_second()
+                on_second()
             os._exit(128 + number)  # an exception would wait for a compiled function to return
-
-    def close(self) -> None:
-        signal.set_wakeup_fd(self._before)
-        self._writer.close()  # which ends the thread
-        self._thread.join(SECONDS_AS_ONE)
-        self._reader.close()
 
 
 @contextlib.contextmanager
@@ -82,7 +65,11 @@ def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Ite
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    listener = _Listener(stop, on_first, on_second)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    woken = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_listen, args=(reader, stop, on_first, on_second), daemon=True)
+    thread.start()
     before = {
         number: signal.signal(number, lambda *_: None)  # the listener has heard of it
         for number in _SIGNALS
@@ -94,7 +81,10 @@ def stopping(on_first: Callable[[], None], on_second: Callable[[], None]) -> Ite
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        listener.close()
+        signal.set_wakeup_fd(woken)
+        writer.close()  # which ends the thread
+        thread.join(SECONDS_AS_ONE)
+        reader.close()
 
 
 def _leave_terminal() -> None:

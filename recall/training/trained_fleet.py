@@ -2,13 +2,15 @@
 
 Between two chunks, once everything deferred is recorded, the complete state of training is in
 `LearnerState`, the transition log, the simulators' states, the snapshot of a pending evaluation and
-`Progress`. A checkpoint holds all of them, or how much of a file belongs to it.
+`Progress`. Transitions, records and the policies of finished tasks are files: a checkpoint holds
+the stamps of those that it needs, and is used only if all of them are whole. The one behind the
+last stage needs no transitions, so a finished fleet can write its end again.
 """
 
 import dataclasses
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,18 +23,21 @@ from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
 from recall.collect.pool import Pool
 from recall.config.spec import FleetSpec
-from recall.files.stamps import Stamp
+from recall.errors import RecallError
+from recall.files.fleet_layout import REPLAY, records_file
+from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
 from recall.learn.plasticity import Plasticity
 from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
+from recall.runs.description import differences, identity, in_words, read_description
 from recall.runs.policies import write_policies
 from recall.runs.store import Store
 from recall.training.agents import agent_of, collecting_workers
 from recall.training.callbacks import Callback
-from recall.training.checkpoint import Checkpoints, Progress, SavedFiles
+from recall.training.checkpoint import Checkpoints, Metadata, Progress
 from recall.training.evaluation import BackgroundEvaluation
 from recall.training.programs import keep_programs
 from recall.training.recorder import Recorder
@@ -93,7 +98,9 @@ class TrainedFleet:
         )
         self.saved_at = time.monotonic()  # of the newest checkpoint
         self._stage_saved = 0  # stage of the newest checkpoint
-        self.files = SavedFiles(folder, store, self.history, self.task_schedule.stages)
+        self._started_as = identity(read_description(folder))
+        # Files of finished tasks, which every later checkpoint needs.
+        self.policy_files: dict[str, Stamp] = {}
 
     @property
     def total_steps(self) -> int:
@@ -114,10 +121,11 @@ class TrainedFleet:
         head = to_int32(self.spec.head(position))
         return np.asarray(fleet.flat_policies(self.agent, self.state, head))
 
-    def write_policies(self, label: str, flat: dict[int, Array]) -> dict[str, Stamp]:
-        """Write policies [run, size] by task; return the stamps of their files."""
+    def write_policies(self, label: str, tasks: Iterable[int]) -> None:
+        """Write the policies of every run on these tasks."""
+        flat = {task: self.policies(task) for task in tasks}
         shape = fleet.policy_shape(self.agent)
-        return write_policies(self.folder, self.spec, shape, label, flat)
+        self.policy_files |= write_policies(self.folder, self.spec, shape, label, flat)
 
     def evaluate(self) -> None:
         """Copy the policies and measures of the networks; `flush` starts to evaluate them."""
@@ -175,7 +183,10 @@ class TrainedFleet:
             "progress": dataclasses.asdict(self.progress),
             "waiting": waiting,
             "evaluation": pending,
-            **self.files.sync(self.progress.stage),
+            "fleet": self._started_as,
+            "records": self.store.sync(),
+            "replay": self.history.sync(self.progress.stage),
+            "policies": self.policy_files,
         }
         keep_programs(self.folder)
         self.checkpoints.save({"learner": self._learner(), "chunks": arrays} | snapshot, metadata)
@@ -190,22 +201,36 @@ class TrainedFleet:
 
         Returns a list of what is wrong with newer checkpoints.
         """
-        found = self.checkpoints.restore(self._arrays_like, self.files.check)
+        found = self.checkpoints.restore(self._arrays_like, self._check_files)
         if found is None:
-            self.files.restore(None)
+            self.store.cut({})
+            self.history.restore(0, {})
             return []
         arrays, metadata, complaints = found
         self.progress = Progress(**metadata["progress"])
         self._stage_saved = self.progress.stage
         self.state = LearnerState(**shard(arrays["learner"]))
-        self.files.restore(metadata)
+        self.store.cut(read_stamps(metadata["records"]))
+        if self.progress.stage < self.task_schedule.stages:
+            self.history.restore(self.progress.stage, read_stamps(metadata["replay"]))
+        self.policy_files = read_stamps(metadata["policies"])
         self.chunks.restore(arrays["chunks"], metadata["waiting"])
         self.evaluation.restore(arrays, metadata["evaluation"])
         if self.progress.steps:
             self.pool.begin(self.task_schedule.played(self.progress.stage), fresh=())
         return complaints
 
-    def _arrays_like(self, metadata: dict[str, Any]) -> dict[str, Any]:
+    def _check_files(self, metadata: Metadata) -> None:
+        """Raise an error for another fleet's checkpoint, or if a file it needs is damaged."""
+        if changes := differences(metadata["fleet"], self._started_as):
+            raise RecallError(f"it belongs to another fleet: {in_words(changes)}")
+        records = read_stamps(metadata["records"])
+        check_all(self.folder, {records_file(name): stamp for name, stamp in records.items()})
+        if metadata["progress"]["stage"] < self.task_schedule.stages:
+            check_all(self.folder / REPLAY, read_stamps(metadata["replay"]))
+        check_all(self.folder, read_stamps(metadata["policies"]))
+
+    def _arrays_like(self, metadata: Metadata) -> dict[str, Any]:
         """Return arrays shaped like those of the checkpoint with this metadata."""
         chunks, _ = self.chunks.saved()
         snapshot = self.evaluation.arrays_like(metadata["evaluation"])

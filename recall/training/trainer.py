@@ -61,10 +61,9 @@ class Trainer(TrainedFleet):
             self._end_stage()
         if not self._finish_evaluation():
             self._leave()
-        final = {task: self.policies(task) for task in range(self.spec.tasks)}
-        self.files.policies |= self.write_policies(FINAL, final)
+        self.write_policies(FINAL, range(self.spec.tasks))
         self.history.clear()  # before the fleet counts as finished, so that a kill leaves nothing
-        self.store.finish(self.progress.failed, self.files.policies)
+        self.store.finish(self.progress.failed, self.policy_files)
 
     def start_stage(self) -> None:
         """Reset the optimisers, unless the boundary is hidden, and build the environments."""
@@ -252,8 +251,7 @@ class Trainer(TrainedFleet):
             view, lambda replay: fleet.archive(self.agent, self.state, replay, view)
         )
         for task in self.task_schedule.learned(number):
-            policies = {task: self.policies(task)}
-            self.files.policies |= self.write_policies(learned(task), policies)
+            self.write_policies(learned(task), [task])
         self.progress.stage, self.progress.steps, self.progress.retrained = number + 1, 0, -1
         self.save()
         self.callback.on_task_end(self.task_schedule.current(number))
@@ -265,7 +263,7 @@ class Trainer(TrainedFleet):
             return
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
-        self.store.finish(self.progress.failed, self.files.policies, finished=False)
+        self.store.finish(self.progress.failed, self.policy_files, finished=False)
         tasks = ", ".join(self.recorder.broken_tasks)
         cause = f"{tasks} returned a number that is not finite: repair the environment, then train"
         if not tasks:

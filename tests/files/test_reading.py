@@ -169,8 +169,9 @@ def test_arrays_are_bounded_before_they_are_read(tmp_path):
         assert stored.files == ["a", "b"]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for why in bombs(path):
-        with pytest.raises((ValueError, OSError, zipfile.BadZipFile)), open_npz(path):
-            pytest.fail(why)
+        damaged = pytest.raises((ValueError, OSError, MemoryError, zipfile.BadZipFile))
+        with damaged, open_npz(path) as stored:
+            pytest.fail(f"{why}: {stored['a'].shape}")
         with pytest.raises(BadValueError, match=r"policy\.npz"):
             read_policy_file(path)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

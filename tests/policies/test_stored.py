@@ -117,7 +117,9 @@ def test_what_is_no_fleet_is_called_what_it_is(tmp_path):
     for name in ("a", "b", hidden_name(tmp_path / "c").name):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text("{}")
-    with pytest.raises(BadValueError, match=r"fleets in it \(a, b\)"):
+    with pytest.raises(
+        BadValueError, match=r"a folder of fleets: name one of them \(\S+/a, \S+/b\)"
+    ):
         recall.load_policy(tmp_path)
 
 

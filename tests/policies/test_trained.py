@@ -60,5 +60,5 @@ def test_a_robot_is_filmed_by_the_name_of_its_task(tmp_path, monkeypatch, capsys
 def test_a_path_comes_before_a_task_of_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("hammer").mkdir()
-    with pytest.raises(BadValueError, match="hammer has no policies"):
+    with pytest.raises(BadValueError, match="hammer holds no results"):
         recall.load_policy("hammer")

@@ -29,8 +29,7 @@ class Display(Callback):
     """Shows the progress, the speed and the latest success of every run and task.
 
     If it is `live`, bars and a table are redrawn in place, with messages above them. Otherwise, a
-    line is printed for each evaluation, and one about twice a minute. Without a console, it writes
-    to standard error, so that standard output holds only results.
+    line is printed for each evaluation, and one about twice a minute.
     """
 
     spec: FleetSpec | None = None  # before training starts
@@ -97,10 +96,11 @@ class Display(Callback):
     def on_activity(self, what: str) -> None:
         """Remember the activity; print once in every stage that it compiles."""
         self.activity = what
-        is_compiling = self.spec is not None and what == "compiling"
-        if is_compiling and not self._is_live and self.stage != self._compiling_shown_in:
+        if self.spec is None or self._is_live or what != "compiling":
+            return
+        if self.stage != self._compiling_shown_in:
             self._compiling_shown_in = self.stage
-            self.show(f"{self._steps()} | compiling")
+            self.show(f"{self._place()} | compiling")
 
     def on_compiled(self, seconds: float) -> None:
         """Count the time of a compilation."""
@@ -150,25 +150,16 @@ class Display(Callback):
         assert self.spec is not None
         return self.stage_steps >= self.spec.settings.schedule.update_after
 
-    @property
-    def steps_per_second(self) -> float:
-        """Return the steps per second of one run over the last minute, 0 if not known yet."""
-        return self.bars.tasks[self._bar].speed or 0.0
-
     def speed(self) -> str:
-        """Return the speed of all runs together and of each run, as text."""
-        rate = self.steps_per_second
-        if not rate:
-            return ""
-        each = f" ({rate:,.0f} a run)" if len(self.runs) > 1 else ""
-        return f"{rate * len(self.runs):,.0f} steps/s{each}"
+        """Return the speed of all runs together and of each run, as text; "" if not known yet."""
+        rate = self.bars.tasks[self._bar].speed
+        each = f" ({rate:,.0f} a run)" if rate and len(self.runs) > 1 else ""
+        return f"{rate * len(self.runs):,.0f} steps/s{each}" if rate else ""
 
     def time_left(self, steps: float) -> str:
         """Return the time that `steps` more steps will take, or "" while it cannot be estimated."""
-        rate = self.steps_per_second
-        if not rate or not self._learns:
-            return ""
-        return f"{datetime.timedelta(seconds=round(steps / rate))} left"
+        rate = self.bars.tasks[self._bar].speed if self._learns else None
+        return f"{datetime.timedelta(seconds=round(steps / rate))} left" if rate else ""
 
     def show(self, line: str, style: str = "") -> None:
         """Print a line, above the view if there is one."""
@@ -213,13 +204,10 @@ class Display(Callback):
         table.add_row(name, *self.latest.means(), style="bold")
         return Group(title, self.bars, table)
 
-    def _steps(self) -> str:
-        assert self.spec is not None
-        return f"step {self.total_steps:,} of {self.spec.total_steps:,}"
-
     def _place(self) -> str:
-        left = self.bars.tasks[self._bar].fields["left"]
-        parts = (self._steps(), self.stage_name(), self.speed(), left, self.evaluation())
+        bar = self.bars.tasks[self._bar]
+        where = f"step {self.total_steps:,} of {bar.total:,.0f}"
+        parts = (where, self.stage_name(), self.speed(), bar.fields["left"], self.evaluation())
         return " | ".join(part for part in parts if part)
 
 

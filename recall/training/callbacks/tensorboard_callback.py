@@ -49,7 +49,7 @@ class Logger(Callback):
     def on_training(self, records: Sequence[Record]) -> None:
         """Add a point to the curve of each number, or of each task if the number is per task."""
         for record in records:
-            values = training_scalars(record, self._tasks[record["run"]])
+            values = _scalars(record, self._tasks[record["run"]])
             self._log(record["run"], record["step"], dict(values))
 
 
@@ -61,11 +61,16 @@ class TensorBoardCallback(Logger):
         return _EventFile(folder / TENSORBOARD / run.name, total_steps)
 
     def _log(self, run: int, step: int, values: Mapping[str, float]) -> None:
-        self._runs[run].write(step, values)
+        from tensorboardX.proto.summary_pb2 import Summary  # type: ignore[attr-defined]
+
+        points = [Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()]
+        self._runs[run].append(step=step, summary=Summary(value=points))
 
     def on_health(self, name: str, step: int, warning: str) -> None:
         """Add the warning to the run's texts."""
-        self._runs[self._names.index(name)].write_text(step, "health", warning)
+        from tensorboardX.summary import text
+
+        self._runs[self._names.index(name)].append(step=step, summary=text("health", warning))
 
     def close(self) -> None:
         """Close the files."""
@@ -73,7 +78,7 @@ class TensorBoardCallback(Logger):
             file.close()
 
 
-def training_scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str, float]]:
+def _scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str, float]]:
     """Yield the finite numbers of a training record by name; lists hold one number per task."""
     for name, value in record.items():
         if name in _NO_SCALARS or value is None:
@@ -89,8 +94,7 @@ def training_scalars(record: Record, tasks: Sequence[str]) -> Iterator[tuple[str
 class _EventFile:
     """The events of one run, in TensorFlow's record format.
 
-    The file is unbuffered and does not use tensorboardX's writer threads: if the disk is full, no
-    pending write can fail later, and the error is reported by the fleet's own records.
+    It is unbuffered and without threads, so that on a full disk no pending write fails later.
     """
 
     def __init__(self, folder: Path, total_steps: int):
@@ -99,25 +103,13 @@ class _EventFile:
         folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{time.time_ns()}.{os.getpid()}"
         self._file = (folder / name).open("wb", buffering=0)
-        self._append(file_version="brain.Event:2")
+        self.append(file_version="brain.Event:2")
         start = SessionLog(status=SessionLog.START)
         # TensorBoard drops earlier files' events from this step on.
-        self._append(step=total_steps + 1, session_log=start)
+        self.append(step=total_steps + 1, session_log=start)
 
-    def write(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Add a point to each curve."""
-        from tensorboardX.proto.summary_pb2 import Summary  # type: ignore[attr-defined]
-
-        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
-        self._append(step=step, summary=Summary(value=values))
-
-    def write_text(self, step: int, tag: str, text: str) -> None:
-        """Add a text to the run's texts under `tag`."""
-        from tensorboardX.summary import text as text_summary
-
-        self._append(step=step, summary=text_summary(tag, text))
-
-    def _append(self, **fields: Any) -> None:
+    def append(self, **fields: Any) -> None:
+        """Add an event with these fields."""
         from tensorboardX.proto.event_pb2 import Event  # type: ignore[attr-defined]
         from tensorboardX.record_writer import masked_crc32c
 

@@ -2,7 +2,7 @@
 
 import itertools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recall.errors import BadValueError
@@ -10,7 +10,7 @@ from recall.settings import WorldSettings
 from recall.worlds.gym_registration import Registrations, registrations_for
 from recall.worlds.registry import Task, task_label
 from recall.worlds.simulator import Array
-from recall.worlds.slots import Board, Slots, Spaces, Stream, board_of, board_shapes, sizes_of
+from recall.worlds.slots import Board, Slots, Stream, board_type, sizes_of
 from recall.worlds.workers import Answers, WorkerDiedError, WorkerGroup, WorkerProcess
 
 Part = tuple[int, int]  # the first slot of a worker, and one past its last
@@ -23,44 +23,37 @@ class ProcessSlots:
         self.spaces, _ = sizes_of(tasks, settings)
         count = min(workers, len(tasks))
         parts = list(itertools.pairwise(len(tasks) * part // count for part in range(count + 1)))
-        setup = (tuple(tasks), settings, registrations_for(tasks), self.spaces)
-        self._group = _SlotWorkers(setup, parts, board_shapes(len(tasks), self.spaces))
+        setup = (tuple(tasks), settings, registrations_for(tasks))
+        shapes = {"board": ((len(tasks),), board_type(self.spaces))}
+        self._group = _SlotWorkers(setup, parts, shapes)
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
         try:
-            self._ask(lambda part: ())
+            self._ask("check")
         except Exception:
             self.close()
             raise
 
     def make_board(self) -> Board:
         """Return the board, which is shared with the workers."""
-        return board_of(self._group.shared, self.spaces)
+        return self._group.shared["board"]
 
     def reset(
         self,
         streams: Sequence[Stream | None],
+        chosen: Array | None,
+        begun: Array | None,
         options: Mapping[str, Any] | None,
-        chosen: Array | None = None,
-        begun: Array | None = None,
     ) -> None:
         """Start an episode in every slot, or in those that are `chosen`."""
-        self._ask(
-            lambda part: (
-                "reset",
-                _own(streams, part),
-                options,
-                _own(chosen, part),
-                _own(begun, part),
-            )
-        )
+        self._ask("reset", (streams, chosen, begun), options)
 
-    def step(self, precision: str, held: Array | None = None) -> None:
+    def step(self, held: Array | None, precision: str) -> None:
         """Step the slots of every worker, except those that are `held`."""
-        self._ask(lambda part: ("step", precision, _own(held, part)))
+        self._ask("step", (held,), precision)
 
     def render(self, image: Mapping[str, Any]) -> list[Array]:
         """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""
-        return [picture for part in self._ask(lambda part: ("render", image)) for picture in part]
+        return [picture for part in self._ask("render", (), image) for picture in part]
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise BadValueError(
@@ -68,15 +61,16 @@ class ProcessSlots:
             "it with workers=1"
         )
 
-    def _ask(self, order_of: Callable[[Part], tuple[Any, ...]]) -> list[Any]:
-        """Send every worker its order and return their answers."""
+    def _ask(self, method: str, per_slot: Sequence[Any] = (), *others: Any) -> list[Any]:
+        """Call a method of every worker's slots, with its part of each argument `per_slot`."""
         processes = self._group.processes
         if not processes:
             raise WorkerDiedError("the worker processes have ended; make a new environment")
         if late := [process for process in processes if process.orders]:  # after a Ctrl-C
             Answers(self._group, late).wait()
         for process in processes:
-            process.send(order_of(process.part))
+            own = (None if each is None else each[slice(*process.part)] for each in per_slot)
+            process.send((method, *own, *others))
         try:
             return Answers(self._group).wait()
         except WorkerDiedError as died:
@@ -86,35 +80,30 @@ class ProcessSlots:
             ) from None
 
 
-def _own(values: Any, part: Part) -> Any:
-    """Return the values of a worker's slots, or None if there are none at all."""
-    return None if values is None else values[part[0] : part[1]]
-
-
-class _SlotsInWorker:
+class _SlotsInWorker(Slots):
     """The slots of one worker."""
 
     def __init__(
         self,
-        setup: tuple[tuple[Task, ...], WorldSettings, Registrations, Spaces],
+        setup: tuple[tuple[Task, ...], WorldSettings, Registrations],
         part: Part,
         shared: Mapping[str, Array],
         pulse: Array,
     ):
-        tasks, settings, known, spaces = setup
+        tasks, settings, known = setup
         known.register()
         own = tasks[slice(*part)]
         self.task = ", ".join(dict.fromkeys(map(task_label, own)))
-        self._slots = Slots(own, settings)
-        self._slots.attach(board_of(shared, spaces).part(*part))
-        self.close = self._slots.close
+        super().__init__(own, settings)
+        self.attach(shared["board"][slice(*part)])
 
     def handle(self, order: tuple[Any, ...]) -> Any:
-        """Reset, step or render the slots; an empty order only asks whether they were made."""
-        if order:
-            name, *arguments = order
-            return getattr(self._slots, name)(*arguments)
-        return None
+        """Call the method that an order names."""
+        method, *arguments = order
+        return getattr(self, method)(*arguments)
+
+    def check(self) -> None:
+        """Answer that the slots were made."""
 
 
 class _SlotWorkers(WorkerGroup):

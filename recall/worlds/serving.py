@@ -64,9 +64,11 @@ def _serve(service: type, connection: Connection, memory_file: int) -> None:
     first, part = connection.recv_bytes(), connection.recv_bytes()
     try:
         setup, offsets = cloudpickle.loads(first)
-        index, own = pickle.loads(part)
+        index, own, put_back = pickle.loads(part)
         arrays = map_arrays(memory_file, offsets)
         served = service(setup, own, arrays, arrays["pulse"][index])
+        if put_back is not None:
+            served.handle(put_back)
     except _RAISED as error:
         unmade = _failure(error, "a worker process at its start")
     while (order := pickle.loads(connection.recv_bytes())) is not None:

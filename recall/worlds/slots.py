@@ -27,45 +27,27 @@ class Spaces(NamedTuple):
     cameras: tuple[str, ...]
 
 
-class Board(NamedTuple):
-    """Inputs and results of a step of all slots."""
-
-    action: Array  # [slots, act] float64
-    observation: Array  # [slots, obs] float64: input to the next action
-    final_observation: Array  # [slots, obs] float64: valid only where an episode ended
-    reward: Array  # [slots] float64
-    terminated: Array  # [slots] bool
-    truncated: Array  # [slots] bool
-    success: Array  # [slots] bool: this step
-    episode_success: Array  # [slots] bool: any step of the episode up to this one
-    diverged: Array  # [slots] bool: this step
-    criteria: dict[str, Array]  # [slots] bool for each further criterion of success: this step
-
-    def part(self, begin: int, end: int) -> "Board":
-        """Return views of the slots from `begin` up to, but not including, `end`."""
-        arrays = self._asdict()
-        criteria = {name: met[begin:end] for name, met in arrays.pop("criteria").items()}
-        views = {name: array[begin:end] for name, array in arrays.items()}
-        return Board(**views, criteria=criteria)
+Board = Array  # of `board_type`, [slots]
+_RESULTS = ("terminated", "truncated", "success", "episode_success", "diverged")
 
 
-def board_shapes(slots: int, spaces: Spaces) -> dict[str, tuple[tuple[int, ...], type]]:
-    """Return shape and dtype of a board's arrays, by name."""
-    observation = ((slots, *spaces.observation.shape), np.float64)
-    flags = ("terminated", "truncated", "success", "episode_success", "diverged", *spaces.criteria)
-    return {
-        "action": ((slots, *spaces.action.shape), np.float64),
-        "observation": observation,
-        "final_observation": observation,
-        "reward": ((slots,), np.float64),
-        **dict.fromkeys(flags, ((slots,), np.bool_)),
-    }
+def board_type(spaces: Spaces) -> np.dtype[Any]:
+    """Return the type of a board's rows: inputs and results of a step of one slot.
 
-
-def board_of(arrays: Mapping[str, Array], spaces: Spaces) -> Board:
-    """Return the board that consists of these arrays; there may be others among them."""
-    own = {name: arrays[name] for name in Board._fields if name != "criteria"}
-    return Board(**own, criteria={name: arrays[name] for name in spaces.criteria})
+    `observation` is the input to the next action, `final_observation` is valid only where an
+    episode ended, and `success` and further criteria are of this step.
+    """
+    observation = (np.float64, spaces.observation.shape)
+    return np.dtype(
+        [
+            ("action", np.float64, spaces.action.shape),
+            ("observation", *observation),
+            ("final_observation", *observation),
+            ("reward", np.float64),
+            *((name, np.bool_) for name in (*_RESULTS, *spaces.criteria)),
+        ],
+        align=True,
+    )
 
 
 def sizes_of(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Spaces, int]:
@@ -113,7 +95,8 @@ class _Group(NamedTuple):
 class Slots:
     """Slots with one task each; slots of the same task share a simulator."""
 
-    _board: Board  # from `attach` on
+    _board: Board  # both from `attach` on
+    _criteria: list[str]
 
     def __init__(self, tasks: Sequence[Task], settings: WorldSettings):
         places: dict[Task, list[int]] = {}
@@ -130,21 +113,20 @@ class Slots:
     def make_board(self) -> Board:
         """Create a board, attach it and return it."""
         slots = sum(len(group.slots) for group in self._groups)
-        shapes = board_shapes(slots, self.spaces)
-        board = board_of({name: np.zeros(*each) for name, each in shapes.items()}, self.spaces)
-        self.attach(board)
-        return board
+        self.attach(np.zeros(slots, board_type(self.spaces)))
+        return self._board
 
     def attach(self, board: Board) -> None:
-        """Use `board`, which has one row per slot, from now on."""
+        """Use `board`, which has one row per slot and the criteria of all tasks, from now on."""
         self._board = board
+        self._criteria = [name for name in self.spaces.criteria if name in board.dtype.names]
 
     def reset(
         self,
         streams: Sequence[Stream | None],
+        chosen: Array | None,
+        begun: Array | None,
         options: Mapping[str, Any] | None,
-        chosen: Array | None = None,
-        begun: Array | None = None,
     ) -> None:
         """Start the next episode in every slot, or the first one of new random `streams`.
 
@@ -161,11 +143,11 @@ class Slots:
                     episodes.set_stream(place, stream)
                 elif begun is not None and begun[slot]:
                     if options:
-                        self._board.observation[slot] = episodes.restart(place, options)
+                        self._board["observation"][slot] = episodes.restart(place, options)
                     continue
-                self._board.observation[slot] = episodes.start(place, options)
+                self._board["observation"][slot] = episodes.start(place, options)
 
-    def step(self, precision: str, held: Array | None = None) -> None:
+    def step(self, held: Array | None, precision: str) -> None:
         """Step with the board's actions, cast to `precision`, and write results to the board.
 
         Slots that are `held` [slots] stay where they are, and tell a step without any reward.
@@ -174,30 +156,23 @@ class Slots:
         for slots, episodes in self._groups:
             waiting = [] if held is None else np.flatnonzero(held[slots]).tolist()
             states = [episodes.get_state(place) for place in waiting]
-            played = episodes.step(board.action[slots].astype(precision, copy=False))
-            board.observation[slots] = played.observation
-            board.reward[slots] = played.reward
-            board.terminated[slots] = played.terminated
-            board.truncated[slots] = played.truncated
-            board.success[slots] = played.success
-            for name, met in board.criteria.items():
-                met[slots] = played.criteria[name]
-            board.diverged[slots] = False
-            board.episode_success[slots] = episodes.success
+            played = episodes.step(board["action"][slots].astype(precision, copy=False))
+            for name in ("observation", "reward", "terminated", "truncated", "success"):
+                board[name][slots] = getattr(played, name)
+            for name in self._criteria:
+                board[name][slots] = played.criteria[name]
+            board["diverged"][slots] = False
+            board["episode_success"][slots] = episodes.success
             for outcome in played.outcomes:
                 slot = slots[outcome.slot]
-                board.final_observation[slot] = played.next_observation[outcome.slot]
-                board.episode_success[slot] = outcome.success
-                board.diverged[slot] = outcome.diverged
+                board["final_observation"][slot] = played.next_observation[outcome.slot]
+                board["episode_success"][slot] = outcome.success
+                board["diverged"][slot] = outcome.diverged
             for place, state in zip(waiting, states, strict=True):
                 episodes.set_state(place, state)
-                self._tell_held(slots[place], episodes.observation[place])
-
-    def _tell_held(self, slot: int, observation: Array) -> None:
-        """Write to the board that the slot was not stepped."""
-        for array in (*self._board[3:-1], *self._board.criteria.values()):
-            array[slot] = 0
-        self._board.observation[slot] = observation
+                for name in ("reward", *_RESULTS, *self._criteria):
+                    board[name][slots[place]] = 0
+                board["observation"][slots[place]] = episodes.observation[place]
 
     def render(self, image: Mapping[str, Any]) -> list[Array]:
         """Return an RGB image of every slot; `image` has the arguments of `Simulator.render`."""

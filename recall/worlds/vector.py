@@ -25,6 +25,7 @@ from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream
 
 _RenderMode = Literal["rgb_array"]
+_FLAGS = ("success", "episode_success", "diverged")
 StepResult = tuple[Array, Array, Array, Array, dict[str, Any]]
 
 
@@ -69,6 +70,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         )
         self._board: Board = self._slots.make_board()
         spaces = self._slots.spaces
+        self._criteria = spaces.criteria
         self._image = image_arguments(spaces.cameras, width, height, camera_name)
         self.single_observation_space = spaces.observation
         self.single_action_space = spaces.action
@@ -97,15 +99,13 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         options = dict(options or {})
         chosen = self._chosen(options)
         streams = self._streams(seed)
-        self._slots.reset(streams, options, chosen, self._ended if self._ended.any() else None)
+        self._slots.reset(streams, chosen, self._ended if self._ended.any() else None, options)
         self._started = True
         slots = np.ones(self.num_envs, bool) if chosen is None else chosen
         self._ended &= ~slots
-        board = self._board
-        flags = (board.success, board.episode_success, board.diverged, *board.criteria.values())
-        for flag in flags:
-            flag[slots] = False
-        return self._observation(), _infos(self._board, slots)
+        for name in (*_FLAGS, *self._criteria):
+            self._board[name][slots] = False
+        return self._observation(), self._infos(slots)
 
     def step(self, actions: Array) -> StepResult:
         """Step every slot. Invalid actions raise BadValueError before any slot is stepped."""
@@ -114,23 +114,18 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
             raise ResetNeeded("no episode is under way: call reset() before step()")
         held = self._held()
         board = self._board
-        values = checked_actions(actions, board.action.shape, self.tasks)
-        board.action[:] = values
-        self._slots.step(values.dtype.name, held)
-        self.diverged_episodes += int(np.count_nonzero(board.diverged))
-        ended = board.terminated | board.truncated
-        infos = _infos(board, np.ones(self.num_envs, bool))
+        values = checked_actions(actions, board["action"].shape, self.tasks)
+        board["action"][:] = values
+        self._slots.step(held, values.dtype.name)
+        self.diverged_episodes += int(np.count_nonzero(board["diverged"]))
+        ended = board["terminated"] | board["truncated"]
+        infos = self._infos(np.ones(self.num_envs, bool))
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._ended = ended
         elif ended.any():
-            infos |= _final_infos(board, ended, self.single_observation_space.dtype)
-        return (
-            self._observation(),
-            board.reward.copy(),
-            board.terminated.copy(),
-            board.truncated.copy(),
-            infos,
-        )
+            infos |= self._final_infos(ended)
+        reward, *ends = (board[name].copy() for name in ("reward", "terminated", "truncated"))
+        return self._observation(), reward, ends[0], ends[1], infos
 
     def render(self) -> tuple[Array, ...] | None:
         """Return an RGB image of every slot if `render_mode` is "rgb_array", else None."""
@@ -190,35 +185,35 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
 
     def _observation(self) -> Array:
         """Return what the user sees of every slot: the end of an episode that has ended."""
-        shown = self._board.observation
+        shown = self._board["observation"]
         if self._ended.any():
-            shown = np.where(self._ended[:, None], self._board.final_observation, shown)
+            shown = np.where(self._ended[:, None], self._board["final_observation"], shown)
         return np.array(shown, self.single_observation_space.dtype)
 
+    # Infos in Gymnasium's form: an array and a mask for each key, the same keys in every step.
 
-# Infos in Gymnasium's form: an array and a mask for each key, the same keys in every step.
+    def _infos(self, slots: Array) -> dict[str, Any]:
+        """Return what the board says of the `slots` [slots] that are True."""
+        board = self._board
+        criteria = {name: board[name] for name in self._criteria}
+        flags = step_info(*(board[name] for name in _FLAGS), criteria)
+        told: dict[str, Any] = {}
+        for key, flag in flags.items():
+            told |= {key: flag & slots, f"_{key}": slots.copy()}
+        return told
 
-
-def _infos(board: Board, slots: Array) -> dict[str, Any]:
-    """Return what the board says of the `slots` [slots] that are True."""
-    flags = step_info(board.success, board.episode_success, board.diverged, board.criteria)
-    told: dict[str, Any] = {}
-    for key, flag in flags.items():
-        told |= {key: flag & slots, f"_{key}": slots.copy()}
-    return told
-
-
-def _final_infos(board: Board, ended: Array, dtype: Any) -> dict[str, Any]:
-    """Return the entries about the slots whose episode has `ended` and whose next one began."""
-    observations = np.full(len(ended), None, object)
-    for slot in np.flatnonzero(ended):
-        observations[slot] = board.final_observation[slot].astype(dtype)
-    return {
-        "final_obs": observations,
-        "_final_obs": ended,
-        "final_info": _infos(board, ended),
-        "_final_info": ended.copy(),
-    }
+    def _final_infos(self, ended: Array) -> dict[str, Any]:
+        """Return the entries about slots whose episode has `ended` and whose next one began."""
+        observations = np.full(len(ended), None, object)
+        for slot in np.flatnonzero(ended):
+            final = self._board["final_observation"][slot]
+            observations[slot] = final.astype(self.single_observation_space.dtype)
+        return {
+            "final_obs": observations,
+            "_final_obs": ended,
+            "final_info": self._infos(ended),
+            "_final_info": ended.copy(),
+        }
 
 
 def _checked_seed(seed: Any) -> int:

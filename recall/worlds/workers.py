@@ -62,7 +62,7 @@ class WorkerGroup:
         """Allocate the shared arrays and start one worker for each of the `parts`."""
         offsets, total = {}, 0
         for name, (shape, dtype) in {"pulse": ((len(parts), 2), np.int64), **shapes}.items():
-            offsets[name] = (total, shape, np.dtype(dtype).str)
+            offsets[name] = (total, shape, np.dtype(dtype))
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
         self.memory_file = _make_memory(total)
         self.shared = map_arrays(self.memory_file, offsets)
@@ -210,11 +210,10 @@ class WorkerProcess:
         self.index, self.part = index, part
         self.orders: deque[Any] = deque()
         self._group = group
-        self._answers_to_skip = 0
         self._sending = threading.Lock()  # one thread may send while another restarts the process
         self._launch()
 
-    def _launch(self) -> None:
+    def _launch(self, put_back: Any = None) -> None:
         """Start the process and send it what it needs to make what it serves."""
         (ours, theirs), (self._lifeline, their_lifeline) = socket.socketpair(), socket.socketpair()
         inherited = (theirs.fileno(), their_lifeline.fileno(), self._group.memory_file)
@@ -238,7 +237,7 @@ class WorkerProcess:
         their_lifeline.close()
         self.connection = Connection(ours.detach())
         self._write(self._group.first_message)
-        self._write(pickle.dumps((self.index, self.part)))
+        self._write(pickle.dumps((self.index, self.part, put_back)))
 
     def send(self, order: Any) -> None:
         """Send an order, which is carried out after those before it."""
@@ -247,15 +246,14 @@ class WorkerProcess:
             self._write(pickle.dumps(order))
 
     def restart(self, put_back: Any) -> None:
-        """Start a new process and send it the unanswered orders again, after `put_back` if any.
+        """Start a new process, which carries out `put_back`, if any, then the unanswered orders.
 
         If it dies during this, that is noticed when its answer is awaited.
         """
         with self._sending:
             self.end(0.0)
-            self._launch()
-            self._answers_to_skip = int(put_back is not None)
-            for order in ([] if put_back is None else [put_back]) + list(self.orders):
+            self._launch(put_back)
+            for order in self.orders:
                 self._write(pickle.dumps(order))
 
     def _write(self, message: bytes) -> None:
@@ -265,18 +263,14 @@ class WorkerProcess:
 
     def receive(self) -> Any:
         """Wait for the answer to the oldest order and return it; raise EOFError if it died."""
-        while True:
-            try:
-                failure, answer = self.connection.recv()
-            except OSError as error:  # killed in the middle of an answer
-                raise EOFError from error
-            if not self._answers_to_skip:
-                self.orders.popleft()
-            if failure is not None:
-                raise failure
-            if not self._answers_to_skip:
-                return answer
-            self._answers_to_skip -= 1
+        try:
+            failure, answer = self.connection.recv()
+        except OSError as error:  # killed in the middle of an answer
+            raise EOFError from error
+        self.orders.popleft()
+        if failure is not None:
+            raise failure
+        return answer
 
     def how_it_ended(self) -> str:
         """Return how the process ended, such as "with code 1"."""

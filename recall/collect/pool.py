@@ -1,4 +1,4 @@
-"""The pool of workers that collect a fleet's chunks.
+"""The pool of workers that collect a fleet's chunks, and the chunks ordered ahead of their time.
 
 Several chunks may be ordered at a time, so that a worker that has finished one begins the next
 one at once, although others still collect the first. Policies, rows and states have as many slots
@@ -10,8 +10,10 @@ chunk and collects the same transitions. The parent reads the shared rows only a
 has answered.
 """
 
+import sys
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,11 @@ from recall.worlds.workers import Answers, Shapes, WorkerGroup, WorkerProcess, n
 _STARTERS = 4  # threads that copy policies and start workers
 _LEAST_SLOTS = 2  # a chunk's state at its start and at its end need a slot each
 _STOP_SECONDS = 10.0  # time that a chunk has to be finished after a request to stop
+# After this time a running thread gives Python's lock to one that waits for it. By default it is
+# 5 ms, and workers would idle: the trainer starts a burst and writes records while they get orders.
+_SWITCH_SECONDS = 0.0002
+
+Ended = list[tuple[int, int, Outcome]]  # episodes that ended: (run, position, outcome)
 
 
 class ChunkRequest(NamedTuple):
@@ -151,7 +158,7 @@ class Pool(FleetWorkers):
         list(self._starters.map(start, self.processes))
         self._ordered += 1
 
-    def wait_chunk(self) -> tuple[Array, list[tuple[int, int, Outcome]]]:
+    def wait_chunk(self) -> tuple[Array, Ended]:
         """Wait for the oldest ordered chunk; return its rows and the episodes that ended in it.
 
         Rows are [run, part, chunk, columns]. Episodes are (run, position of the task, outcome).
@@ -227,3 +234,72 @@ def environments_of_workers(environments: int, workers: int) -> list[tuple[int, 
     """
     busy = -(-environments // -(-environments // workers))
     return [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]
+
+
+class Chunks:
+    """The chunks to come: those that wait to be taken, then those that are being rolled out.
+
+    A thread gives the workers their orders, because policies arrive only when the device has
+    computed them; the trainer can queue the next burst instead of waiting for them. All but the
+    newest were ordered with policies that the learner has left behind. `behind` is the largest
+    number of these; a checkpoint holds them.
+    """
+
+    def __init__(self, pool: Pool, behind: int = 1):
+        self._pool, self._behind = pool, behind
+        self._thread = ThreadPoolExecutor(1, "recall-orders")
+        self._switch_seconds = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switch_seconds, _SWITCH_SECONDS))
+        self._orders: deque[Future[None]] = deque()  # of the chunks that are being rolled out
+        self._waiting: deque[tuple[Array, Ended]] = deque()
+
+    @property
+    def ordered(self) -> int:
+        """Return the number of chunks that are being rolled out or waiting."""
+        return len(self._orders) + len(self._waiting)
+
+    def order(self, requests: Sequence[ChunkRequest]) -> None:
+        """Have the workers roll out one more chunk as soon as its policies have arrived."""
+        self._orders.append(self._thread.submit(self._pool.order_chunk, requests))
+
+    def wait(self) -> None:
+        """Wait for the ordered chunks that a checkpoint holds."""
+        while len(self._waiting) < self._behind and self._orders:
+            self._wait_for_one()
+
+    def _wait_for_one(self) -> None:
+        self._orders[0].result()
+        self._waiting.append(self._pool.wait_chunk())
+        self._orders.popleft()
+
+    def take(self) -> tuple[Array, Ended]:
+        """Return the next chunk: rows [run, part, chunk, columns] and the ended episodes."""
+        if not self._waiting:
+            assert self._orders, "no chunk was ordered"
+            self._wait_for_one()
+        return self._waiting.popleft()
+
+    def saved(self) -> tuple[dict[str, Array], list[Any]]:
+        """Return the state for a checkpoint, after `wait`: arrays, and plain data.
+
+        A chunk that is still rolled out is not part of it. It will be collected again, from the
+        same states with the same policies.
+        """
+        rows = np.stack([self._pool.no_rows()] * self._behind)  # [waiting chunk, ...]
+        for number, (each, _) in enumerate(self._waiting):
+            rows[number] = each
+        ended = [[[run, at, *outcome] for run, at, outcome in each] for _, each in self._waiting]
+        return {"states": self._pool.states(), "rows": rows}, ended
+
+    def restore(self, arrays: dict[str, Array], ended: list[Any]) -> None:
+        """Restore the state that `saved` returned."""
+        self._pool.set_states(arrays["states"])
+        self._waiting.clear()
+        for rows, each in zip(arrays["rows"], ended, strict=False):
+            outcomes = [(run, at, Outcome(*outcome)) for run, at, *outcome in each]
+            self._waiting.append((np.asarray(rows), outcomes))
+
+    def close(self) -> None:
+        """Wait for pending orders and end the thread. Call this before closing the pool."""
+        self._thread.shutdown()
+        sys.setswitchinterval(self._switch_seconds)

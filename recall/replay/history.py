@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.collect.chunks import Ended
+from recall.collect.pool import Ended
 from recall.collect.task_schedule import TaskSchedule
 from recall.collect.transition import Columns
 from recall.files.stamps import Stamp, Stamps

@@ -19,9 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.collect.chunks import Chunks
 from recall.collect.messages import RunTasks
-from recall.collect.pool import Pool
+from recall.collect.pool import Chunks, Pool
 from recall.config.spec import FleetSpec
 from recall.errors import RecallError
 from recall.files.fleet_layout import REPLAY, records_file

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recall.collect.chunks import Ended
+from recall.collect.pool import Ended
 from recall.errors import NoRunLeftError, RecallError
 from recall.files.fleet_layout import FINAL, failures, learned
 from recall.learn import fleet

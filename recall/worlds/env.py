@@ -224,11 +224,7 @@ def in_window(
 
 
 def registered_env(task: Task, **arguments: Any) -> gymnasium.Env[Array, Array]:
-    """Return the environment of a registered id, which `gymnasium.make` wraps in a time limit.
-
-    The environment has no horizon of its own, so that `max_episode_steps` may be longer than the
-    world's horizon too.
-    """
+    """Return the environment of a registered id: the only limit is `max_episode_steps`."""
     refuse_horizon(arguments)
     return make(task, horizon=LARGEST_WHOLE, **arguments)
 

@@ -1,7 +1,6 @@
 """Checks of what a user's environment returns, with the task named in every error.
 
-Gymnasium's own checkers warn about most of this and let it pass. It would then fail far from its
-cause, in the arithmetic of a worker process, or not at all.
+Gymnasium's own checkers warn about most of this and let it pass.
 """
 
 import math
@@ -46,10 +45,7 @@ def made(function: Callable[[], Any]) -> Env:
 
 
 def refuse_shared(envs: Sequence[Env], task: str) -> None:
-    """Raise an error if two of these environments are one object, perhaps in different wrappers.
-
-    They would step and reset one another, and training would go on with wrong data.
-    """
+    """Raise an error if two of these environments are one object, perhaps in different wrappers."""
     if len({id(env.unwrapped) for env in envs}) < len(envs):
         raise BadValueError(
             f"{task} gave the same environment twice: it must make a new one each time, since "
@@ -77,34 +73,15 @@ def step(
     return (
         _observation(observation, what, shape),
         _number(reward, what, "its reward", "one number"),
-        _flag(terminated, what),
-        _flag(truncated, what),
+        _truth(terminated, what, "terminated or truncated"),
+        _truth(truncated, what, "terminated or truncated"),
         info,
     )
 
 
-def check_finite(observation: Array, reward: float, what: str) -> None:
-    """Refuse an observation or a reward that is not finite.
-
-    This is no check of every step: in training, such a step is a divergence, which ends its run
-    alone.
-    """
-    for name, value in (("observation", observation), ("reward", reward)):
-        if not np.isfinite(value).all():
-            raise BadValueError(f"{what} returned the {name} {value}: it must be finite")
-
-
 def success(info: Mapping[str, Any], task: str) -> bool:
-    """Return whether a step's info reports success: False if it does not mention it.
-
-    Success is what results measure, so nothing is taken for it merely because Python holds it to be
-    true, such as the text "no" or a NaN.
-    """
-    value = info.get("success", info.get("is_success", False))
-    found = _number(value, f"step of {task}", "success", "True or False")
-    if not math.isfinite(found):
-        raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
-    return bool(found)
+    """Return whether a step's info reports success: False if it does not mention it."""
+    return _truth(info.get("success", info.get("is_success", False)), f"step of {task}", "success")
 
 
 def image(env: Env, task: str) -> Array:
@@ -119,11 +96,7 @@ def image(env: Env, task: str) -> Array:
 
 @contextmanager
 def drawing(task: str) -> Iterator[None]:
-    """Turn whatever an environment raises while it is drawn into an error that names the task.
-
-    Few environments were ever drawn before a film is made of them. Gymnasium's warnings to their
-    authors are silenced, since the errors say the same.
-    """
+    """Turn whatever an environment raises while it is drawn into an error that names the task."""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=UserWarning, module="gymnasium")
@@ -160,19 +133,23 @@ def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     return np.asarray(numbers, np.float64)
 
 
-def _flag(value: Any, what: str) -> bool:
-    name, wanted = "terminated or truncated", "True or False"
-    flag = _number(value, what, name, wanted)
-    if flag not in (0.0, 1.0):
-        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
-    return bool(flag)
+def _truth(value: Any, what: str, name: str) -> bool:
+    """Return a truth value or a number as True or False.
+
+    What results measure is not true merely because Python holds it to be so, such as the text "no"
+    or a NaN.
+    """
+    number = _number(value, what, name, "True or False")
+    if not math.isfinite(number):
+        raise BadValueError(f"{what} returned {value!r} as {name}: give True or False")
+    return bool(number)
 
 
 def _number(value: Any, what: str, name: str, wanted: str) -> float:
     """Return a number, or the one number of an array; refuse anything else that was returned."""
     if isinstance(value, _USUAL):  # nearly always, and this is called at every step
         return float(value)
-    numbers = np.asarray(value) if isinstance(value, int) or hasattr(value, "__array__") else None
-    if numbers is None or numbers.size != 1 or numbers.dtype.kind not in _REAL:
+    numbers = np.asarray(value)
+    if numbers.size != 1 or numbers.dtype.kind not in _REAL:
         raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
     return float(numbers.item())

@@ -1,7 +1,6 @@
 """Ids of Gymnasium environments: registering ours, finding others, and telling worker processes.
 
-A user may register environments in a plug-in, in a module or in the script itself. A worker is a
-new process that has imported none of these, so it is sent what Gymnasium's registry holds here.
+A worker has not imported what registers a user's environments, so it is sent the registry.
 """
 
 import dataclasses
@@ -18,11 +17,11 @@ from recall.errors import BadValueError, UnknownNameError, described
 from recall.worlds.registry import (
     GYMNASIUM_PREFIX,
     Task,
+    default_horizon_steps,
     is_gymnasium,
-    register_worlds,
+    register_world,
     registered_worlds,
     tasks_of,
-    world_horizon_steps,
     world_of,
 )
 from recall.worlds.sequences import parse_sequence, sequence_names
@@ -36,13 +35,7 @@ _unreadable: dict[str, str] = {}
 
 
 def register_all() -> None:
-    """Register our tasks and sequences with Gymnasium, for `gymnasium.make` and `make_vec`.
-
-    Of the sequences, the hundred pairs of tasks are left out.
-
-    Plug-ins are not asked for theirs: that would import all of them. Gymnasium imports the entry
-    points when it makes an environment.
-    """
+    """Register our tasks and sequences with Gymnasium, but neither plug-ins' nor the pairs."""
     for world in _NAMESPACES:
         for task in tasks_of(world):
             _register(
@@ -67,7 +60,7 @@ def _register(name: str, task: str, **spec: Any) -> None:
     world = world_of(task)
     full_name = f"{_NAMESPACES[world]}/{name}-{_VERSION}"
     if full_name not in gymnasium.registry:  # it is when Python reloads the package
-        gymnasium.register(full_name, max_episode_steps=world_horizon_steps(world), **spec)
+        gymnasium.register(full_name, max_episode_steps=default_horizon_steps(task), **spec)
 
 
 def environment_id(task: Task) -> str | None:
@@ -116,7 +109,8 @@ class Registrations(NamedTuple):
 
     def register(self) -> None:
         """Register them in this process."""
-        register_worlds(self.worlds)
+        for name, module in self.worlds.items():
+            register_world(name, module)
         # Importing the module that registered an environment registers it here once more.
         warnings.filterwarnings("ignore", message=".*Overriding environment .* already in registry")
         for name, content in self.gym_specs.items():

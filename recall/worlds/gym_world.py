@@ -36,9 +36,9 @@ class GymnasiumSimulator(Simulator):
         self.task, self.slots = task_label(task), slots
         self._envs = [self._make() for _ in range(slots)]
         gym_checks.refuse_shared(self._envs, self.task)
-        first = self._envs[0]
-        self.observation_space = _flat_box(first.observation_space, self.task, "observation")
-        own = _flat_box(first.action_space, self.task, "action")
+        observation, action = self._envs[0].observation_space, self._envs[0].action_space
+        self.observation_space = _flat_box(observation, self.task, "observation")
+        own = _flat_box(action, self.task, "action")
         if not own.is_bounded():
             raise BadValueError(
                 f"actions of {self.task} range from {own.low} to {own.high}: their bounds must be "
@@ -196,18 +196,17 @@ def _flat_box(space: Space[Any], task: str, kind: str) -> Box:
 def reports_success(task: Task, horizon_steps: int) -> bool:
     """Play an episode with random actions; return True if the environment reports success.
 
-    It is played to its end, whatever it reports, so that an environment that fails, or returns
-    numbers that are not finite, is refused here. So is a task that gives one environment twice:
-    even a single run plays its task in several slots, to train and to be evaluated.
+    It is played to its end, so that an environment that fails, or returns numbers that are not
+    finite, is refused here. So is a task that gives one environment twice.
     """
     simulator = GymnasiumSimulator(task, 1, horizon_steps)
     name, rng, found = simulator.task, np.random.default_rng(0), False
     with contextlib.closing(simulator):
-        gym_checks.check_finite(simulator.reset(0, rng), 0.0, f"reset of {name}")
+        _check_finite(f"reset of {name}", observation=simulator.reset(0, rng))
         for _ in range(horizon_steps):
             action = rng.uniform(-1.0, 1.0, simulator.action_space.shape)
             observation, reward, terminated, truncated, info = simulator._act(0, action)
-            gym_checks.check_finite(observation, reward, f"step of {name}")
+            _check_finite(f"step of {name}", observation=observation, reward=reward)
             gym_checks.success(info, name)  # refuses what is no success
             found = found or "success" in info or "is_success" in info
             if terminated or truncated:
@@ -216,3 +215,10 @@ def reports_success(task: Task, horizon_steps: int) -> bool:
     with contextlib.closing(simulator._make()) as again:
         gym_checks.refuse_shared((simulator._envs[0], again), name)
     return found
+
+
+def _check_finite(what: str, **values: Any) -> None:
+    """Refuse values that are not finite. In training, they are a divergence, which ends a run."""
+    for name, value in values.items():
+        if not np.isfinite(value).all():
+            raise BadValueError(f"{what} returned the {name} {value}: it must be finite")

@@ -1,6 +1,6 @@
 """Registry of worlds and their tasks. A new world is one line in `BUILTIN`, or a plug-in."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -70,22 +70,11 @@ def registered_worlds() -> dict[str, str]:
     return {name: module for name, module in _WORLDS.known().items() if name not in BUILTIN}
 
 
-def register_worlds(worlds: Mapping[str, str]) -> None:
-    """Register the worlds that `registered_worlds` returned in the process that started this."""
-    for name, module in worlds.items():
-        register_world(name, module)
-
-
 def tasks_of(world: str) -> tuple[str, ...]:
     """Return the tasks of one world, in its own order."""
     if world not in _WORLDS:
         raise UnknownNameError("world", world, _WORLDS)
     return tuple(_module(world).TASKS)
-
-
-def world_horizon_steps(world: str) -> int:
-    """Return the default episode length of one world."""
-    return int(_module(world).HORIZON_STEPS)
 
 
 def task_names() -> tuple[str, ...]:
@@ -99,11 +88,7 @@ def task_label(task: Task) -> str:
 
 
 def refuse_nameless(task: Task) -> None:
-    """Raise an error for a function whose name cannot identify its results.
-
-    Reports pool the runs of tasks with equal names. Every lambda has the same one, and the text of
-    any other object without a name contains its address, which differs between processes.
-    """
+    """Raise an error for a function whose name cannot identify its results, such as a lambda."""
     name = getattr(task, "__name__", None)
     if not isinstance(task, str) and (not isinstance(name, str) or name == "<lambda>"):
         raise BadValueError(
@@ -141,14 +126,13 @@ def world_of(task: Task) -> str:
         )
     if task.startswith(GYMNASIUM_PREFIX):
         return GYMNASIUM
-    if is_task(task):
-        return next(world for world in _worlds_in_turn() if task in tasks_of(world))
+    if (world := _world_with(task)) is not None:
+        return world
     hint = gymnasium_hint(task) or (
         f"Any Gymnasium environment with box spaces is a task too, as gym:<id>. {HOW_TO_IMPORT}"
     )
     if task.isidentifier():  # as the names of functions are, and of few other tasks
-        hint += " A task that is a Python function is made from the function itself, not its name: "
-        hint += f"recall.make({task})."
+        hint += f" A task that is a function is made from itself: recall.make({task})."
     raise UnknownNameError("task", task, task_names(), hint)
 
 
@@ -167,22 +151,20 @@ def is_gymnasium(task: Task) -> bool:
 
 def is_task(name: str) -> bool:
     """Return True for the name of a task of a world, or of Gymnasium's."""
-    prefixed = name.startswith(GYMNASIUM_PREFIX)
-    return prefixed or any(name in tasks_of(world) for world in _worlds_in_turn())
+    return name.startswith(GYMNASIUM_PREFIX) or _world_with(name) is not None
 
 
-def _worlds_in_turn() -> Iterator[str]:
-    """Yield the registered worlds, and only then those of installed packages."""
-    known = list(_WORLDS.known())
-    yield from known
-    yield from (world for world in _WORLDS if world not in known)
+def _world_with(task: str) -> str | None:
+    """Return the world that has a task; installed packages are asked only after the others."""
+
+    def found(worlds: Iterable[str]) -> str | None:
+        return next((world for world in worlds if task in tasks_of(world)), None)
+
+    return found(_WORLDS.known()) or found(_WORLDS)
 
 
 def make_simulator(task: Task, slots: int, settings: WorldSettings) -> "Simulator":
-    """Return a simulator with `slots` copies of a task.
-
-    The module of its world is imported here, not earlier.
-    """
+    """Return a simulator with `slots` copies of a task; its world's module is imported here."""
     if slots < 1:
         raise BadValueError(f"{slots} slots of {task_label(task)}: at least one is needed")
     world = world_of(task)
@@ -199,7 +181,7 @@ def default_horizon_steps(task: Task) -> int:
     """Return the default episode length: the world's, or the time limit of Gymnasium's task."""
     world = world_of(task)
     if world != GYMNASIUM:
-        return world_horizon_steps(world)
+        return int(_module(world).HORIZON_STEPS)
     from recall.worlds.gym_world import time_limit
 
     return time_limit(task)
@@ -208,21 +190,3 @@ def default_horizon_steps(task: Task) -> int:
 def horizon_steps(task: Task, settings: WorldSettings) -> int:
     """Return the episode length of `task` under `settings`."""
     return settings.horizon_steps or default_horizon_steps(task)
-
-
-def check_same_shapes(simulators: "Sequence[Simulator]") -> None:
-    """Raise BadValueError if the shapes of observations or actions differ between tasks.
-
-    The message names two such tasks and their shapes.
-    """
-    first = simulators[0]
-    for other in simulators[1:]:
-        for kind, one, two in (
-            ("observation", first.observation_space.shape, other.observation_space.shape),
-            ("action", first.action_space.shape, other.action_space.shape),
-        ):
-            if one != two:
-                raise BadValueError(
-                    f"{kind}s of {first.task} have shape {one}, those of {other.task} {two}: "
-                    "tasks that are used together must have the same shapes"
-                )

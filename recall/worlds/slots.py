@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box
 
+from recall.errors import BadValueError
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Episodes
-from recall.worlds.registry import Task, check_same_shapes, horizon_steps, make_simulator
+from recall.worlds.registry import Task, horizon_steps, make_simulator
 from recall.worlds.simulator import Array, Simulator
 
 Stream = tuple[int, ...]
@@ -71,8 +72,15 @@ def joint_spaces(simulators: Sequence[Simulator]) -> Spaces:
 
     Criteria of success and cameras are those that every simulator has.
     """
-    check_same_shapes(simulators)
     first = simulators[0]
+    for other in simulators[1:]:
+        for kind in ("observation", "action"):
+            one, two = (getattr(each, f"{kind}_space").shape for each in (first, other))
+            if one != two:
+                raise BadValueError(
+                    f"{kind}s of {first.task} have shape {one}, those of {other.task} {two}: "
+                    "tasks that are used together must have the same shapes"
+                )
     criteria = (n for n in first.criteria if all(n in each.criteria for each in simulators))
     cameras = (n for n in first.cameras if all(n in each.cameras for each in simulators))
     boxes = [each.observation_space for each in simulators]

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from recall.collect import pool as pool_module
-from recall.collect.chunks import Chunks
 from recall.collect.evaluation_pool import EvaluationPool
 from recall.collect.messages import EVALUATION, Episode, RunTasks
 from recall.collect.noise import draw, draw_uniform
 from recall.collect.policy import PolicyShape
-from recall.collect.pool import ChunkRequest, Pool, default_workers, environments_of_workers
+from recall.collect.pool import ChunkRequest, Chunks, Pool, default_workers, environments_of_workers
 from recall.learn import fleet
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of

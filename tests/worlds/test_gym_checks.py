@@ -12,12 +12,6 @@ from recall.worlds.gym_world import reports_success
 from tests.factories.own_tasks import Point, Unclosable, Unmakeable
 
 
-class OldStep(Point):
-    def step(self, action):
-        observation, reward, terminated, _, info = super().step(action)
-        return observation, reward, terminated, info
-
-
 class OldReset(Point):
     """Resets to an array of two numbers, which could be unpacked like a pair."""
 
@@ -25,9 +19,9 @@ class OldReset(Point):
         return super().reset(seed=seed)[0][:2]
 
 
-class LongObservation(Point):
-    def reset(self, *, seed=None, options=None):
-        return np.zeros(4, np.float32), {}
+class OldStep(Point):
+    def step(self, action):
+        return super().step(action)[:4]
 
 
 def answering(**values):
@@ -51,19 +45,13 @@ def play(env):
     [
         (OldStep, "step of OldStep returned 4 values"),
         (OldReset, "reset of OldReset returned 1 value"),
-        (LongObservation, "reset of LongObservation returned an observation of shape (4,)"),
         (answering(observation=np.zeros((1, 3))), "observation of shape (1, 3)"),
         (answering(observation=["1", "2", "3"]), "['1', '2', '3']"),
-        (answering(observation=np.full(3, 1j)), "0.+1.j"),
         (answering(info=None), "None as its info"),
         (answering(terminated="False"), "'False' as terminated"),
-        (answering(terminated=None), "None as terminated"),
-        (answering(terminated=2), "2 as terminated"),
         (answering(truncated=float("nan")), "nan as terminated or truncated"),
         (answering(reward=None), "None as its reward"),
-        (answering(reward="1"), "'1' as its reward"),
         (answering(reward=1 + 2j), "(1+2j) as its reward"),
-        (answering(reward=[1.0]), "[1.0] as its reward"),
     ],
 )
 def test_answers_of_another_form_are_refused(task, reason):
@@ -72,16 +60,9 @@ def test_answers_of_another_form_are_refused(task, reason):
     assert task.__name__ in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [(2, 2.0), (np.float32(0.5), 0.5), (np.int64(-1), -1.0), (np.array([3.0]), 3.0), (True, 1.0)],
-)
-def test_a_reward_may_be_any_real_number(value, told):
-    assert play(recall.make(answering(reward=value), horizon=10))[1] == told
-
-
-@pytest.mark.parametrize("value", [True, 1, np.True_, np.array([True])])
-def test_an_end_may_be_told_by_any_truth_value(value):
+@pytest.mark.parametrize("value", [2, np.float32(0.5), np.int64(-1), np.array([3.0]), True])
+def test_a_number_may_have_any_real_type(value):
+    assert play(recall.make(answering(reward=value), horizon=10))[1] == np.asarray(value).item()
     for name in ("terminated", "truncated"):
         _, _, *ends, _ = play(recall.make(answering(**{name: value}), horizon=10))
         assert ends == [name == "terminated", name == "truncated"]
@@ -116,10 +97,9 @@ def test_numbers_that_are_not_finite_are_refused_before_training(tmp_path, task,
 @pytest.mark.parametrize("key", ["success", "is_success"])
 @pytest.mark.parametrize(
     ("value", "success"),
-    [(True, True), (np.False_, False), (1, True), (0.5, True), (-0.0, False), (np.float32(1), True),
-     (np.array([0.0]), False), (np.array([[1]], np.uint8), True),
-     *((value, None) for value in ("no", "False", float("nan"), np.inf, [False], None, 10**400,
-       np.array([0, 1]), np.array([]), np.array(["yes"]), np.array([None]), 1j))],
+    [(True, True), (np.False_, False), (0.5, True), (-0.0, False),
+     (np.array([[1]], np.uint8), True), *((value, None) for value in (
+       "no", float("nan"), np.inf, None, 10**400, np.array([0, 1]), np.array(["yes"]), 1j))],
     ids=repr,
 )  # fmt: skip
 def test_success_is_a_truth_value_or_a_number(value, success, key):

@@ -10,7 +10,6 @@ from recall.errors import BadValueError, UnknownNameError
 from recall.settings import WorldSettings
 from recall.worlds.env import make
 from recall.worlds.registry import (
-    check_same_shapes,
     default_horizon_steps,
     horizon_steps,
     make_simulator,
@@ -20,24 +19,14 @@ from recall.worlds.registry import (
 )
 from tests.factories.environments import counter
 
-SETTINGS = WorldSettings()
-
 
 def test_every_name_is_unique_and_leads_back_to_its_world():
     names = task_names()
     assert len(names) == len(set(names)) >= 14
     for world in {world_of(name) for name in names}:
         assert {world_of(task) for task in tasks_of(world)} == {world}
-
-
-def test_unknown_task_is_named_with_the_nearest_and_all_valid_ones():
-    with pytest.raises(UnknownNameError) as caught:
-        make_simulator("window-clos", 1, SETTINGS)
-    message = str(caught.value)
-    assert "'window-clos'" in message
-    assert "did you mean 'window-close'?" in message
-    assert all(task in message for task in task_names())
-    assert "gym:<id>" in message
+    with pytest.raises(UnknownNameError, match=r"did you mean 'window-close'\?.*gym:<id>"):
+        world_of("window-clos")
 
 
 @pytest.mark.parametrize(
@@ -46,45 +35,31 @@ def test_unknown_task_is_named_with_the_nearest_and_all_valid_ones():
         ({"reward": "v3"}, ("reward 'v3'", "v1, v2")),
         ({"observation": "clasic"}, ("observation 'clasic'", "mean 'classic'", "full")),
         ({"horizon": 0}, ("horizon_steps is 0", "at least 1")),
-        ({"horizon": 2.5}, ("horizon_steps is 2.5", "whole number")),
     ],
 )
-@pytest.mark.parametrize("task", ["window-close", "point-rich", "gym:Pendulum-v1"])
-def test_bad_settings_are_refused_in_every_world(task, bad, words):
-    with pytest.raises((UnknownNameError, BadValueError)) as caught:
-        make(task, **bad)
-    assert all(word in str(caught.value) for word in words)
+def test_bad_settings_are_refused_also_where_they_change_nothing(bad, words):
+    for task in ("push", "gym:Pendulum-v1"):
+        with pytest.raises((UnknownNameError, BadValueError)) as caught:
+            make(task, **bad)
+        assert all(word in str(caught.value) for word in words)
 
 
 def test_no_slots_are_refused():
     with pytest.raises(BadValueError, match="0 slots of point-rich"):
-        make_simulator("point-rich", 0, SETTINGS)
+        make_simulator("point-rich", 0, WorldSettings())
 
 
 def test_a_horizon_is_the_users_or_else_the_worlds():
     assert default_horizon_steps("window-close") == 200
-    assert default_horizon_steps("gym:Pendulum-v1") == 200
     assert default_horizon_steps("gym:MountainCarContinuous-v0") == 999
     assert horizon_steps("window-close", WorldSettings(horizon_steps=30)) == 30
-    with pytest.raises(
-        BadValueError, match=r"counter declares no time limit \(spec\.max_"
-    ) as caught:
+    with pytest.raises(BadValueError, match=r"counter declares no time limit") as caught:
         default_horizon_steps(counter)
     (for_make,) = re.findall(r"(\w+)=200 to recall.make ", str(caught.value))
     make(counter, **{for_make: 200}).close()
     (for_train,) = re.findall(r"(\w+)=200 to recall.train", str(caught.value))
-    assert (
-        resolve("recall", [counter], changes={for_train: 200}).settings.world.horizon_steps == 200
-    )
-
-
-def test_differing_shapes_are_refused_with_both_tasks_and_both_shapes():
-    simulators = [make_simulator(task, 1, SETTINGS) for task in ("gym:Pendulum-v1", "point-rich")]
-    with pytest.raises(BadValueError) as caught:
-        check_same_shapes(simulators)
-    message = str(caught.value)
-    assert all(word in message for word in ("gym:Pendulum-v1", "(3,)", "point-rich", "(6,)"))
-    check_same_shapes(simulators[:1] * 2)
+    world = resolve("recall", [counter], changes={for_train: 200}).settings.world
+    assert world.horizon_steps == 200
 
 
 def test_names_are_listed_without_loading_mujoco_or_jax():

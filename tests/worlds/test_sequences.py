@@ -5,16 +5,8 @@ from recall.worlds.registry import task_names, tasks_of
 from recall.worlds.sequences import parse_sequence, sequence_names
 
 CW10 = (
-    "hammer",
-    "push-wall",
-    "faucet-close",
-    "push-back",
-    "stick-pull",
-    "handle-press-side",
-    "push",
-    "shelf-place",
-    "window-close",
-    "peg-unplug-side",
+    "hammer,push-wall,faucet-close,push-back,stick-pull,handle-press-side,push,shelf-place,"
+    "window-close,peg-unplug-side"
 )
 
 
@@ -23,14 +15,12 @@ def tasks(name):
 
 
 def test_the_papers_sequences_are_known_by_name():
-    assert tasks("cw10") == CW10
-    assert tasks("cw20") == CW10 + CW10
+    assert ",".join(tasks("cw10")) == CW10
+    assert tasks("cw20") == 2 * tasks("cw10")
     assert tasks("cw3-1") == ("push", "window-close", "hammer")
     assert tasks("cw3-6") == ("stick-pull", "peg-unplug-side", "stick-pull")
-    assert tasks("cw3-8") == ("faucet-close", "shelf-place", "peg-unplug-side")
     assert tasks("cw6-8") == 2 * tasks("cw3-8")
     assert tasks("pair-5-0") == ("handle-press-side", "hammer")
-    assert tasks("pair-9-9") == ("peg-unplug-side", "peg-unplug-side")
     assert tasks("pointworld") == tasks_of("pointworld")
 
 
@@ -49,38 +39,21 @@ def test_a_sequence_of_ones_own():
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "told"),
     [
-        (
-            "cw3-9",
-            (
-                "unknown sequence 'cw3-9'",
-                "did you mean 'cw3-",
-                "`recall list sequences` shows all",
-                "commas",
-            ),
-        ),
-        ("pair-1-10", ("unknown sequence", "did you mean 'pair-1-")),
-        ("hamer", ("unknown sequence 'hamer'", "did you mean 'hammer'")),
-        ("hammer,pushwall", ("unknown task 'pushwall'", "did you mean 'push-wall'")),
+        ("cw3-9", "unknown sequence 'cw3-9'; did you mean 'cw3-.*`recall list sequences`.*commas"),
+        ("hamer", "unknown sequence 'hamer'; did you mean 'hammer'"),
+        ("hammer,pushwall", "unknown task 'pushwall'; did you mean 'push-wall'"),
+        ("Pendulum-v1", r"is gym:Pendulum-v1 here\."),
+        ("push,Pendulum-v1", r"is gym:Pendulum-v1 here\."),
     ],
 )
-def test_unknown_names_are_told_with_the_nearest(name, words):
-    with pytest.raises(UnknownNameError) as caught:
+def test_unknown_names_are_told_with_the_nearest(name, told):
+    with pytest.raises(UnknownNameError, match=told):
         parse_sequence(name)
-    assert all(word in str(caught.value) for word in words)
 
 
 @pytest.mark.parametrize("name", ["", "hammer,,push", "hammer,"])
 def test_empty_places_are_refused(name):
     with pytest.raises(BadValueError, match="empty task name"):
         parse_sequence(name)
-
-
-@pytest.mark.parametrize("name", ["Pendulum-v1", "push,Pendulum-v1"])
-def test_the_id_of_a_gymnasium_environment_is_told_with_its_prefix(name):
-    with pytest.raises(UnknownNameError, match=r"is gym:Pendulum-v1 here\."):
-        parse_sequence(name)
-    with pytest.raises(UnknownNameError) as caught:
-        parse_sequence("Pendulum-of-nobody")
-    assert "gym:Pendulum-of-nobody" not in str(caught.value)

@@ -36,17 +36,21 @@ _SHADOW_PIXELS = 1024
 
 
 class Camera:
-    """Camera for the slots of one task: it draws the whole model in the state of the physics."""
+    """Offscreen camera for the slots of one task: it draws the whole model.
+
+    `mujoco.Renderer` is not used because it reads its backend from MUJOCO_GL when mujoco is first
+    imported, and uses a window system if that variable was not set.
+    """
 
     def __init__(self, task: Task, width: int, height: int, name: str | None):
         self.view = (width, height, name)
         self._fixture = task.fixture
-        self._model = load_visual(task)
-        self._data = mujoco.MjData(self._model)
-        self._model.vis.global_.offwidth = max(width, self._model.vis.global_.offwidth)
-        self._model.vis.global_.offheight = max(height, self._model.vis.global_.offheight)
+        model = self._model = load_visual(task)
+        self._data = mujoco.MjData(model)
+        model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)
+        model.vis.global_.offheight = max(height, model.vis.global_.offheight)
         # Looks the same as 4096, and without a GPU it saves a third of the time.
-        self._model.vis.quality.shadowsize = _SHADOW_PIXELS
+        model.vis.quality.shadowsize = _SHADOW_PIXELS
         self._view = mujoco.MjvCamera()
         if name is None:
             self._view.lookat[:] = _LOOK_AT
@@ -54,23 +58,31 @@ class Camera:
             self._view.azimuth, self._view.elevation = _AZIMUTH, _ELEVATION
         else:
             self._view.type = mujoco.mjtCamera.mjCAMERA_FIXED
-            self._view.fixedcamid = self._model.camera(name).id
-        self._offscreen = Offscreen(self._model, width, height)
+            self._view.fixedcamid = model.camera(name).id
         self._options = mujoco.MjvOption()
         self._options.sitegroup[:] = 0  # hidden, since Meta-World's markers do not follow the goal
+        try:
+            self._gl = _context_class()(width, height)
+            self._gl.make_current()
+        except (AttributeError, ImportError, OSError, RuntimeError) as error:
+            raise RecallError(_NO_GL.format(error)) from error
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._area = mujoco.MjrRect(0, 0, width, height)
+        self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
+        _open.add(self)
+        _close_all_at_exit()
 
     def picture(self, physics: mujoco.MjData, fixture_at: Array, goal: Array) -> Array:
         """Return an RGB image of the physics, [height, width, 3] uint8."""
+        model, data, scene = self._model, self._data, self._scene
         if self._fixture is not None:
-            self._model.body(self._fixture.body).pos = fixture_at
-        self._data.qpos[:] = physics.qpos
-        self._data.mocap_pos[:], self._data.mocap_quat[:] = physics.mocap_pos, physics.mocap_quat
-        mujoco.mj_forward(self._model, self._data)
-        scene = self._offscreen.scene
+            model.body(self._fixture.body).pos = fixture_at
+        data.qpos[:] = physics.qpos
+        data.mocap_pos[:], data.mocap_quat[:] = physics.mocap_pos, physics.mocap_quat
+        mujoco.mj_forward(model, data)
         everything = mujoco.mjtCatBit.mjCAT_ALL
-        mujoco.mjv_updateScene(
-            self._model, self._data, self._options, None, self._view, everything, scene
-        )
+        mujoco.mjv_updateScene(model, data, self._options, None, self._view, everything, scene)
         mujoco.mjv_initGeom(
             scene.geoms[scene.ngeom],
             mujoco.mjtGeom.mjGEOM_SPHERE,
@@ -80,38 +92,9 @@ class Camera:
             np.array(_GOAL_COLOUR, np.float32),
         )
         scene.ngeom += 1
-        return self._offscreen.draw()
-
-    def close(self) -> None:
-        """Release the memory of the image."""
-        self._offscreen.close()
-
-
-class Offscreen:
-    """Offscreen renderer of one model.
-
-    `mujoco.Renderer` is not used because it reads its backend from MUJOCO_GL when mujoco is first
-    imported, and uses a window system if that variable was not set.
-    """
-
-    def __init__(self, model: mujoco.MjModel, width: int, height: int):
-        try:
-            self._gl = _context_class()(width, height)
-            self._gl.make_current()
-        except (AttributeError, ImportError, OSError, RuntimeError) as error:
-            raise RecallError(_NO_GL.format(error)) from error
-        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._area = mujoco.MjrRect(0, 0, width, height)
-        _open.add(self)
-        _close_all_at_exit()
-        self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
-
-    def draw(self) -> Array:
-        """Return the scene as an RGB image, [height, width, 3] uint8."""
         self._gl.make_current()
         picture = np.empty((self._area.height, self._area.width, 3), np.uint8)
-        mujoco.mjr_render(self._area, self.scene, self._context)
+        mujoco.mjr_render(self._area, scene, self._context)
         mujoco.mjr_readPixels(picture, None, self._area, self._context)
         return np.ascontiguousarray(picture[::-1])  # GL counts rows from the bottom
 
@@ -123,13 +106,13 @@ class Offscreen:
         self._gl.free()
 
 
-# Renderers that nobody has closed. A context that outlives its backend prints a traceback.
-_open: WeakSet[Offscreen] = WeakSet()
+# Cameras that nobody has closed. A context that outlives its backend prints a traceback.
+_open: WeakSet[Camera] = WeakSet()
 
 
 def _close_all() -> None:
-    for renderer in list(_open):
-        renderer.close()
+    for camera in list(_open):
+        camera.close()
 
 
 @cache

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,6 +55,10 @@ from recall.worlds.task_names import TaskName, as_tasks, chosen_positions, numbe
 from recall.worlds.workers import Abandoned
 
 Folder = str | Path
+_STOPPING = (
+    "stopping: saving first, once the computation or compilation in progress is over; "
+    "a second signal exits at once"
+)
 
 
 class Stopped(Interrupted):
@@ -110,7 +114,7 @@ def start_fleet(
     spec: FleetSpec, out: Folder | None = None, callback: Callback | None = None
 ) -> Results:
     """Train a fleet in the folder `out`, or in a new folder in `runs/`; return its records."""
-    _check_callback(callback)
+    callback = _checked(callback)
     Behaviour(spec, agent_of(spec)[0])  # both refuse what cannot be trained before a folder is made
     check_memory(spec)
     check_method(spec)
@@ -122,7 +126,7 @@ def start_fleet(
 
 
 def run_fleet(
-    spec: FleetSpec, folder: Folder, callback: Callback | None = None, command: Sequence[str] = ()
+    spec: FleetSpec, folder: Folder, callback: Callback, command: Sequence[str] = ()
 ) -> Results:
     """Train a fleet from its start, or resume it if `folder` holds it; return its results.
 
@@ -143,7 +147,7 @@ def run_fleet(
             return load_results(folder, spec.functions)
         check_trainable(folder)
         check_processes(spec, measure())
-        return _run(spec, folder, partial(Store, folder), callback, resumed=True)
+        return _run(spec, folder, callback)
 
 
 def resume(
@@ -156,22 +160,23 @@ def resume(
         functions: If the fleet was started with functions as tasks: from their names to them.
         callback: As for `recall.train`.
     """
-    _check_callback(callback)
+    callback = _checked(callback)
     folder = given_path(folder, "folder")
     check_unfinished(folder)
     spec = _spec_in(folder, functions)
     check_memory(spec)
     with hold(folder):
         check_unfinished(folder)  # another process may have finished it meanwhile
-        return _run(spec, folder, partial(Store, folder), callback, resumed=True)
+        return _run(spec, folder, callback)
 
 
-def _check_callback(callback: object) -> None:
-    """Refuse a function or a class, which would fail only when training ends."""
+def _checked(callback: Callback | None) -> Callback:
+    """Return the callback, or the default ones; refuse a function or a class."""
     if callback is not None and not isinstance(callback, Callback):
         raise BadValueError(
             f"callback is {callback!r}: expected an instance of a subclass of recall.Callback"
         )
+    return default_callbacks() if callback is None else callback
 
 
 def _spec_in(folder: Path, functions: Mapping[str, Task] | None) -> FleetSpec:
@@ -187,14 +192,13 @@ def _spec_in(folder: Path, functions: Mapping[str, Task] | None) -> FleetSpec:
 def _start(
     spec: FleetSpec,
     folder: Path,
-    callback: Callback | None,
+    callback: Callback,
     silent: Sequence[str],
     command: Sequence[str] = (),
 ) -> Results:
-    description = spec.describe()
-    check_free(folder, description)
-    described = description | surroundings(command)
-    callback = default_callbacks() if callback is None else callback
+    described = spec.describe()
+    check_free(folder, described)
+    described |= surroundings(command)
     if silent:
         described[WITHOUT_SUCCESS] = list(silent)
         callback.on_message(
@@ -204,40 +208,26 @@ def _start(
         )
     if warning := only_random(spec):
         callback.on_message(warning)
-    # run.json is written once signals are handled: from then on there is something to resume.
-    store = partial(Store.create, folder, described)
-    return _run(spec, folder, store, callback, resumed=False)
+    return _run(spec, folder, callback, described)
 
 
 def _run(
-    spec: FleetSpec,
-    folder: Path,
-    open_store: Callable[[], Store],
-    callback: Callback | None,
-    resumed: bool,
+    spec: FleetSpec, folder: Path, callback: Callback, described: dict[str, Any] | None = None
 ) -> Results:
-    """Train the fleet to its end in a folder that this process holds."""
-    callback = default_callbacks() if callback is None else callback
-    stopping_text = (
-        "stopping: saving first, once the computation or compilation in progress is over; "
-        "a second signal exits at once"
-    )
+    """Train to its end a fleet that is `described` for the first time, or else resumed."""
     try:
         with (
-            stopping(partial(callback.on_message, stopping_text), callback.close) as stop,
+            stopping(partial(callback.on_message, _STOPPING), callback.close) as stop,
             kept_programs(folder, callback.on_message),
             reported_compiling(callback),
             explain_out_of_memory(lambda: f"Then continue with `{resume_command(folder)}`"),
         ):
-            trainer = Trainer(
-                spec,
-                folder,
-                open_store(),
-                callback,
-                lambda: stop.signal_number is not None,
-            )
+            # run.json is written once signals are handled: from then on there is something to
+            # resume.
+            store = Store(folder) if described is None else Store.create(folder, described)
+            trainer = Trainer(spec, folder, store, callback, lambda: stop.signal_number is not None)
             with contextlib.closing(trainer):
-                if resumed:
+                if described is None:
                     _restore(trainer, callback)
                 trainer.run()
     except (Interrupted, Abandoned) as stopped:
@@ -249,11 +239,9 @@ def _run(
         repaired = f"Repair the environment, then continue with `{resume_command(folder)}`"
         raise TaskFailedError(f"{str(error).rstrip('.')}. {repaired}") from error
     except (NotWrittenError, DamagedFileError, OSError) as error:
-        reason = (
-            f"{error.filename or folder}: {error.strerror}"
-            if isinstance(error, OSError)
-            else str(error)
-        )
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = f"{error.filename or folder}: {error.strerror}"
         if _was_removed(folder, error):
             raise RecallError(
                 f"{reason}. Files in {folder} were removed or changed while the fleet trained, so "

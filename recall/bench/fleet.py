@@ -208,11 +208,11 @@ def _wait(trainer: Trainer) -> float:
 
 
 def bench_fleet(
-    runs: Sequence[int] = (1, 8, 24, 40),
+    runs: Sequence[int],
     method: str = "recall",
     precision: Any = "default",
     chunks: int = CHUNKS,
-    tasks: Sequence[int] = (3, 20),
+    tasks: Sequence[int] = (3,),
     environments: int = 1,
     last: str = LAST,
     progress: Callable[[str], None] = lambda line: None,

@@ -29,6 +29,7 @@ from recall.settings import LearnerSettings, PlasticitySettings, RemedyName, Sac
 
 CONTINUAL_WORLD = Columns(observation_size=12, action_size=4)
 _REPEATS = 3
+_STORED = 20_000  # transitions of each task
 _MOST_QUEUED, _QUEUED_SECONDS = 20, 0.5  # calls in a row, and how long they should take
 
 Precision = Literal["default", "float32", "bfloat16"]
@@ -93,9 +94,9 @@ def paper_sized_agent(
     return Agent(method_class(method_name)(), settings, CONTINUAL_WORLD, tasks)
 
 
-def made_up_replay(agent: Agent, runs: int, stored: int) -> tuple[Replay, ReplayView]:
-    """Return the replay of the last task with made-up transitions, `stored` of each task."""
-    method, tasks = agent.method, agent.tasks
+def made_up_replay(agent: Agent, runs: int) -> tuple[Replay, ReplayView]:
+    """Return the replay of the last task with made-up transitions, as many of each task."""
+    method, tasks, stored = agent.method, agent.tasks, _STORED
     kept = tasks - 1 if method.stores_old_data() else 0
     memory = min(stored, method.memory_per_task or stored)
     replay = buffer.init(CONTINUAL_WORLD, stored, kept, memory if kept else 0, runs)
@@ -112,12 +113,11 @@ def measure(
     runs: int,
     tasks: int,
     precision: Precision,
-    stored: int,
     remedy: RemedyName = "none",
 ) -> dict[str, Any]:
     """Measure bursts of 50 updates at the last task of `tasks`, on made-up transitions."""
     agent = paper_sized_agent(method_name, tasks, precision, remedy)
-    replay, view = made_up_replay(agent, runs, stored)
+    replay, view = made_up_replay(agent, runs)
     groups = fleet.groups_of(agent, tasks - 1)
     updates = agent.settings.updates_per_burst
     first = jnp.asarray(0)
@@ -144,12 +144,11 @@ def measure(
 
 
 def bench_learner(
-    runs: Sequence[int] = (1, 5, 40),
-    tasks: int = 3,
-    methods: Sequence[str] = ("fine_tuning", "perfect_memory", "recall"),
+    runs: Sequence[int],
+    tasks: int,
+    methods: Sequence[str],
     precision: Precision = "default",
     remedies: Sequence[RemedyName] = ("none",),
-    stored: int = 20_000,
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Measure every method with every remedy and number of runs, at the last of so many tasks."""
@@ -160,7 +159,7 @@ def bench_learner(
     for name, remedy, count in itertools.product(names, remedies, runs):
         told = name if remedy == "none" else f"{name} with {remedy}"
         progress(f"{told}, {counted(count, 'run')}")
-        rows += apart(measure, name, count, tasks, precision, stored, remedy)
+        rows += apart(measure, name, count, tasks, precision, remedy)
     return {"device": apart(_device)[0], "precision": precision, "rows": rows}
 
 

@@ -19,7 +19,6 @@ from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
 from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess
 
-STEPS_PER_TASK = 4000
 _SLOTS = 10  # of a task, in one process
 _MEMORY_SLOTS = 64
 _LABELS = {
@@ -207,7 +206,7 @@ def _one_core() -> Iterator[None]:
 
 
 def bench_worlds(
-    steps_per_task: int = STEPS_PER_TASK,
+    steps_per_task: int,
     cores: int | None = None,
     tasks: Sequence[str] = TASKS,
     slots: int = _SLOTS,

@@ -10,18 +10,16 @@ from recall.settings import RemedyName
 Precision = Literal["default", "float32", "bfloat16"]
 
 
-def bench_worlds(steps_per_task: int | None = None, json: AsJson = False) -> None:
+def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
     """Measure steps per second of the ten tasks: ours, Meta-World's and envpool's, if installed.
 
     Args:
-        steps_per_task: Steps per task for every library; more are steadier. None: the bench's
-            default.
+        steps_per_task: Steps per task for every library; more are steadier.
         json: Print one JSON document.
     """
     from recall.bench import worlds
 
-    steps = worlds.STEPS_PER_TASK if steps_per_task is None else steps_per_task
-    result = worlds.bench_worlds(steps_per_task=steps, progress=_tell)
+    result = worlds.bench_worlds(steps_per_task, progress=_tell)
     _show(result, worlds.tables(result), json)
 
 

@@ -5,15 +5,6 @@ from pathlib import Path
 
 from recall.commands.show import Flag
 
-_POINTWORLD = """\
-Three tasks, one after the other. The rewards of the second are a thousand times larger than those
-of the others. Fine-tuning forgets old tasks. PM (perfect memory) replays everything, and the large
-rewards of an old task drown the small ones of a new task. RECALL normalises rewards per task."""
-
-_ROBOTS = """\
-A robot arm learns to press a handle and then to close a window, within minutes on two cores.
-PM (perfect memory) and RECALL both replay the first task while they learn the second."""
-
 
 def demo(
     out: Path | None = None,
@@ -38,15 +29,14 @@ def demo(
     console = Console()
     plan = demonstration.ROBOTS if robots else demonstration.POINTWORLD
     if methods is None and not normalise_targets:
-        console.print(_ROBOTS if robots else _POINTWORLD)
+        console.print(plan.about)
     if methods is not None:
         plan = replace(plan, methods=methods or tuple(METHODS))
     for name in plan.methods:
         method_class(name)  # raises an error for an unknown name before anything is trained
-    if normalise_targets:
-        plan = demonstration.with_normalised_targets(plan)
     folder = out or Path("runs", "robots" if robots else "demo")
-    if out is None and normalise_targets:
-        folder = folder.with_name(f"{folder.name}-normalised")
+    if normalise_targets:
+        plan = replace(plan, changes={**plan.changes, "normalise_targets": True})
+        folder = out or folder.with_name(f"{folder.name}-normalised")
     demonstration.train(folder, plan, on_screen, console)
     demonstration.show(folder, plan, console)

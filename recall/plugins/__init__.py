@@ -5,6 +5,7 @@ line, `recall.load_plugin` in Python. Installed packages can declare entry point
 are found by themselves (recall.plugins.registry).
 """
 
+import hashlib
 import shlex
 import sys
 from collections.abc import Mapping
@@ -14,14 +15,17 @@ from types import ModuleType
 from typing import Any
 
 from recall.errors import BadValueError
-from recall.plugins.sources import remember
 
 HOW_TO_IMPORT = (
     "One of your own has to be imported first: --plugin with its module or file on the command "
     "line, recall.load_plugin in Python."
 )
+Sources = Mapping[str, Mapping[str, str]]  # by plug-in, facts such as its `source`, a digest
+_DIGITS = 12
 # Modules loaded as plug-ins, and the files of those that were loaded by file.
 _loaded: dict[str, Path | None] = {}
+# Digests of their source code, by which a changed plug-in is noticed.
+_digests: dict[str, str] = {}
 
 
 def load_plugin(source: str | Path) -> ModuleType:
@@ -87,3 +91,28 @@ def check_named(description: Mapping[str, Any], known: bool) -> None:
             f"it was trained with plug-ins that are not loaded; name them again: {names} "
             "(in Python, recall.load_plugin), since code that a folder names is not run by itself"
         )
+
+
+def remember(module: str, anew: bool = False) -> None:
+    """Take the digest of a plug-in's files once, when it is imported: later edits are not loaded.
+
+    A module in a package stands for the whole package, whose other modules it may use. `anew` is
+    for code that has just been run again.
+    """
+    name = module.partition(".")[0]
+    path = Path(getattr(sys.modules.get(name), "__file__", None) or "")
+    if not path.is_file() or name in ("recall", "__main__") or (name in _digests and not anew):
+        return
+    digest = hashlib.sha256()
+    if path.name == "__init__.py":
+        for each in sorted(path.parent.rglob("*.py")):
+            digest.update(f"{each.relative_to(path.parent).as_posix()}\0".encode())
+            digest.update(each.read_bytes())
+    else:
+        digest.update(path.read_bytes())
+    _digests[name] = digest.hexdigest()[:_DIGITS]
+
+
+def sources() -> dict[str, dict[str, str]]:
+    """Return the digest of every plug-in of this process."""
+    return {name: {"source": digest} for name, digest in _digests.items()}

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from recall.errors import RecallError
-from recall.plugins.sources import remember
+from recall.plugins import remember
 
 Value = TypeVar("Value")
 

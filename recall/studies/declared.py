@@ -114,11 +114,14 @@ CW20 = _best_method(
 ABLATION = Study(
     name="ablation",
     question="What do target normalisation (TN) and policy distillation (PD) each contribute?",
-    variants=(
-        Variant("recall", "none", {"normalise_targets": False, "distil": False}),
-        Variant("recall", "tn", {"normalise_targets": True, "distil": False}),
-        Variant("recall", "pd", {"normalise_targets": False, "distil": True}),
-        Variant("recall", "tn+pd", {"normalise_targets": True, "distil": True}),
+    variants=tuple(
+        Variant("recall", name, {"normalise_targets": normalise, "distil": distil})
+        for name, normalise, distil in (
+            ("none", False, False),
+            ("tn", True, False),
+            ("pd", False, True),
+            ("tn+pd", True, True),
+        )
     ),
     sequences=CW6.sequences,
     tables=("variants",),
@@ -144,15 +147,10 @@ EXAMPLE_PAIR = "pair-5-0"
 SHARING = Study(
     name="sharing",
     question="Is it the shared actor or the shared critic that keeps a second task from starting?",
-    variants=(
-        Variant("perfect_memory", "shared-actor+shared-critic"),
-        Variant("perfect_memory", "unshared-actor+shared-critic", {"actor_heads": "separate"}),
-        Variant("perfect_memory", "shared-actor+unshared-critic", {"critic_heads": "separate"}),
-        Variant(
-            "perfect_memory",
-            "unshared-actor+unshared-critic",
-            {"actor_heads": "separate", "critic_heads": "separate"},
-        ),
+    variants=tuple(
+        Variant("perfect_memory", f"{actor}-actor+{critic}-critic", {**actors, **critics})
+        for critic, critics in (("shared", {}), ("unshared", {"critic_heads": "separate"}))
+        for actor, actors in (("shared", {}), ("unshared", {"actor_heads": "separate"}))
     ),
     sequences=(EXAMPLE_PAIR,),
     tables=("variants", f"{EXAMPLE_PAIR}-tasks"),
@@ -184,40 +182,30 @@ REPLAY_MODE = Study(
 _PRESET = PRESETS["paper"]
 _PAPER = {**_PRESET.settings, **_PRESET.every_method, **_PRESET.methods["recall"]}
 
+_CHANGES: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "statistics-of-normalised": {"popart.statistics_of": "normalised"},
+    "leaky-relu": {"activation": "leaky_relu"},
+    "old-half-per-task": {"old_weight": "per_task"},
+    "kl-summed": {"distillation_kl": "sum"},
+    "no-clip": {"clip_norm": None},
+    "as-in-the-code-of-pairs": {
+        "distillation_weight": 0.01,
+        "critic_heads": "shallow",
+        "best_return": False,
+    },
+    "authors": {
+        "popart.statistics_of": "normalised",
+        "activation": "leaky_relu",
+        "old_weight": "per_task",
+    },
+    "bias-corrected": {"bias_corrected": True},
+}
+
 FIDELITY = Study(
     name="fidelity",
     question="What is each difference between the paper and its authors' code worth?",
-    variants=(
-        Variant("recall", "paper", _PAPER),
-        Variant(
-            "recall", "statistics-of-normalised", {**_PAPER, "popart.statistics_of": "normalised"}
-        ),
-        Variant("recall", "leaky-relu", {**_PAPER, "activation": "leaky_relu"}),
-        Variant("recall", "old-half-per-task", {**_PAPER, "old_weight": "per_task"}),
-        Variant("recall", "kl-summed", {**_PAPER, "distillation_kl": "sum"}),
-        Variant("recall", "no-clip", {**_PAPER, "clip_norm": None}),
-        Variant(
-            "recall",
-            "as-in-the-code-of-pairs",
-            {
-                **_PAPER,
-                "distillation_weight": 0.01,
-                "critic_heads": "shallow",
-                "best_return": False,
-            },
-        ),
-        Variant(
-            "recall",
-            "authors",
-            {
-                **_PAPER,
-                "popart.statistics_of": "normalised",
-                "activation": "leaky_relu",
-                "old_weight": "per_task",
-            },
-        ),
-        Variant("recall", "bias-corrected", {**_PAPER, "bias_corrected": True}),
-    ),
+    variants=tuple(Variant("recall", name, _PAPER | own) for name, own in _CHANGES.items()),
     sequences=CW3.sequences,
     tables=("variants",),
     figures=("average_success", "seeds"),

@@ -1,14 +1,11 @@
 """The demo: a few methods on a few tasks, in minutes on two cores.
 
-All numbers are in the plans. `POINTWORLD` has tasks whose rewards differ by a factor of a thousand;
-with normalised targets for every method, this no longer matters, and the results show how well each
-method protects old tasks. `ROBOTS` has two robot tasks. Fleets are kept, so the same demo continues
-what was stopped and shows again what is finished.
+Fleets are kept, so the same demo continues what was stopped and shows again what is finished.
 """
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +32,28 @@ SINGLE = "single"  # folder of the fleet that learns every task alone
 class Plan:
     """What the demo trains, and for how long."""
 
+    about: str
     tasks: tuple[str, ...]
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
     preset: str
     single: bool = True  # whether each task is also learned alone, for forward transfer
     changes: Mapping[str, Any] = field(default_factory=dict)
-    of_methods: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def spec(self, method: str, sequence: Sequences | None = None) -> FleetSpec:
         """Return the fleet of a method, on all tasks in a row unless another sequence is given."""
-        changes = {**self.changes, **self.of_methods.get(method, {})}
+        changes = dict(self.changes)
+        if method == "clear" and changes.get("normalise_targets"):
+            changes["critic_weight"] = 0.0  # it clones no values, whose scale changes
         sequence = sequence or ",".join(self.tasks)
         return resolve(method, sequence, self.seeds, self.preset, changes=changes)
 
 
 POINTWORLD = Plan(
+    """\
+Three tasks, one after the other. The rewards of the second are a thousand times larger than those
+of the others. Fine-tuning forgets old tasks. PM (perfect memory) replays everything, and the large
+rewards of an old task drown the small ones of a new task. RECALL normalises rewards per task.""",
     tasks=("point-slide", "point-rich", "point-poor"),
     methods=("fine_tuning", "perfect_memory", "recall"),
     seeds=(0, 1, 2),
@@ -58,21 +61,15 @@ POINTWORLD = Plan(
     changes={"steps_per_task": 2_500},
 )
 ROBOTS = Plan(
+    """\
+A robot arm learns to press a handle and then to close a window, within minutes on two cores.
+PM (perfect memory) and RECALL both replay the first task while they learn the second.""",
     tasks=("handle-press-side", "window-close"),
     methods=("perfect_memory", "recall"),
     seeds=(0,),
     preset="laptop",
     single=False,
 )
-
-
-def with_normalised_targets(plan: Plan) -> Plan:
-    """Return the plan with PopArt for every method.
-
-    CLEAR then clones no values, because their scale changes.
-    """
-    changes = {**plan.changes, "normalise_targets": True}
-    return replace(plan, changes=changes, of_methods={"clear": {"critic_weight": 0.0}})
 
 
 def train(folder: Path, plan: Plan, callback: Callable[[], Callback], console: Console) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from recall import plugins
 from recall.files.fleet_layout import DESCRIPTION
-from recall.plugins import sources
+from recall.plugins import Sources, sources
 from recall.runs.description import Description, EditedFleetError, is_edited
 from recall.version import version
 
@@ -42,7 +42,7 @@ def surroundings(command: Sequence[str] = ()) -> dict[str, Any]:
         "git": git_state(_CHECKOUT),
         "command": list(command) or own_command(),
         "plugins": plugins.loaded(),
-        "plugin_sources": sources.sources(),
+        "plugin_sources": sources(),
     }
 
 
@@ -130,7 +130,7 @@ def other_versions(description: Description) -> str | None:
     before = description.get("git", {}).get("commit")
     if before and code and before != code["commit"]:
         changes.append(f"source code {before[:12]} (now {code['commit'][:12]})")
-    own = other_plugins(description, sources.sources())
+    own = other_plugins(description, sources())
     if not changes and not own:
         return None
     how_far = "differ" if own else "differ in the last bits"
@@ -140,7 +140,7 @@ def other_versions(description: Description) -> str | None:
     )
 
 
-def other_plugins(description: Description, now: sources.Sources) -> list[str]:
+def other_plugins(description: Description, now: Sources) -> list[str]:
     """Return the plug-ins whose code is no longer that of the start, as texts."""
     return [
         f"plug-in {name} source {facts.get('source')} (now source {now[name].get('source')})"

@@ -31,7 +31,7 @@ def test_a_row_for_each_method_and_number_of_runs():
 def test_a_method_it_does_not_know_is_told_before_anything_is_measured():
     told = []
     with pytest.raises(UnknownNameError, match="unknown method 'fine_tunning'"):
-        bench_learner(methods=("recall", "fine_tunning"), progress=told.append)
+        bench_learner((1,), 1, methods=("recall", "fine_tunning"), progress=told.append)
     assert told == []
 
 

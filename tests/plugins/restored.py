@@ -8,7 +8,6 @@ from pathlib import Path
 
 from recall import plugins
 from recall.methods import METHODS
-from recall.plugins import sources
 from recall.report.figures import FIGURES
 from recall.worlds import registry
 
@@ -40,7 +39,7 @@ def plugins_forgotten() -> Iterator[None]:
     """Restore registries, modules and search path at the end, however it comes."""
     kept = [each.known() for each in (METHODS, FIGURES, registry._WORLDS)]
     path, modules, loaded = list(sys.path), set(sys.modules), dict(plugins._loaded)
-    digests = dict(sources._digests)
+    digests = dict(plugins._digests)
     try:
         yield
     finally:
@@ -50,7 +49,8 @@ def plugins_forgotten() -> Iterator[None]:
         sys.path[:] = path
         plugins._loaded.clear()
         plugins._loaded.update(loaded)
-        sources._digests = digests
+        plugins._digests.clear()
+        plugins._digests.update(digests)
         examples = {example.stem for example in EXAMPLES.glob("*.py")}
         for name in examples & (set(sys.modules) - modules):
             del sys.modules[name]

@@ -7,8 +7,9 @@ import sys
 import pytest
 
 import recall
+from recall import plugins
 from recall.analysis.collection import gather
-from recall.plugins.sources import sources
+from recall.plugins import sources
 from recall.runs.description import read_description
 from recall.training.callbacks import Callback
 from tests.factories.events import Heard
@@ -90,9 +91,7 @@ def test_every_module_of_a_package_counts_and_edits_after_the_import_do_not(tmp_
     assert loaded() == before
     forget()
     with plugins_forgotten():
-        from recall.plugins import sources as remembered
-
-        remembered._digests = {}
+        plugins._digests.clear()
         assert loaded() != before
 
 

@@ -1,5 +1,6 @@
 """The demo: its plans, and a small one that is trained and filmed."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -8,19 +9,14 @@ from rich.console import Console
 import recall
 from recall.config.presets import PRESETS
 from recall.methods import METHODS
-from recall.studies.demo import (
-    POINTWORLD,
-    ROBOTS,
-    Plan,
-    show,
-    train,
-    with_normalised_targets,
-)
+from recall.studies.demo import POINTWORLD, ROBOTS, Plan, show, train
 from recall.training.callbacks import Callback
 from tests.factories.fleets import CHANGES
 
+NORMALISED = replace(POINTWORLD, changes=POINTWORLD.changes | {"normalise_targets": True})
 
-@pytest.mark.parametrize("plan", [POINTWORLD, with_normalised_targets(POINTWORLD), ROBOTS])
+
+@pytest.mark.parametrize("plan", [POINTWORLD, NORMALISED, ROBOTS])
 def test_the_plans_can_be_trained_by_every_method(plan):
     for name in METHODS:
         spec = plan.spec(name)
@@ -36,7 +32,7 @@ def test_the_plans_can_be_trained_by_every_method(plan):
 
 @pytest.mark.slow
 def test_a_demo_trains_shows_and_films_and_does_not_train_again(tmp_path):
-    plan = Plan(("point-rich", "point-poor"), ("recall",), (0, 1), "quick", changes=CHANGES)
+    plan = Plan("", ("point-rich", "point-poor"), ("recall",), (0, 1), "quick", changes=CHANGES)
     console = Console(file=StringIO(), width=80)
     train(tmp_path, plan, Callback, console)
     records = (tmp_path / "recall" / "training.jsonl").stat()

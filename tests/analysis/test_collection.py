@@ -99,11 +99,6 @@ def test_links_are_followed_and_lead_in_no_circle(tmp_path):
     assert found.problems == ()
 
 
-def test_lists_by_task_are_as_long_as_the_sequence(tmp_path):
-    folder = write_fleet(tmp_path, sequence="push,hammer,push")
-    assert gather(folder).runs[0].training["q_value"].shape[1] == 3
-
-
 def _write(folder, name, text):
     folder.mkdir()
     (folder / name).write_text(text)
@@ -120,12 +115,6 @@ def test_folders_without_runs_are_told(tmp_path):
     assert told(found, "nothing holds no runs", "run.json", "progress.tsv")
 
 
-def test_a_fleet_without_evaluations_is_told(tmp_path):
-    folder = write_fleet(tmp_path / "a", finished=False)
-    (folder / "evaluations.jsonl").write_text("")
-    assert told(gather(folder), "no evaluations yet", "left out")
-
-
 def test_an_unfinished_fleet_is_in_the_curves_and_not_in_the_tables(tmp_path):
     folder = write_fleet(tmp_path / "a", finished=False, until=STEPS + EVERY)
     with (folder / "evaluations.jsonl").open("a") as file:
@@ -134,6 +123,24 @@ def test_an_unfinished_fleet_is_in_the_curves_and_not_in_the_tables(tmp_path):
     assert [len(run.steps) for run in found.runs] == [5, 5]
     assert told(found, "unfinished", "step 1,250 of 2,000", "left out", "recall resume")
     assert analyse(found).scores.empty
+    (folder / "archive.json").write_text("{}")
+    assert told(gather(folder), "unfinished")
+    assert not told(gather(folder), "recall resume")
+    (folder / "evaluations.jsonl").write_text("")
+    assert told(gather(folder), "no evaluations yet", "left out")
+
+
+def test_sequences_of_one_name_and_other_tasks_or_lengths_are_told(tmp_path):
+    for method, steps in (("recall", STEPS), ("fine_tuning", 2 * STEPS)):
+        write_fleet(tmp_path / method, method, ["push,hammer", "hammer,push"], steps_per_task=steps)
+    write_fleet(tmp_path / "alone", sequence="push", steps_per_task=3 * STEPS)
+    (problem,) = unequal_lengths(gather(tmp_path).runs)
+    assert problem.startswith("hammer,push, push,hammer: there are runs of 1,000 and 2,000 steps")
+    described = write_fleet(tmp_path / "z", "ewc", "push,hammer") / "run.json"
+    described.write_text(described.read_text().replace('"push",', '"stick-pull",'))
+    found = gather(tmp_path)
+    assert told(found, "push,hammer is push, hammer in", "stick-pull", "z: the runs", "left out")
+    assert "EWC" not in found.labels
 
 
 def test_a_failed_run_is_told_and_its_peers_are_scored(tmp_path):
@@ -171,23 +178,6 @@ def test_lines_that_cannot_be_used_are_counted(tmp_path):
     assert found.runs[0].curves["stochastic", "success"][0, 1] == 0.0
 
 
-def test_mixed_sequences_are_kept_apart(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1")
-    write_fleet(tmp_path / "b", "recall", "push,hammer")
-    other = write_fleet(tmp_path / "c", "ewc", "push,hammer")
-    found = gather(tmp_path)
-    assert {name: len(part.runs) for name, part in found.by_sequence().items()} == {
-        "cw3-1": 2,
-        "push,hammer": 4,
-    }
-    assert not found.problems
-    content = (other / "run.json").read_text()
-    (other / "run.json").write_text(content.replace('"push",', '"stick-pull",'))
-    renamed = gather(tmp_path)
-    assert told(renamed, "push,hammer is push, hammer in", "stick-pull", "c: the runs", "left out")
-    assert renamed.by_sequence()["push,hammer"].labels == ["RECALL"]
-
-
 def test_a_copy_is_left_out_and_the_longer_one_kept(tmp_path):
     write_fleet(tmp_path / "short", until=STEPS, finished=False)
     folder = write_fleet(tmp_path / "whole", workers=3)
@@ -217,17 +207,6 @@ def test_references_are_single_tasks_that_are_long_enough_and_of_the_same_world(
     assert len(gather(tmp_path / "a", [tmp_path / "single"]).runs) == 2
 
 
-def test_runs_of_different_lengths_are_told_once_for_all_their_sequences(tmp_path):
-    sequences = ["push,hammer", "hammer,push"]
-    write_fleet(tmp_path / "a", "recall", sequences, seeds=(0, 1))
-    write_fleet(tmp_path / "b", "recall", sequences, steps_per_task=2 * STEPS)
-    write_fleet(tmp_path / "alone", sequence="push")
-    write_fleet(tmp_path / "longer", sequence="push", steps_per_task=2 * STEPS)
-    (problem,) = unequal_lengths(gather(tmp_path).runs)
-    assert problem.startswith("hammer,push, push,hammer: there are runs of ")
-    assert f" and {2 * STEPS:,} steps per task" in problem
-
-
 def test_numbers_too_large_for_a_computer_are_no_numbers(tmp_path):
     folder = write_fleet(tmp_path / "a")
     for name, key in (("evaluations", "return"), ("training", "loss_q")):
@@ -251,13 +230,3 @@ def test_an_edited_description_is_a_problem(tmp_path):
     path.write_text(json.dumps(content))
     (problem,) = gather(tmp_path).problems
     assert problem.startswith(f"{path} was edited after the fleet was started: its runs are shown")
-
-
-def test_an_unfinished_archive_is_not_to_be_continued(tmp_path):
-    folder = write_fleet(tmp_path / "fleet", "recall", "push,hammer", finished=False, until=750)
-    (problem,) = gather(folder).problems
-    assert "Continue it with" in problem
-    (folder / "archive.json").write_text("{}")
-    problems = " ".join(gather(folder).problems)
-    assert "is unfinished" in problems
-    assert "Continue it with" not in problems

@@ -31,6 +31,25 @@ def test_a_log_is_a_run(tmp_path):
     assert run.curves["deterministic", "return"][0].tolist() == [0.0, 100.0]
     assert np.isnan(run.curves["stochastic", "last_success"]).all()
     assert not run.training
+    ten = ("hammer", "push-wall", "faucet-close", "push-back", "stick-pull", "handle-press-side",
+           "push", "shelf-place", "window-close", "peg-unplug-side")  # fmt: skip
+    write_log(tmp_path / "twenty", [f"{task}-v2" for task in 2 * ten], 100, 50)
+    assert gather(tmp_path / "twenty").runs[0].sequence == "cw20"
+
+
+def test_ours_and_theirs_stand_side_by_side(tmp_path):
+    progress = write_log(tmp_path / "theirs", cl_method="ewc", group_id="one") / "progress.tsv"
+    progress.write_text(progress.read_text().replace("/return/avg", "/return"))  # as RECALL's code
+    write_log(tmp_path / "again", cl_method="ewc", seed=1, group_id="two", log_every=200)
+    write_log(tmp_path / "weaker", cl_method="ewc", cl_reg_coef=10.0)
+    write_fleet(tmp_path / "ours", "ewc", "pair-6-0", seeds=(0,))
+    write_fleet(tmp_path / "alone", sequence=[["push"], ["hammer"]])
+    found = gather(tmp_path)
+    labels = ["EWC", "EWC, imported", "EWC, imported, cl reg coef 10"]
+    assert list(found.by_sequence()["pair-6-0"].by_label()) == labels
+    theirs = select(analyse(found).scores, label=labels[1])
+    assert theirs["alone"].tolist() == [()] * 4  # ours are no references of theirs
+    assert found.by_label()[labels[1]][0].curves["deterministic", "return"][0, 1] == 100.0
 
 
 @pytest.mark.parametrize(
@@ -46,50 +65,6 @@ def test_a_log_is_a_run(tmp_path):
 )
 def test_their_names_of_methods(tmp_path, config, method):
     assert gather(write_log(tmp_path / "a", **config)).runs[0].method == method
-
-
-def test_returns_of_recalls_own_code_are_read_too(tmp_path):
-    progress = write_log(tmp_path / "a", cl_method="recall") / "progress.tsv"
-    progress.write_text(progress.read_text().replace("/return/avg", "/return"))
-    (run,) = gather(tmp_path).runs
-    assert run.curves["deterministic", "return"][0].tolist() == [0.0, 100.0]
-
-
-def test_their_sequences_have_our_names(tmp_path):
-    ten = ("hammer", "push-wall", "faucet-close", "push-back", "stick-pull", "handle-press-side",
-           "push", "shelf-place", "window-close", "peg-unplug-side")  # fmt: skip
-    write_log(tmp_path / "a", [f"{task}-v2" for task in 2 * ten], 100, 50)
-    write_log(tmp_path / "b", ["reach-v1", "push-v1"])
-    assert [run.sequence for run in gather(tmp_path).runs] == ["cw20", "reach,push"]
-
-
-def test_their_runs_are_compared_with_their_single_tasks(tmp_path):
-    write_log(tmp_path / "theirs" / "cl", cl_method="ewc")
-    write_fleet(tmp_path / "ours", sequence=[["push"], ["hammer"]])
-    assert analyse(gather(tmp_path)).scores["alone"].tolist() == [(), ()]
-    for task in ("push", "hammer"):
-        write_log(tmp_path / "theirs" / task, [f"{task}-v1"], success=lambda seed, task, step: 0.25)
-    scores = analyse(gather(tmp_path)).scores
-    # Each task's own area is (0.25 + 0.5 + 0.75 + 1) / 4 = 0.625: (0.625 - 0.25) / 0.75.
-    assert estimate(scores, TRANSFER).value == pytest.approx(0.5)
-    assert estimate(scores, PERFORMANCE).value == 1.0
-    write_log(tmp_path / "theirs" / "v2", ["push-v2", "hammer-v2"], cl_method="ewc", seed=1)
-    assert () in analyse(gather(tmp_path)).scores["alone"].tolist()
-
-
-def test_ours_and_theirs_stand_side_by_side(tmp_path):
-    write_log(tmp_path / "theirs", cl_method="ewc")
-    write_log(tmp_path / "weaker", cl_method="ewc", cl_reg_coef=10.0)
-    write_fleet(tmp_path / "ours", "ewc", "pair-6-0", seeds=(0,))
-    found = gather(tmp_path)
-    assert found.labels == ["EWC", "EWC, imported", "EWC, imported, cl reg coef 10"]
-    assert set(found.by_sequence()) == {"pair-6-0"}
-
-
-def test_names_of_groups_and_logging_set_no_seeds_apart(tmp_path):
-    write_log(tmp_path / "a", cl_method="ewc", seed=0, group_id="one", log_every=100)
-    write_log(tmp_path / "b", cl_method="ewc", seed=1, group_id="two", log_every=200)
-    assert gather(tmp_path).labels == ["EWC, imported"]
 
 
 def successes(folder: str, column: str) -> np.ndarray:

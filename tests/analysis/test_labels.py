@@ -2,18 +2,13 @@
 
 import pytest
 
+from recall.analysis import labels as names
 from recall.analysis.collection import gather
 from tests.factories.folders import write_fleet
 
 
 def labels(folder) -> list[str]:
     return gather(folder).labels
-
-
-def test_a_method_as_it_is_has_its_plain_label(tmp_path):
-    write_fleet(tmp_path / "a", "recall")
-    write_fleet(tmp_path / "b", "fine_tuning")
-    assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
 
 
 def test_variants_are_told_by_what_differs_and_sorted_by_size(tmp_path):
@@ -57,6 +52,7 @@ def test_a_preset_is_named_and_not_spelt_out(tmp_path):
             (", retraining updates 50", ", retraining updates 100"),
         ),
         ("recall", "RECALL", "max_old_tasks", (1, 2), ("", ", max old tasks 1")),  # 2: all of them
+        ("recall", "RECALL", "evaluate_every", (250, 500), ("",)),
     ],
 )
 def test_how_runs_are_trained_is_no_variant_unless_they_differ_in_it(
@@ -77,33 +73,11 @@ def test_the_number_of_old_tasks_in_an_update_is_no_variant_where_all_fit(tmp_pa
     assert labels(tmp_path) == ["Fine-tuning", "RECALL"]
 
 
-def test_methods_trained_for_other_steps_than_most_say_so(tmp_path):
-    write_fleet(tmp_path / "a", "recall")
-    write_fleet(tmp_path / "b", "ewc", seeds=(0,), steps_per_task=2_000)
-    assert labels(tmp_path) == ["EWC, 2,000 steps per task", "RECALL"]
-
-
-def test_how_often_is_looked_is_no_variant(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw3-1", seeds=(0,), workers=1, evaluation_episodes=5)
-    write_fleet(tmp_path / "b", "recall", "cw3-1", seeds=(1,), workers=2, evaluate_every=500)
-    assert labels(tmp_path) == ["RECALL"]
-
-
-def test_runs_of_other_families_make_no_variants(tmp_path):
-    write_fleet(tmp_path / "a", "fine_tuning", "cw3-1")
-    write_fleet(tmp_path / "b", "fine_tuning", "push,hammer", steps_per_task=500)
-    write_fleet(tmp_path / "c", "fine_tuning", "push", hidden=(32, 32, 32))
-    assert labels(tmp_path) == ["Fine-tuning", "Fine-tuning, hidden 32x32x32"]
-    tasks = {run.label: run.tasks for run in gather(tmp_path).runs}
-    assert tasks["Fine-tuning, hidden 32x32x32"] == ("push",)
-
-
 @pytest.mark.parametrize(
     ("changes", "label"),
     [
         ({"actor_heads": "separate"}, "PM, separate actors"),
         ({"memory_per_task": 10_000}, "PM, memory per task 10,000"),
-        ({"best_return": True}, "PM, best-return start"),
         ({"learning_rate": 0.0003}, "PM, learning rate 0.0003"),
     ],
 )
@@ -117,6 +91,11 @@ def test_runs_that_all_depart_from_the_defaults_all_say_so(tmp_path):
     write_fleet(tmp_path / "a", "recall")  # 1,000 steps, and not a million
     write_fleet(tmp_path / "b", "recall", steps_per_task=500)
     assert labels(tmp_path) == ["RECALL, 500 steps per task", "RECALL, 1,000 steps per task"]
+    write_fleet(tmp_path / "c", "ewc")
+    write_fleet(tmp_path / "d", "fine_tuning", "push", hidden=(32, 32, 32))  # of another table
+    assert labels(tmp_path) == [
+        "Fine-tuning, hidden 32x32x32", "EWC", "RECALL", "RECALL, 500 steps per task"
+    ]  # fmt: skip
 
 
 def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):
@@ -127,3 +106,31 @@ def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):
     assert found.labels == ["mine"]
     (problem,) = found.problems
     assert "run.json was edited" in problem
+
+
+@pytest.mark.parametrize(
+    ("sequence", "family", "number"),
+    [
+        ("cw3-1", "cw3", "1"),
+        ("cw10", "cw10", ""),
+        ("pair-5-0", "pairs", ""),
+        ("mine-2", "mine", "2"),
+        ("push,hammer", "push,hammer", ""),
+        ("push,hammer-2", "push,hammer-2", ""),
+        ("pair-5", "pair", "5"),
+    ],
+)
+def test_the_family_of_a_sequence(sequence, family, number):
+    assert names.family_of(sequence) == family
+    assert names.number_in_family(sequence) == number
+
+
+def test_sequences_by_family():
+    assert names.by_family(["cw3-2", "cw10", "cw3-1", "pair-1-2", "pair-2-1"]) == {
+        "cw3": ["cw3-2", "cw3-1"],
+        "cw10": ["cw10"],
+        "pairs": ["pair-1-2", "pair-2-1"],
+    }
+    assert [names.family_title(name) for name in ("cw3", "pairs", "mine")] == [
+        "CW3", "Pairs of tasks", "mine"
+    ]  # fmt: skip

@@ -15,11 +15,6 @@ def curve(success, steps_per_task=100, every=25) -> Curves:
     )
 
 
-# Ten evaluations of each task, of which the last two may be averaged.
-LONG = curve(
-    np.stack([np.linspace(0.1, 2.0, 20).clip(0, 1), np.linspace(-1.0, 0.9, 20).clip(0, 1)], axis=1),
-    every=10,
-)
 TWO_TASKS = curve(
     [[0.2, 0.0], [0.4, 0.0], [0.6, 0.0], [0.8, 0.1], [0.7, 0.2], [0.5, 0.4], [0.3, 0.9], [0.1, 1.0]]
 )
@@ -43,12 +38,6 @@ def test_two_tasks_by_hand_with_the_last_evaluation_alone():
     assert metrics.trained_successes(TWO_TASKS, 1) == pytest.approx([0.8, 1.0])
     assert performance(TWO_TASKS, 1) == pytest.approx(0.55)
     assert forgetting(TWO_TASKS, 1) == pytest.approx((0.7 + 0.0) / 2)
-
-
-def test_two_tasks_by_hand_with_a_window_of_two():
-    assert metrics.final_successes(LONG, 2) == pytest.approx([1.0, 0.85])
-    assert metrics.trained_successes(LONG, 2) == pytest.approx([0.95, 0.85])
-    assert forgetting(LONG, 2) == pytest.approx(-0.05 / 2)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +71,6 @@ def test_an_evaluation_counts_for_the_steps_since_the_one_before():
     uneven = Curves("a", ("t",), 100, np.array([40, 80, 100]), np.array([[0.0], [0.5], [1.0]]))
     # 40 steps of 0, 40 of 0.5 and 20 of 1.
     assert metrics.area(uneven, 0) == pytest.approx(0.4)
-
-
-def test_performance_over_time_is_the_mean_success_of_all_tasks():
-    assert metrics.performance_over_time(TWO_TASKS)[:2] == pytest.approx([0.1, 0.2])
 
 
 def test_a_reference_that_leaves_nothing_to_gain_has_no_transfer():
@@ -137,7 +122,7 @@ def spelt_out(success, per_stage, window, reference):
     return performance, forgetting, transfer
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_curves_agree_with_the_formulas_spelt_out(seed):
     random = np.random.default_rng(seed)
     tasks, per_stage, window = random.integers(1, 6), random.integers(1, 40), random.integers(1, 8)

@@ -30,12 +30,16 @@ def write_fleet(
     failed: dict[str, int] | None = None,
     preset: str = "default",
     stamped: bool = False,
+    silent: Iterable[str] = (),
     **changes: Any,
 ) -> Path:
     settings = {"steps_per_task": STEPS, "evaluate_every": EVERY, **changes}
     spec = resolve(method, sequence, seeds, preset, changes=settings)
     every = spec.settings.schedule.evaluate_every
-    store = Store.create(folder, spec.describe() | {"command": ["recall", "train"]})
+    described = spec.describe() | {"command": ["recall", "train"]}
+    if silent:
+        described["without_success"] = list(silent)
+    store = Store.create(folder, described)
     for step in range(every, (until or spec.total_steps) + 1, every):
         store.append("evaluations", _evaluation(spec, step, success, failed or {}))
         store.append(

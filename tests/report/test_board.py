@@ -55,9 +55,6 @@ def test_the_command_writes_a_page(runs, tmp_path, capsys):
     page = (tmp_path / "board" / "index.html").read_text()
     assert f"<title>Board of {runs}</title>" in page
     assert "performs best" not in page
-
-
-def test_single_tasks_alone_are_refused(tmp_path):
     write_fleet(tmp_path / "alone", sequence="push")
     with pytest.raises(BadValueError, match="single tasks"):
         make_board(tmp_path / "alone", tmp_path / "board")

@@ -1,10 +1,8 @@
 """A whole report: from folders to files, with the bad folders left out and told."""
 
 import html
-import json
 import subprocess
 import sys
-from functools import partial
 
 import pytest
 
@@ -14,11 +12,16 @@ from recall.analysis.frames import analyse
 from recall.analysis.metrics import Measure
 from recall.cli import main
 from recall.errors import BadValueError, UnknownNameError
-from recall.report.build import problems_of, write_report
-from recall.report.compare import compare
-from recall.report.figures import register_figure
-from tests.factories.folders import STEPS, append_training, learns_each_task, write_fleet
-from tests.plugins.restored import plugins_forgotten
+from recall.report.build import problems_of
+from tests.factories.folders import STEPS, append_training, write_fleet
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -28,39 +31,17 @@ def runs(tmp_path):
     return tmp_path / "runs"
 
 
-def test_a_report_has_tables_and_tells_what_was_left_out(runs, tmp_path):
-    made = recall.make_report(runs, tmp_path / "out", figures=False)
-    page = (tmp_path / "out" / "index.html").read_text()
-    assert "CW3: average performance" in page
-    assert "b is unfinished" in page
-    names = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
-    assert {"cw3-forgetting.md", "cw3-forgetting.csv", "cw3-1-tasks.tex"} <= names
-    assert len(made.collection.runs) == 4
-    assert len(made.collection.problems) == 1
-
-
-def test_without_a_console_what_is_printed_meanwhile_is_seen(runs, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-
-    def told(scene):
-        print("drawing")
-        yield from ()
-
-    with plugins_forgotten():
-        register_figure("told", told)
-        analysis = analyse(gather(runs))
-        write_report(analysis, [], tmp_path / "out", "told", kinds=["told"])
-    assert capsys.readouterr().out == "drawing\n"
-
-
-def test_a_report_made_twice_says_the_same(runs, tmp_path, monkeypatch):
+def test_a_report_says_what_was_left_out_and_made_twice_says_the_same(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
     for name in ("one", "two"):
-        recall.make_report(runs, tmp_path / name, figures=False)
-    files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
-    assert files
-    for file in files:
-        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+        made = recall.make_report(runs, tmp_path / name, figures=False)
+    page = (tmp_path / "one" / "index.html").read_text()
+    assert "CW3: average performance" in page
+    assert "b is unfinished" in page
+    names = {path.name for path in (tmp_path / "one" / "tables").iterdir()}
+    assert {"cw3-forgetting.md", "cw3-forgetting.csv", "cw3-1-tasks.tex"} <= names
+    assert (len(made.collection.runs), len(made.collection.problems)) == (4, 1)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
 def test_the_command_shows_tables_and_takes_a_window(tmp_path, capsys):
@@ -91,7 +72,7 @@ def test_an_interval_without_a_lower_bound_is_shown_everywhere(tmp_path):
     for task in ("push", "hammer"):  # one of two seeds is perfect alone
         write_fleet(tmp_path / "runs" / task, sequence=task, success=lambda seed, *_: float(seed))
     out = tmp_path / "out"
-    main(["report", str(tmp_path / "runs"), "--out", str(out)])
+    main(["report", str(tmp_path / "runs"), "--out", str(out), "--detailed", "0"])
     assert "[-inf, 0.50]" in (out / "tables" / "push-hammer.md").read_text()
     assert "-inf" in (out / "tables" / "push-hammer.csv").read_text()
     assert "Infinity" not in (out / "index.html").read_text()  # no JSON
@@ -104,59 +85,7 @@ def test_a_reader_that_leaves_early_gets_all_files(tmp_path):
     out = tmp_path / "out"
     with subprocess.Popen([*words, str(out)], stdout=subprocess.PIPE) as command:
         command.stdout.close()  # like `| head -0`
-    assert {"index.html", "tables/push-hammer.csv"} <= files_below(out)
-
-
-def files_below(folder):
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_a_second_report_leaves_nothing_of_the_first_and_all_of_others(runs, tmp_path):
-    out = tmp_path / "out"
-    recall.make_report(runs, out, figures=False)
-    (out / "tables" / "mine.md").write_text("kept")
-    (out / "notes.txt").write_text("kept")
-    other = write_fleet(tmp_path / "other", "recall", "push,hammer")
-    recall.make_report(other, out, figures=False)
-    assert "tables/cw3-forgetting.md" not in files_below(out)
-    assert {"tables/mine.md", "notes.txt", "tables/push-hammer.md"} <= files_below(out)
-    listed = set(json.loads((out / "files.json").read_text()))
-    assert files_below(out) == listed | {"tables/mine.md", "notes.txt", "files.json"}
-
-
-def test_a_list_of_files_that_was_edited_removes_nothing_elsewhere(runs, tmp_path):
-    (tmp_path / "precious").write_text("kept")
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "files.json").write_text('["index.html", "../precious", "/etc/hosts", "."]')
-    recall.make_report(runs, out, figures=False)
-    assert (tmp_path / "precious").exists()
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"files.json": '["notes.txt"]', "notes.txt": "kept"},
-        {"files.json": "{"},
-        {"index.html": "my own page"},
-    ],
-)
-def test_a_folder_that_holds_no_report_is_left_alone(runs, tmp_path, files):
-    out = tmp_path / "out"
-    out.mkdir()
-    for name, content in files.items():
-        (out / name).write_text(content)
-    with pytest.raises(BadValueError, match=r"is not empty, and .* is not an earlier report's"):
-        recall.make_report(runs, out, figures=False)
-    assert {path.name: path.read_text() for path in out.iterdir()} == files
-
-
-def test_a_report_that_was_broken_off_is_made_again(runs, tmp_path):
-    out = tmp_path / "out"
-    (out / "tables").mkdir(parents=True)
-    (out / "tables" / "old.md").write_text("a table")
-    recall.make_report(runs, out, figures=False)
-    assert (out / "index.html").exists()
+    assert {"index.html", "tables/push-hammer.csv"} <= {*files_of(out)}
 
 
 def test_training_records_that_cannot_be_used_are_told(tmp_path):
@@ -188,20 +117,6 @@ def test_problems_and_cautions_are_told_everywhere(tmp_path, capsys):
     assert "Average performance: RECALL" in texts[0]
 
 
-def test_a_run_without_a_number_where_one_is_needed_is_told_and_left_out(tmp_path):
-    def lost(seed, position, step):
-        late = step > 2 * STEPS - 250 * 5
-        return None if seed and late else learns_each_task(seed, position, step)
-
-    made = recall.make_report(
-        write_fleet(tmp_path / "a", "recall", "push,hammer", success=lost),
-        tmp_path / "out",
-        figures=False,
-    )
-    assert set(made.analysis.scores.seed) == {0}
-    assert any("left out of the tables" in problem for problem in made.problems)
-
-
 def test_nothing_to_report_says_why(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadValueError, match=r"no runs to report.*empty.*missing"):
@@ -209,7 +124,23 @@ def test_nothing_to_report_says_why(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_the_return_is_no_measure_of_success(runs, tmp_path):
-    for make in (recall.make_report, partial(compare, runs)):
-        with pytest.raises(UnknownNameError, match="unknown measure of success 'return'"):
-            make(runs, tmp_path / "out", measure=Measure(field="return"))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("folders", None), ("folders", b"runs"), ("out", 5), ("reference", 3), ("measure", 0),
+     ("detailed", -1), ("methods", 3)],
+)  # fmt: skip
+def test_an_argument_that_is_refused_is_named(runs, tmp_path, name, value):
+    given = {"folders": runs, "out": tmp_path / "out", "figures": False} | {name: value}
+    with pytest.raises(BadValueError) as refused:
+        recall.make_report(**given)
+    assert str(refused.value).startswith(f"{name} is {value!r}")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UnknownNameError, match="unknown measure of success 'return'"):
+        recall.make_report(runs, tmp_path / "out", measure=Measure(field="return"))
+
+
+def test_one_reference_or_method_is_not_its_letters(runs, tmp_path):
+    made = recall.make_report(
+        str(runs), tmp_path / "out", str(runs / "a"), figures=False, methods="recall"
+    )
+    assert made.collection.labels == ["RECALL"]

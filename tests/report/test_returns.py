@@ -1,19 +1,21 @@
-"""Tasks that do not report success, and warnings of fleets in training."""
+"""Sequences of which all or some tasks do not report success."""
 
-import json
+import csv
+import warnings
 
 import numpy as np
 import pytest
 
+import recall
 from recall.analysis.collection import gather
 from recall.analysis.frames import analyse, list_of
-from recall.report.build import problems_of
+from recall.analysis.metrics import performance_over_time
 from recall.report.figures import Scene, Skipped, all_figures
 from recall.report.summary import verdicts
 from recall.report.tables import all_tables
 from tests.factories.figures import curve
-from tests.factories.folders import EVERY, STEPS, append_training, write_fleet
-from tests.factories.tables import tables_of
+from tests.factories.folders import STEPS, write_fleet
+from tests.factories.tables import cell_of, tables_of
 
 THREE = "push,hammer,window-close"
 
@@ -25,27 +27,10 @@ def forgets_half(seed, position, step):
     return 1.0 if step <= (position + 1) * STEPS else 0.5
 
 
-def test_warnings_of_unfinished_fleets_are_problems_even_before_an_evaluation(tmp_path):
-    warning = {"run": 1, "step": 100, "position": 0, "health": "collapsed_temperature",
-               "message": "the temperature of push has collapsed"}  # fmt: skip
-    going = write_fleet(tmp_path / "a", "ewc", THREE, finished=False, until=EVERY)
-    young = write_fleet(tmp_path / "b", "recall", THREE, finished=False, until=EVERY)
-    (young / "evaluations.jsonl").write_text("")
-    for folder in (going, young):
-        append_training(folder, warning)
-    told = problems_of(analyse(gather(tmp_path)))
-    assert any("EWC: collapsed temperature in 1 of 2 runs" in line for line in told)
-    assert any(f"{young} at step 100: the temperature of push" in line for line in told)
-
-
 def write_silent(folder, success=lambda *_: 0.0, sequence="push,hammer", **fleet):
     """Write a fleet whose tasks showed no success before training; returns are 0 and 10."""
-    write_fleet(folder, "ewc", sequence, success=success, **fleet)
-    description = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(
-        json.dumps(description | {"without_success": ["push", "hammer"]})
-    )
-    return folder
+    silent = ["push", "hammer"]
+    return write_fleet(folder, "ewc", sequence, success=success, silent=silent, **fleet)
 
 
 @pytest.fixture
@@ -97,3 +82,50 @@ def test_returns_stand_beside_success_that_is_never_reached(tmp_path):
     assert {"push,hammer", "push,hammer-returns"} <= set(tables)
     write_fleet(tmp_path / "b", "recall", "push,hammer")
     assert "push,hammer-returns" not in tables_of(tmp_path)
+
+
+NOTE = "Without hammer, whose success is not reported."
+
+
+def half_learned(seed, position, step):
+    """Push is learned to 0.8 and then kept at 0.6; hammer says nothing of success."""
+    if position == 1:
+        return 0.0
+    return 0.8 if position * 1_000 < step <= (position + 1) * 1_000 else 0.6
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mixed")
+    for method in ("recall", "ewc"):
+        write_fleet(folder / method, method, "push,hammer,push", (0, 1), half_learned,
+                    silent=["hammer"])  # fmt: skip
+    return folder
+
+
+def test_means_are_over_the_tasks_that_report_success(mixed):
+    tables = tables_of(mixed)
+    table = tables["push,hammer,push"]
+    assert cell_of(table, "RECALL", "average performance").estimate.value == pytest.approx(0.7)
+    assert cell_of(table, "RECALL", "forgetting").estimate.value == pytest.approx(0.1)
+    assert cell_of(table, "RECALL", "interquartile mean").estimate.value == pytest.approx(0.7)
+    assert NOTE in table.notes
+    assert table.title == "Results on push, hammer, push"
+    assert tables["push,hammer,push-tasks"].columns == ("1 push", "3 push")
+    assert "2 hammer, at the end" in tables["push,hammer,push-returns"].columns
+    curve = gather(mixed).runs[0].curve()
+    levels = [0.7] * 4 + [0.6] * 4 + [0.7] * 4
+    assert performance_over_time(curve).tolist() == pytest.approx(levels)
+    assert np.isnan(curve.success[:, 1]).all()
+
+
+def test_a_report_says_everywhere_what_is_left_out(mixed, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # means of nothing
+        report = recall.make_report(mixed, tmp_path / "report", detailed=None)
+    captions = {figure.kind: figure.caption for figure in report.figures}
+    assert NOTE in captions["average_success"]
+    assert NOTE in captions["seeds"]
+    assert NOTE in (tmp_path / "report" / "tables" / "push-hammer-push.tex").read_text()
+    rows = list(csv.DictReader((tmp_path / "report" / "data" / "runs.csv").open()))
+    assert [float(row["average_performance"]) for row in rows] == pytest.approx([0.7] * 4)

@@ -52,9 +52,3 @@ def test_equal_methods_share_a_rank_and_variants_are_methods_of_their_own(tmp_pa
         "2.5", "1", "2.5"
     ]  # fmt: skip
     assert "correlation" not in " ".join(table.notes)  # where all are equal there is none
-
-
-def test_one_method_alone_has_no_rank(tmp_path):
-    for reward in ("v1", "v2"):
-        write(tmp_path, "l2", reward, 0.5)
-    assert "push,hammer-rewards" not in tables_of(tmp_path, LAST)

@@ -139,3 +139,8 @@ def test_health_warnings_are_a_line_for_each_method_and_kind(tmp_path):
     assert "collapsed temperature in 3 of 5 runs" in first
     assert f"recall-push,hammer-seed1 in {many} at step 500: the <first>." in first
     assert "dormant policy units in 1 of 5 runs" in second
+    young = write_fleet(tmp_path / "b", "ewc", finished=False, until=250)
+    (young / "evaluations.jsonl").write_text("")
+    append_training(young, warning(1, 100, message="the temperature has collapsed"))
+    told = f"{young} at step 100: the temperature has collapsed."
+    assert any(told in problem for problem in gather(tmp_path).problems)

@@ -35,12 +35,6 @@ def printed(*tables: Table, width: int) -> str:
     return console.file.getvalue()
 
 
-def test_a_table_has_its_title_texts_notes_and_numbers():
-    text = printed(TABLE, width=80)
-    for shown in ("100 % of a_b [x]", "a | b", "A note.", "[0.85, 0.95]", "\N{EN DASH}"):
-        assert shown in text
-
-
 @pytest.mark.parametrize(
     ("width", "cell"),
     [(80, "0.90 [0.88, 0.92] \N{BOX DRAWINGS LIGHT VERTICAL}"), (55, " [0.88, 0.92] ")],
@@ -49,7 +43,10 @@ def test_intervals_stand_beside_numbers_or_below_them_as_the_width_allows(width,
     text = printed(TABLE, width=width)
     assert cell in text
     assert ("0.90 [" in text) == (width == 80)
+    for shown in ("100 % of a_b [x]", "a | b", "A note.", "[0.85, 0.95]", "\N{EN DASH}"):
+        assert shown in text
     assert LEFT_OUT not in text
+    assert printed(TABLE, TABLE, width=width).count("A note.") == 1  # a note is told once
 
 
 def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
@@ -60,10 +57,6 @@ def test_a_narrow_terminal_shows_the_numbers_alone_and_says_so():
     assert max(map(len, text.splitlines())) <= 45
     whole = Table("b", "b", "b", ("x" * 60,), (Row("1", (Cell(Estimate(1.0)),)),))
     assert LEFT_OUT not in printed(whole, width=45)  # it has no intervals
-
-
-def test_a_note_is_told_once():
-    assert printed(TABLE, TABLE, width=80).count("A note.") == 1
 
 
 def test_elsewhere_a_table_is_a_header_and_tab_separated_lines():

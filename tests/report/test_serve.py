@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from recall.commands.report import report
 from tests.factories.folders import write_fleet
 
 
@@ -30,15 +31,14 @@ def test_a_served_page_holds_the_report_and_loads_itself_again(tmp_path):
         serve.stdout.close()
 
 
-def test_a_folder_without_runs_is_told_and_waited_for(tmp_path):
-    words = [sys.executable, "-m", "recall", "report", "runs", "--serve"]
-    serve = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    try:
-        assert "there are no runs" in serve.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+/", serve.stdout.readline())[0]
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            assert answer.headers["Refresh"]
-    finally:
-        serve.kill()
-        serve.wait()
-        serve.stdout.close()
+def test_a_folder_without_runs_is_told_and_waited_for(tmp_path, monkeypatch, capsys):
+    def no_more(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", no_more)
+    with pytest.raises(KeyboardInterrupt):
+        report((tmp_path,), tmp_path / "out", serve=True)
+    told = capsys.readouterr().out
+    assert "there are no runs" in told
+    with urllib.request.urlopen(re.search(r"http://\S+/", told)[0], timeout=30) as answer:
+        assert answer.headers["Refresh"]

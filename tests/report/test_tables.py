@@ -79,28 +79,20 @@ def test_the_papers_numbers_belong_to_the_plain_method_and_stand_once(tmp_path):
     for label in ("EWC, imported", "ClonEx, λ 0.5"):
         assert cell_of(table, "1 (paper)", label).estimate is None
     assert cell_of(table, "1 (paper)", "EWC").estimate.value == 0.71
+    write_fleet(tmp_path / "e", "recall", "cw10", seeds=(0,))
+    write_fleet(tmp_path / "f", "recall", "cw20", preset="paper", seeds=(0,))
+    table = tables_of(tmp_path)["cw10"]
+    assert headings(table).count("RECALL") == headings(table).count("RECALL (paper)") == 1
+    assert cell_of(table, "RECALL", "average performance").estimate == (1.0, None)
+    assert cell_of(table, "RECALL (paper)", "forgetting").estimate == (-0.03, (-0.04, -0.03))
+    assert "EWC (paper)" in headings(table)
+    assert not any(cell.bold for row in table.rows for cell in row.cells)
     pairs = ["pair-0-1", "pair-0-2"]
     write_fleet(tmp_path / "c", "recall", pairs)
     write_fleet(tmp_path / "d", "recall", pairs, preset="paper")
     assert sorted(headings(tables_of(tmp_path)["pairs"])) == [
         "RECALL", "RECALL (paper)", "RECALL, preset paper"
     ]  # fmt: skip
-
-
-def test_a_label_with_variants_on_other_sequences_has_one_row(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
-    write_fleet(tmp_path / "b", "recall", "cw20", preset="paper", seeds=(0,))
-    found = headings(tables_of(tmp_path)["cw10"])
-    assert found.count("RECALL") == found.count("RECALL (paper)") == 1
-
-
-def test_cw10_has_the_papers_rows_of_all_methods(tmp_path):
-    write_fleet(tmp_path / "a", "recall", "cw10", seeds=(0,))
-    table = tables_of(tmp_path)["cw10"]
-    assert cell_of(table, "RECALL", "average performance").estimate == (1.0, None)
-    assert cell_of(table, "RECALL (paper)", "forgetting").estimate == (-0.03, (-0.04, -0.03))
-    assert "EWC (paper)" in headings(table)
-    assert not any(cell.bold for row in table.rows for cell in row.cells)
 
 
 def test_tasks_of_a_family_are_averaged_over_their_places(tmp_path):

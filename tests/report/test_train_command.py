@@ -51,22 +51,14 @@ def test_the_command_of_a_fleet_describes_the_same_fleet(method, changes):
     again = described_by(command)
     again["settings"]["schedule"]["workers"] = described["settings"]["schedule"]["workers"]
     assert again == described
+    (command,) = train_commands(described | {"plugins": ["my_worlds", "/a b/mine.py"]})
+    assert command.endswith(" --plugin my_worlds --plugin '/a b/mine.py'")
+    assert train_commands(described | {"functions": ["make_env"]}) == []
 
 
-@pytest.mark.parametrize(
-    ("kept", "options"),
-    [
-        (
-            {"point-rich": (0, 1), "point-poor": (0,)},
-            ["--sequence point-rich --seeds 0 1", "--sequence point-poor --seeds 0"],
-        ),
-        (
-            {"push": (0,), "hammer": (0, 1), "window-close": (0,)},
-            ["--sequence push window-close --seeds 0", "--sequence hammer --seeds 0 1"],
-        ),
-    ],
-)
-def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others(kept, options):
+def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others():
+    kept = {"push": (0,), "hammer": (0, 1), "window-close": (0,)}
+    options = ["--sequence push window-close --seeds 0", "--sequence hammer --seeds 0 1"]
     described = resolve("recall", each_alone(list(kept)), (0, 1)).describe()
     described["runs"] = [run for run in described["runs"] if run["seed"] in kept[run["sequence"]]]
     commands = train_commands(described)
@@ -80,37 +72,23 @@ def test_the_commands_of_a_part_of_a_study_train_its_runs_and_no_others(kept, op
     assert "These commands train its runs again" in words
 
 
-def test_runs_tell_their_command_and_what_is_special_about_them():
+def test_settings_that_all_runs_share_stand_once():
     (made, *_) = made_collection(["recall"], ["cw3-1"], seeds=1).runs
-    described = {}
-    for method in ("recall", "ewc"):
-        spec = resolve(method, preset="quick", changes={"discount": 0.9})
-        described[method] = spec.describe()
-    runs = [
-        dataclasses.replace(
-            made, folder=Path(method), description=about,
-            settings=settings_of(about),
+    abouts = [resolve(each, preset="quick", changes={"discount": 0.9}).describe()
+              for each in ("recall", "ewc")]  # fmt: skip
+    words = words_of(
+        *(
+            dataclasses.replace(
+                made, folder=Path(f"{n}"), description=about, settings=settings_of(about)
+            )
+            for n, about in enumerate(abouts)
         )
-        for method, about in described.items()
-    ]  # fmt: skip
-    words = words_of(*runs)
-    for about in described.values():
-        (command,) = train_commands(about)
-        assert command in words
+    )
+    assert all(train_commands(about)[0] in words for about in abouts)
     fleets, _, shared = words.partition("Settings that all runs share")
     assert "learner.sac.discount" in shared
     assert "learner.sac.discount" not in fleets
     assert "method.distillation_weight" in fleets
-
-
-def test_the_command_of_a_fleet_names_its_plugins():
-    described = resolve("ewc", "push", (0,)).describe() | {"plugins": ["my_worlds", "/a b/mine.py"]}
-    (command,) = train_commands(described)
-    assert command.endswith(" --plugin my_worlds --plugin '/a b/mine.py'")
-
-
-def test_tasks_that_are_functions_have_no_command():
-    assert train_commands({"functions": ["make_env"]}) == []
 
 
 def test_the_command_for_references_names_the_plug_ins_of_the_tasks():

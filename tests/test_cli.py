@@ -40,10 +40,18 @@ def answer(capsys):
     return answer_to
 
 
-def test_help_names_the_subcommands():
-    shown = run(RECALL, "--help")
-    assert shown.returncode == 0
-    assert "usage: recall" in shown.stdout
+def test_help_names_the_subcommands_and_loads_nothing_heavy():
+    program = """
+import sys
+from recall.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    heavy = ("jax", "flax", "mujoco", "metaworld", "scipy", "orbax")
+    print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+    shown = run([sys.executable, "-c", program])
+    assert shown.stderr.strip() == "[]"
     for name in ("demo", "train", "resume", "evaluate", "archive", "list", "bench"):
         assert f"• {name}" in shown.stdout
 
@@ -59,9 +67,7 @@ def test_only_public_names_are_listed():
     assert [name for name in dir(recall) if name.startswith("_")] == ["__version__"]
 
 
-@pytest.mark.parametrize(
-    "words", ["", "train", "resume", "report", "study", "compare", "list", "list tasks", "bench"]
-)
+@pytest.mark.parametrize("words", ["", "train", "resume", "study", "list", "list tasks"])
 def test_the_help_of_every_command_names_the_option_for_plugins(words, answer):
     shown = " ".join(answer(*words.split(), "--help").stdout.split())
     assert shown.count("Every command also accepts --plugin MODULE_OR_FILE") == 1
@@ -80,23 +86,18 @@ def test_every_option_has_a_help_text(answer):
     ("words", "reply"),
     [
         ("no-such-thing", "unknown command 'no-such-thing'"),
-        ("bench fleets", "'bench fleets'; did you mean 'bench fleet'?"),
         ("list --json tasks", "recall list COMMAND --json"),
         ("train --seed 0", "'--seed'; did you mean '--seeds'?"),
         ("train --random-step 9", "'--random-step'; did you mean '--random"),
         ("train --method recal", "'recal'; did you mean 'recall'?"),
         ("train --preset quik", "'quik'; did you mean 'quick'?"),
-        ("train --sequence cw3-9", "'cw3-9'"),
         ("train --config nowhere.toml", "nowhere.toml does not exist"),
-        ("train --steps-per-task 120", "steps_per_task is 120"),
-        ("bench worlds --steps-per-task 0e0", "0 steps"),
         ("bench fleet --runs 5 0", "runs [5, 0]"),
         ("bench learner --runs 1,five", "'five'"),
         ("bench learner --runs", "runs []"),
         ("study cw3 --scale abc --dry-run", "--scale is 'abc'"),
         ("study cw3 --scale 1.5 --seeds=1.5", "--seeds is 1.5"),
         ("film abc --task abc --size 32 abc", "--size is 'abc'"),
-        ("bench worlds --steps-per-task nan", "--steps-per-task is NaN"),
         ("list methods --plugin", "--plugin"),
         ("list methods all", "'all'"),
         ("train cw3-1 --quiet", "'cw3-1'"),
@@ -115,42 +116,24 @@ def test_bad_input_is_one_line_and_code_2(words, reply, answer):
     assert shown.stderr.count("\n") == 1
 
 
-def test_help_loads_nothing_heavy():
-    program = """
-import sys
-from recall.cli import main
-try:
-    main(["--help"])
-except SystemExit:
-    heavy = ("jax", "flax", "mujoco", "metaworld", "scipy", "orbax")
-    print([name for name in heavy if name in sys.modules], file=sys.stderr)
-"""
-    assert run([sys.executable, "-c", program]).stderr.strip() == "[]"
-
-
-def test_lists_are_plain_lines_when_piped(answer):
-    header, *lines = answer("list", "tasks").stdout.splitlines()
-    assert header == "task\tworld\thorizon_steps"
-    assert [line.split("\t")[0] for line in lines] == list(task_names())
-    assert "window-close\tcontinual_world\t200" in lines
-    _, *lines = answer("list", "sequences").stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == list(sequence_names())
-    assert "cw3-1\tpush,window-close,hammer" in lines
+def test_lists_are_plain_lines_when_piped_even_if_colour_is_forced(monkeypatch, answer):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for words, header, names, row in (
+        ("tasks", "task\tworld\thorizon_steps", task_names(), "window-close\tcontinual_world\t200"),
+        ("sequences", "sequence\ttasks", sequence_names(), "cw3-1\tpush,window-close,hammer"),
+    ):
+        shown, *lines = answer("list", words).stdout.splitlines()
+        assert shown == header
+        assert [line.split("\t")[0] for line in lines] == list(names)
+        assert row in lines
 
 
 def test_lists_can_be_printed_as_json(answer):
-    tasks = json.loads(answer("list", "tasks", "--json").stdout)
-    assert {"task": "push", "world": "continual_world", "horizon_steps": 200} in tasks
+    for words, names in (("methods", METHODS), ("presets", PRESETS)):
+        rows = json.loads(answer("list", words, "--json").stdout)
+        assert [row[words.removesuffix("s")] for row in rows] == list(names)
     sequences = json.loads(answer("list", "sequences", "--json").stdout)
     assert {"sequence": "pair-8-5", "tasks": ["window-close", "handle-press-side"]} in sequences
-
-
-def test_methods_and_presets_are_listed(answer):
-    _, *lines = answer("list", "methods").stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == list(METHODS)
-    assert "perfect_memory\tPM\t" in "\n".join(lines)
-    presets = json.loads(answer("list", "presets", "--json").stdout)
-    assert [preset["preset"] for preset in presets] == list(PRESETS)
 
 
 def test_lists_are_tables_on_a_terminal():
@@ -163,12 +146,6 @@ def test_lists_are_tables_on_a_terminal():
     text = shown.decode()
     assert "\r\ncw10 " in text
     assert "pair-0-1" in text
-
-
-def test_lists_are_lines_in_a_file_even_if_colour_is_forced(monkeypatch, answer):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    _, *lines = answer("list", "methods").stdout.splitlines()
-    assert [line.split("\t")[0] for line in lines] == list(METHODS)
 
 
 def _read(reader):
@@ -214,14 +191,6 @@ def test_output_that_cannot_be_written_is_one_line_and_code_2():
     assert done.stderr.startswith("recall: ")
     assert done.stderr.endswith("No space left on device\n")
     assert done.returncode == 2
-
-
-def test_results_can_be_read_after_importing_the_package_alone(tmp_path):
-    code = "import recall; recall.frame('nowhere')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=120
-    )
-    assert done.stderr.endswith("BadValueError: there is no folder nowhere\n")
 
 
 def test_an_error_in_the_code_of_a_plugin_is_one_line_that_says_where(tmp_path, answer):

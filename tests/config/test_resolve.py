@@ -30,23 +30,12 @@ class Maker:
         raise AssertionError("a spec makes no environment")
 
 
-def test_several_sequences_make_one_fleet():
-    sequences = ["point-rich,point-poor", "point-poor,point-rich"]
-    spec = make_spec("recall", sequences, (0, 1), Settings())
-    assert [run.sequence for run in spec.runs] == ["point-rich,point-poor"] * 2 + [
-        "point-poor,point-rich"
-    ] * 2
-    assert len({run.name for run in spec.runs}) == 4
-
-
 @pytest.mark.parametrize(
     ("sequence", "seeds", "message"),
     [
         ([["point-rich"], "point-rich,point-poor"], (0,), "must have the same length"),
         ([["point-rich"], ["point-rich"]], (0,), "point-rich is given twice"),
-        (["point-rich", "point-rich,point-poor"], (0,), "in which one task alone is a list"),
         (["cw3-1", named("reach")], (0,), r"tasks \(reach\) beside sequences \('cw3-1'\)"),
-        (["point-rich", ["point-poor"]], (0,), "a list of tasks, which is one sequence"),
         (["point-rich", "point-por"], (0,), "did you mean 'point-poor'"),
         ([["point-rich", "cw3-1"]], (0,), "unknown task 'cw3-1'"),
         ([5], (0,), "task 5 is neither a name nor a function"),
@@ -79,8 +68,9 @@ def test_fleets_that_make_no_sense_are_refused(sequence, seeds, message):
     ],
 )  # fmt: skip
 def test_a_list_of_tasks_is_one_sequence_and_a_list_of_sequences_several(sequence, names):
-    spec = make_spec("recall", sequence, (0,), Settings())
-    assert [run.sequence for run in spec.runs] == names
+    spec = make_spec("recall", sequence, (0, 1), Settings())
+    assert [run.sequence for run in spec.runs] == [name for name in names for _ in (0, 1)]
+    assert len({run.name for run in spec.runs}) == 2 * len(names)
 
 
 def test_the_sequences_of_a_file_and_of_a_command_line(tmp_path):
@@ -118,13 +108,6 @@ def test_long_and_odd_sequences_still_name_files():
     assert run.name == "recall-gym-Pendulum-v1-seed0"
 
 
-def test_a_setting_of_another_method_is_told_with_the_methods_that_have_it():
-    with pytest.raises(BadValueError, match="distil is a setting of recall; ewc does not have it"):
-        resolve("ewc", "push", changes={"distil": True})
-    with pytest.raises(BadValueError, match="importance_batches is a setting of ewc, l2, mas; "):
-        resolve("packnet", "push", changes={"method": {"importance_batches": 3}})
-
-
 def test_later_choices_win(tmp_path):
     config = tmp_path / "settings.toml"
     config.write_text(
@@ -139,12 +122,6 @@ def test_later_choices_win(tmp_path):
     assert settings.learner.popart.statistics_of == "normalised"
     assert method.batch_size == 33
     assert method.old_batch_size == 64
-    config.write_text("seeds = 5")
-    with pytest.raises(BadValueError, match="seeds is 5; expected a list"):
-        read_config(config)
-    config.rename(tmp_path / "settings.yaml")
-    with pytest.raises(BadValueError, match=r"only \.json and \.toml files are supported"):
-        read_config(tmp_path / "settings.yaml")
 
 
 def test_settings_that_only_go_together_may_come_in_any_order():
@@ -187,20 +164,15 @@ def test_every_preset_fits_every_method(preset, method):
         assert (chosen, settings) == (METHODS[method](), Settings())
 
 
-def test_a_run_that_would_be_too_long_is_refused():
-    with pytest.raises(BadValueError, match="is too many for 3 tasks: a run has at most"):
-        resolve(changes={"steps_per_task": 1e9})
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.toml", "steps_per_task = ", "a.toml cannot be read"),
         ("a.json", "[1, 2]", "a.json must contain named settings"),
         ("a.json", "1" * 5000, "a.json cannot be read"),
+        ("a.yaml", "", r"only \.json and \.toml files are supported"),
+        ("a.toml", "seeds = 5", "seeds is 5; expected a list"),
         ("a.json", '{"discount": NaN}', "discount is nan; expected a number"),
-        ("a.toml", "steps_per_task = 1.5", "steps_per_task is 1.5; expected a whole number"),
-        ("a.toml", "learning_rate = inf", "learning_rate is inf; expected a number"),
         ("a.toml", "method = 5", "method is 5; expected a text"),
     ],
 )
@@ -219,10 +191,18 @@ def test_settings_are_an_object_of_their_class(settings):
         resolve("recall", "push", settings=settings)
 
 
-def test_a_retraining_consists_of_whole_bursts():
-    told = "retraining_updates is 70; expected a multiple of updates_per_burst, which is 50; 50 is"
+@pytest.mark.parametrize(
+    ("method", "changes", "told"),
+    [
+        ("packnet", {"retraining_updates": 70}, "expected a multiple of updates_per_burst, which"),
+        ("recall", {"steps_per_task": 1e9}, "is too many for 3 tasks: a run has at most"),
+        ("ewc", {"distil": True}, "distil is a setting of recall; ewc does not have it"),
+        ("packnet", {"method": {"importance_batches": 3}}, "is a setting of ewc, l2, mas; packnet"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(method, changes, told):
     with pytest.raises(BadValueError, match=told):
-        resolve("packnet", "push", changes={"retraining_updates": 70})
+        resolve(method, changes=changes)
 
 
 def omegaconf(tree):

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from recall.config.resolve import paths
 from recall.config.spec import make_spec
 from recall.config.stored import spec_from
 from recall.errors import BadValueError, RecallError, UnknownNameError
@@ -29,10 +28,7 @@ BAD = [
     (ScheduleSettings, {"steps_per_task": 10}, "50"),
     (ScheduleSettings, {"steps_per_task": 100.5}, "whole number"),
     (ScheduleSettings, {"steps_per_task": 10**5000}, "2,147,483,647"),
-    (ScheduleSettings, {"steps_per_task": math.inf}, "whole number"),
-    (ScheduleSettings, {"steps_per_task": "100"}, "whole number"),
     (ScheduleSettings, {"steps_per_task": True}, "whole number"),
-    (ScheduleSettings, {"evaluation_episodes": 0}, "at least 1"),
     (ScheduleSettings, {"checkpoint_minutes": 0}, "above 0"),
     (SacSettings, {"bound_targets": 1}, "true or false"),
     (NetworkSettings, {"hidden": ()}, "at least one"),
@@ -118,18 +114,11 @@ def test_words_of_the_command_line_become_values(kind, words, value):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [(int, "1.5"), (int, "nan"), (int, "1e400"), (int, "six"), (int, "1 2"), (int, ""),
-     (float, "inf"), (float, "1e400"), (bool, "maybe"), (tuple[float, float], "1")],
+     (float, "1e400"), (bool, "maybe"), (tuple[float, float], "1")],
 )  # fmt: skip
 def test_words_that_are_no_value_are_refused(kind, words):
     with pytest.raises(BadValueError, match=r"it is .*(expected|too large)"):
         from_plain(kind, Words(words.split()), "it")
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_two_settings_have_one_name(method):
-    """They are options side by side on the command line, and keywords of `recall.train`."""
-    names = [path.rsplit(".", 1)[-1] for path in (*paths(METHODS[method]()), *paths(Settings()))]
-    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(("burst", "turn"), [(50, 10), (1, 1), (7, 7), (13, 1), (24, 8)])

@@ -66,7 +66,10 @@ def test_every_spelling_works_everywhere(by, spelling, tmp_path):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_setting_of_every_method_is_found_by_each_of_its_names(method):
-    for path in (*paths(Settings()), *(f"method.{name}" for name in paths(METHODS[method]()))):
+    """No two settings have one name: they are keywords of `recall.train`, side by side."""
+    found = (*paths(Settings()), *(f"method.{name}" for name in paths(METHODS[method]())))
+    assert len({path.rpartition(".")[2] for path in found}) == len(found)
+    for path in found:
         parts = path.split(".")
         for start in range(len(parts)):
             name = ".".join(parts[start:]).replace("_", "-")
@@ -93,7 +96,6 @@ def test_methods_may_be_spelt_with_dashes(tmp_path):
         ({"batch-size": 5, "batch_size": 6}, "batch-size is 5 and batch_size is 6"),
         ({"network": 5}, "network is a group of settings; set those in it, such as network.hidden"),
         ({"steps_per_tusk": 100}, "did you mean 'steps_per_task'.*`recall train --help` shows all"),
-        ({"popart.folow": "raw"}, "unknown setting 'popart.folow'"),
         ({"sac.hidden": (8,)}, "unknown setting 'sac.hidden'"),
     ],
 )  # fmt: skip
@@ -101,11 +103,6 @@ def test_names_that_contradict_or_mean_nothing_are_refused(changes, message):
     with pytest.raises(RecallError, match=message) as caught:
         resolve(changes=changes)
     assert len(str(caught.value)) < 300
-
-
-def test_the_same_value_under_two_names_is_no_contradiction():
-    spec = resolve(changes={"discount": 0.5, "sac": {"discount": 0.5}})
-    assert spec.settings.learner.sac.discount == 0.5
 
 
 @pytest.mark.parametrize("words", [["64", "32"], ["64,32"], ["64,", "32"]])
@@ -126,9 +123,7 @@ def test_options_are_words_by_name():
         },
         ["a", "b", "c"],
     )
-
-
-def test_flags_take_a_value_behind_an_equals_sign_alone_and_only_they_are_negated():
+    # Only flags are negated, and they take a value behind an equals sign alone.
     words = "--figures=false runs --no-serve --no-out"
     assert split_options(words.split(), {"figures": 0, "serve": 0, "out": 1}) == (
         {"figures": ("false",), "serve": ("false",), "no_out": ()},
@@ -136,13 +131,7 @@ def test_flags_take_a_value_behind_an_equals_sign_alone_and_only_they_are_negate
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--hidden 8 --hidden 9", "option --hidden is given twice, with '8' and '9'"),
-        ("--rehearse --no-rehearse", "option --rehearse is given twice, with '' and 'false'"),
-    ],
-)
-def test_options_that_contradict_are_refused(words, message):
-    with pytest.raises(BadValueError, match=message):
+@pytest.mark.parametrize("words", ["--hidden 8 --hidden 9", "--rehearse --no-rehearse"])
+def test_options_that_contradict_are_refused(words):
+    with pytest.raises(BadValueError, match="is given twice, with"):
         split_options(words.split(), {})

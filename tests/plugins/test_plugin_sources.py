@@ -105,18 +105,17 @@ def fleet_of(folder, source, method=NAME, seeds=(0, 1), sequence="push,hammer"):
 
 
 def test_runs_of_one_label_and_different_code_are_told(tmp_path):
+    """Those of the same code, or of unknown code, are not."""
     for method in ("recall", "ewc"):
         fleet_of(tmp_path / method / "a", "aaa", method)
         fleet_of(tmp_path / method / "b", "bbb", method, seeds=(2,))
+        fleet_of(tmp_path / method / "c", None, method, seeds=(3,))
     found = gather(tmp_path)
-    assert {label: len(runs) for label, runs in found.by_label().items()} == {"EWC": 3, "RECALL": 3}
+    assert {label: len(runs) for label, runs in found.by_label().items()} == {"EWC": 4, "RECALL": 4}
     (problem,) = found.problems
     assert "EWC, RECALL" in problem
     assert NAME in problem
-
-
-@pytest.mark.parametrize("source", ["aaa", None])
-def test_runs_of_the_same_or_of_unknown_code_are_not_told(tmp_path, source):
-    fleet_of(tmp_path / "a", "aaa", "recall")
-    fleet_of(tmp_path / "b", source, "recall", seeds=(2,))
-    assert not gather(tmp_path).problems
+    fleet_of(tmp_path / "same" / "a", "aaa", "recall")
+    fleet_of(tmp_path / "same" / "b", "aaa", "recall", seeds=(2,))
+    fleet_of(tmp_path / "same" / "c", None, "recall", seeds=(3,))
+    assert not gather(tmp_path / "same").problems

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import gymnasium
 import pytest
 
 import recall
@@ -99,37 +100,17 @@ def test_slots_in_worker_processes_know_a_world():
     env.close()
 
 
-@pytest.mark.slow
-def test_fleets_in_processes_of_their_own_know_a_method(tmp_path):
-    """A study gives its plug-ins to the process of each fleet, with the text of files."""
-    main(
-        ["study", "cw3", "--plugin", DECAY, "--methods", "weight_decay", "--sequences",
-         "point-slide", "--seeds", "1", "--memory", "1", "--out", str(tmp_path / "study"),
-         *small(tmp_path)]
-    )  # fmt: skip
-    (folder,) = (path.parent for path in (tmp_path / "study").glob("*/outcome.json"))
-    assert "loss_decay" in (folder / "training.jsonl").read_text()
-
-
 def test_a_modules_name_works_as_well_as_its_file(monkeypatch, capsys):
     monkeypatch.syspath_prepend(EXAMPLES)
     main(["list", "methods", "--json", "--plugin", "weight_decay"])
     assert "weight_decay" in {row["method"] for row in json.loads(capsys.readouterr().out)}
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("no_such_module", "finds no module 'no_such_module'"),
-        ("/nowhere/method.py", "no such file"),
-    ],
-)
-def test_a_missing_plugin_is_told(source, message):
-    with pytest.raises(BadValueError, match=message):
-        recall.load_plugin(source)
-
-
-def test_a_file_that_cannot_be_used_is_told(tmp_path):
+def test_a_plugin_that_is_missing_or_cannot_be_used_is_told(tmp_path):
+    with pytest.raises(BadValueError, match="finds no module 'no_such_module'"):
+        recall.load_plugin("no_such_module")
+    with pytest.raises(BadValueError, match="no such file"):
+        recall.load_plugin("/nowhere/method.py")
     wrong = tmp_path / "wrong_plugin.py"
     wrong.write_text("import no_such_package_at_all")
     with pytest.raises(BadValueError, match="needs no_such_package_at_all"):
@@ -216,3 +197,28 @@ def test_an_installed_package_adds_to_the_registries(tmp_path, monkeypatch):
     )
     assert done.returncode == 0, done.stderr
     assert "broken of somebody" in done.stdout
+
+
+GYMNASIUM = """
+import gymnasium
+from gymnasium.envs.classic_control.pendulum import PendulumEnv
+
+gymnasium.register("Heavy-v0", entry_point=PendulumEnv, max_episode_steps=50, kwargs={"g": 15.0})
+"""
+
+
+@pytest.mark.slow
+def test_a_plugin_may_register_an_environment_with_gymnasium(tmp_path, capsys):
+    """In a process in which it is not named, the environment is unknown."""
+    source, folder = tmp_path / "heavy_plugin.py", tmp_path / "fleet"
+    source.write_text(GYMNASIUM)
+    main(["train", "--method", "fine_tuning", "--sequence", "gym:Heavy-v0", "--out", str(folder),
+          "--plugin", str(source), *small(tmp_path)])  # fmt: skip
+    evaluate = ["evaluate", str(folder), "--episodes", "1", "--workers", "1"]
+    main([*evaluate, "--plugin", str(source)])
+    assert "gym:Heavy-v0" in capsys.readouterr().out
+    gymnasium.registry.pop("Heavy-v0")
+    del sys.modules["heavy_plugin"]
+    with pytest.raises(SystemExit):
+        main(evaluate)
+    assert f"name them again: --plugin {source}" in capsys.readouterr().err

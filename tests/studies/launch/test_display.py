@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from recall.studies.launch.display import Display
-from recall.studies.launch.job_runner import Reporter
 from recall.studies.launch.jobs import Event, Job
 from recall.studies.runner import plan_study
 from tests.factories.studies import CHOICES, FLEETS, ROOM, STUDY
@@ -40,6 +39,7 @@ def shown(jobs, **options):
 
 
 def test_lines_tell_of_starts_messages_and_ends(jobs):
+    assert not shown(jobs, quiet=True)[1].getvalue()
     display, file = shown(jobs)
     assert display.summary().startswith("3 of 5 fleets, 1 running")
     display._told_at -= 60.0  # half a minute is over
@@ -71,12 +71,6 @@ def test_only_what_was_trained_since_counts_for_the_speed(jobs):
     assert 0 < speed <= 40 / (time.monotonic() - begin) * 1.1
 
 
-def test_nothing_is_shown_if_quiet(jobs):
-    display, file = shown(jobs, quiet=True)
-    display.close()
-    assert not file.getvalue()
-
-
 def test_a_terminal_shows_the_fleets_that_train(jobs):
     display, _ = shown(jobs)
     picture = Console(file=io.StringIO(), width=120)
@@ -87,12 +81,3 @@ def test_a_terminal_shows_the_fleets_that_train(jobs):
         assert words in row
     assert not any(line.startswith(TWO) for line in lines), "it waits to be retried"
     assert any("3 of 5 fleets, 1 running" in line for line in lines)
-
-
-def test_a_health_warning_of_a_fleet_reaches_the_display_as_a_message():
-    events = []
-    Reporter(ONE, events.append).on_health("recall-push-seed0", 1_000, "it is odd")
-    (event,) = events
-    assert (event.job, event.kind) == (ONE, "message")
-    for words in ("recall-push-seed0", "1,000", "it is odd"):
-        assert words in event.text

@@ -8,7 +8,6 @@ import pytest
 
 from recall.cli import main
 from recall.files.fleet_layout import Status, status
-from tests.factories.processes import wait_for
 from tests.factories.studies import FLEETS, SEQUENCE, SMALL
 
 
@@ -56,24 +55,3 @@ def test_the_tasks_of_an_array_train_the_study(tmp_path, monkeypatch):
     assert [status(fleet) for fleet in fleets] == [Status.FINISHED] * 2
     seeds = [(fleet / "run.json").read_text().count('"seed":') for fleet in fleets]
     assert seeds == [1, 1]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("sbatch"), reason="there is no Slurm")
-def test_an_array_task_at_its_time_limit_saves_and_is_queued_again(tmp_path, monkeypatch):
-    script = write_script(tmp_path / "study", monkeypatch)
-    if subprocess.run(["sinfo"], capture_output=True).returncode:
-        pytest.skip("Slurm is not running")
-    options = ["--gres=none", "--cpus-per-task=1", "--output=%A-%a.log", "--array=1"]
-    done = subprocess.run(
-        ["sbatch", "--parsable", *options, str(script)], capture_output=True, text=True, check=True
-    )
-    job = f"{done.stdout.strip()}_1"
-    fleet = script.parent / "runs" / FLEETS[0]
-    wait_for(lambda: list(fleet.glob("replay/task-*.rows")), "a chunk", 120)
-    subprocess.run(["scancel", "--signal=TERM", job], check=True)  # as at the time limit
-    (log,) = script.parent.glob("*-1.log")
-    wait_for(lambda: "are not finished" in log.read_text(), "the end of the first attempt", 60)
-    release = ["scontrol", "update", f"JobId={job}", "StartTime=now"]
-    wait_for(lambda: subprocess.run(release, capture_output=True).returncode == 0, "requeue", 60)
-    wait_for(lambda: status(fleet) is Status.FINISHED, "the end of the second attempt", 240)

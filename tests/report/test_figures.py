@@ -221,11 +221,8 @@ def test_training_shows_what_the_records_say_on_scales_that_fit(scene):
         ((steps > PER_TASK) & (steps <= 2 * PER_TASK), 10),
     ):
         assert np.median(values[stage]) == pytest.approx(size, rel=0.3)
-
-
-def test_q_scale_has_a_curve_for_each_task_from_its_first_step(scene):
-    axes = axes_of(scene, "q_scale")[0]
-    starts = [curve(axes, task)[0][0] for task in ("1 push", "2 window-close", "3 hammer")]
+    own = axes_of(scene, "q_scale")[0]
+    starts = [curve(own, task)[0][0] for task in ("1 push", "2 window-close", "3 hammer")]
     assert starts == sorted(starts)
     assert starts[2] > 2 * PER_TASK
 

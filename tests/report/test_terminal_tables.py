@@ -69,11 +69,3 @@ def test_elsewhere_a_table_is_a_header_and_tab_separated_lines():
     assert {len(row) for row in rows} == {4}
     assert lines[0] == f"# {TABLE.title}"
     assert "# A note." in lines
-
-
-def test_no_word_of_a_heading_is_broken():
-    columns = ("Fine-tuning", "perfect memory", "PackNet")
-    cells = tuple(Cell(OURS) for _ in columns)
-    text = printed(Table("c", "c", "method", columns, (Row("RECALL", cells),)), width=44)
-    for word in " ".join(columns).split():
-        assert word in text

@@ -14,7 +14,7 @@ import pandas as pd
 
 from recall.analysis.bootstrap import CONFIDENCE, generator
 from recall.analysis.collection import Collection
-from recall.analysis.labels import family_of, grouped, left_out, main_labels
+from recall.analysis.labels import family_of, left_out, main_labels
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.runs.wording import spanned
 
@@ -97,14 +97,15 @@ def described(groups: Sequence[Group], points: int | None = None) -> str:
 
     `points` is how many evaluations of a stage a panel shows, if it may show fewer than there are.
     """
-    counts = [(label, len(runs)) for group in groups for label, runs in group.runs.items()]
-    of_labels = grouped(counts, lambda each: each[0])
-    spans = {label: spanned(count for _, count in found) for label, found in of_labels.items()}
-    if set(spans.values()) == {"1"}:
-        text = "One run each."
-    else:
-        alike = len(set(spans.values())) == 1
-        each = [*spans.values()][:1] if alike else [f"{label} {n}" for label, n in spans.items()]
+    counts: dict[str, list[int]] = {}
+    for group in groups:
+        for label, of_label in group.runs.items():
+            counts.setdefault(label, []).append(len(of_label))
+    spans = {label: spanned(found) for label, found in counts.items()}
+    alike = set(spans.values())
+    each = [f"{label} {n}" for label, n in spans.items()] if len(alike) > 1 else alike
+    text = "One run each."
+    if alike != {"1"}:
         text = (
             f"Means of {', '.join(each)} runs with 90 % bootstrap intervals, for which whole runs "
             "are resampled."

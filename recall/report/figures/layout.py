@@ -57,18 +57,13 @@ def finish(figure: Canvas, legend: Sequence[Artist] = ()) -> Canvas:
     return figure
 
 
-def _width(text: str, points: float) -> float:
-    """Return about how wide a text is, in inches."""
-    return len(text) * _LETTER * points / 72
-
-
 def set_title(axes: Axes, text: str, detail: str = "", width: float = TEXT) -> None:
     """Write a bold title, and a grey detail below it, in letters that fit into the panel."""
     title = axes.set_title(text, pad=11.0 if detail else None)
     size = float(title.get_fontsize())
-    title.set_fontsize(size * min(1.0, width / max(0.1, _width(text, 1.1 * size))))
+    title.set_fontsize(min(size, width / (_LETTER * max(1, len(text)) / 72) / 1.1))
     if detail:
-        size = TINY * min(1.0, width / _width(detail, TINY))
+        size = min(TINY, width / (_LETTER * len(detail) / 72))
         axes.annotate(
             detail, (0.0, 1.0), (0.0, 3.0), "axes fraction", "offset points", size=size, color=GREY
         )
@@ -76,10 +71,7 @@ def set_title(axes: Axes, text: str, detail: str = "", width: float = TEXT) -> N
 
 def handle(label: str, style: LineStyle) -> Line2D:
     """Return the legend entry of a label."""
-    return Line2D(
-        [], [], color=style.colour, linestyle=style.dash, marker=style.marker, markersize=3.4,
-        markeredgecolor="white", markeredgewidth=0.4, linewidth=1.4, label=label,
-    )  # fmt: skip
+    return Line2D([], [], markersize=3.4, linewidth=1.4, label=label, **style.of_line)
 
 
 def steps_axis(axes: Axes, total: int, per_task: int, width: float, labelled: bool = True) -> None:

@@ -85,6 +85,14 @@ class LineStyle:
     marker: str = ""
     dash: Any = "-"
 
+    @property
+    def of_line(self) -> dict[str, Any]:
+        """Return Matplotlib's settings of a line."""
+        return {
+            "color": self.colour, "linestyle": self.dash, "marker": self.marker,
+            "markeredgecolor": "white", "markeredgewidth": 0.4,
+        }  # fmt: skip
+
 
 def line_styles(runs: Iterable[RunResult]) -> dict[str, LineStyle]:
     """Return every label's style: its method's colour and marker; variants differ in dashes.

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, sma
 HORIZON, STEPS, CHUNKS = 20, 5, 5  # steps of an episode, of a chunk in each environment, chunks
 
 
+@cache
 def rolled(
     environments: int, workers: int = 2, kill: bool = False
 ) -> tuple[tuple[np.ndarray, ...], list]:
@@ -57,10 +59,7 @@ def test_the_first_environment_is_the_one_that_a_run_has_alone():
         np.testing.assert_array_equal(one[:, :, 0], other[:, :, 0])
     # Each environment ends its first episode in the fourth chunk.
     assert [(index, outcome.steps) for index, _, outcome in ended] == [
-        (0, HORIZON),
-        (0, HORIZON),
-        (1, HORIZON),
-        (1, HORIZON),
+        (run_index, HORIZON) for run_index in (0, 0, 1, 1)
     ]
     _, _, reward, _, truncated, _ = both
     # The fourth of five chunks ends an episode of every environment.
@@ -71,13 +70,13 @@ def test_the_first_environment_is_the_one_that_a_run_has_alone():
 
 
 def test_environments_have_episodes_and_noise_of_their_own():
-    (observation, action, *_), _ = rolled(3)
+    (observation, action, *_), _ = rolled(2)
     for numbers in (observation[:, 0, :, 0], action[:, 0], action[:, 1]):
-        assert len({each.tobytes() for each in numbers.reshape(6, -1)}) == 6
+        assert len({each.tobytes() for each in numbers.reshape(4, -1)}) == 4
 
 
 def test_which_worker_has_which_environment_does_not_matter():
-    fields, ended = rolled(2, workers=2)
+    fields, ended = rolled(2)
     for workers, kill in ((1, False), (4, True)):
         same, same_ended = rolled(2, workers, kill)
         for one, other in zip(fields, same, strict=True):

@@ -10,7 +10,7 @@ from recall.worlds.continual_world import TASKS
 from recall.worlds.episodes import Episodes
 from recall.worlds.registry import make_simulator
 
-STEPS, HORIZON = 50, 30  # an episode ends within the chunk
+STEPS, HORIZON = 20, 12  # an episode ends within the chunk
 COLUMNS = Columns(12, 4)
 DRAWS = np.random.default_rng(0).uniform(-1.0, 1.0, (2, STEPS, 4))
 

@@ -80,12 +80,12 @@ class Broken(Point):
 
 
 class Fleeting(Point):
-    """Its episodes last from 1 to 9 steps, as their seed has it."""
+    """Its episodes last from 1 to 9 steps, as their seed has it, and pay the actions."""
 
     def reset(self, *, seed=None, options=None):
         self.steps, self.length = 0, 1 + seed % 9
         return super().reset(seed=seed, options=options)
 
     def step(self, action):
-        observation, reward, *_ = super().step(action)
-        return observation, reward, self.steps == self.length, False, {}
+        observation, *_ = super().step(action)
+        return observation, float(action[0]), self.steps == self.length, False, {}

@@ -78,7 +78,7 @@ def compare(task, reward, noise, seed, episodes=1):
     return worst, np.array(succeeded)
 
 
-@pytest.mark.parametrize("noise", [None, 0.0, 0.7], ids=["scripted", "random", "mixed"])
+@pytest.mark.parametrize("noise", [None, 0.7], ids=["scripted", "mixed"])
 @pytest.mark.parametrize("task", TASKS)
 def test_v2_and_full_agree_with_the_package(task, noise):
     worst, _ = compare(task, "v2", noise, seed=3)

@@ -61,15 +61,6 @@ def test_a_trajectory_is_the_environments_own():
     assert truncated, "Gymnasium's time limit is the task's own truncation"
 
 
-def test_a_saved_state_holds_nothing_of_earlier_episodes():
-    used, fresh = (GymnasiumSimulator("gym:Pendulum-v1", 1) for _ in range(2))
-    used.reset(0, generator(0))
-    used.step(np.ones((1, 1)))
-    for simulator in (used, fresh):
-        simulator.reset(0, generator(1))
-    assert np.array_equal(used.get_state(0), fresh.get_state(0))
-
-
 def test_a_horizon_replaces_the_environments_own_limit():
     simulator = GymnasiumSimulator("gym:Pendulum-v1", 1, 250)
     simulator.reset(0, generator(0))
@@ -77,15 +68,6 @@ def test_a_horizon_replaces_the_environments_own_limit():
     assert ends == [False] * 249 + [True]
     with pytest.raises(BadValueError, match=r"slot 0 of gym:Pendulum-v1.*250 steps"):
         simulator.step(np.zeros((1, 1)))
-
-
-def test_options_reach_the_environment_but_cannot_be_saved():
-    simulator = GymnasiumSimulator("gym:Pendulum-v1", 1)
-    limits = {"x_init": 1e-9, "y_init": 1e-9}
-    first = simulator.reset(0, generator(0), limits)
-    assert np.allclose(first, [1.0, 0.0, 0.0], atol=1e-6)
-    with pytest.raises(BadValueError, match="x_init"):
-        simulator.get_state(0)
 
 
 @pytest.mark.parametrize(
@@ -103,17 +85,10 @@ def test_spaces_that_cannot_be_used_are_refused(task, words):
     assert all(word in str(caught.value) for word in words)
 
 
-@pytest.mark.parametrize(
-    ("task", "told"),
-    [
-        ("gym:Pendulu-v1", "did you mean 'gym:Pendulum-v1'"),
-        ("gym:", "Gymnasium says"),
-    ],
-)
-def test_unknown_ids_are_told_with_the_nearest(task, told):
-    with pytest.raises(UnknownNameError, match=f"unknown Gymnasium task '{task}'") as caught:
-        GymnasiumSimulator(task, 1)
-    assert told in str(caught.value)
+def test_unknown_ids_are_told_with_the_nearest():
+    told = "unknown Gymnasium task 'gym:Pendulu-v1'; did you mean 'gym:Pendulum-v1'"
+    with pytest.raises(UnknownNameError, match=told) as caught:
+        GymnasiumSimulator("gym:Pendulu-v1", 1)
     assert len(str(caught.value)) < 400
 
 

@@ -35,22 +35,18 @@ def played(task: str, ahead: bool, **settings: str) -> np.ndarray:
     return np.array(states)
 
 
-def test_two_tasks_settle_anew():
-    assert ANEW == ["handle-press-side", "peg-unplug-side"]
-
-
 @pytest.mark.parametrize("task", [*ANEW, "push"])
-@pytest.mark.parametrize(("reward", "observation"), [("v1", "classic"), ("v2", "full")])
-def test_episodes_are_the_same(task, reward, observation):
-    world = {"reward": reward, "observation": observation}
+def test_episodes_are_the_same(task):
+    assert len(ANEW) == 2
+    world = {"reward": "v2", "observation": "full"}
     np.testing.assert_array_equal(
         played(task, ahead=True, **world), played(task, ahead=False, **world)
     )
 
 
-@pytest.mark.parametrize("task", ANEW)
 @pytest.mark.parametrize("change", ["none", "set_state", "set_stream", "close"])
-def test_an_expected_episode_does_not_settle_when_it_starts(task, change, monkeypatch):
+def test_an_expected_episode_does_not_settle_when_it_starts(change, monkeypatch):
+    task = "peg-unplug-side"
     episodes = episodes_of(task)
     episodes.expect_next()
     if change == "set_state":
@@ -82,20 +78,6 @@ def test_an_episode_that_was_not_expected_settles_by_itself():
         episodes.set_stream(0, (8, 0))
         episodes.start(0)
     np.testing.assert_array_equal(expected.get_state(0), other.get_state(0))
-
-
-def test_a_hand_is_given_for_its_own_slot_and_vector_only():
-    task = load_task("peg-unplug-side")
-    ahead = HandsAhead(task)
-    vectors = np.array([task.reset_low, task.reset_high])
-    ahead.expect(0, vectors[0])
-    ahead.expect(1, vectors[1])
-    assert ahead.take(0, vectors[1]) is None
-    assert ahead.take(2, vectors[0]) is None
-    hands = [ahead.take(slot, vectors[slot]) for slot in range(2)]
-    assert not np.array_equal(hands[0].state, hands[1].state)
-    assert ahead.take(0, vectors[0]) is None  # taken already
-    ahead.close()
 
 
 def test_a_copy_has_no_thread_and_the_same_future():

@@ -54,16 +54,13 @@ def test_functions_that_no_module_has_are_sent_to_workers():
     env.close()
 
 
-@pytest.mark.parametrize("end", ["close", "forget"])
-def test_workers_end_with_their_environment(end):
-    env = recall.make_vec("point-rich", 2, workers=2)
-    env.reset()
-    processes = process_ids(env)
+def test_workers_end_with_their_environment():
+    """Whether it is closed or forgotten."""
+    env, forgotten = (recall.make_vec("point-rich", 2, workers=2) for _ in range(2))
+    processes = [*process_ids(env), *process_ids(forgotten)]
     assert all(map(is_alive, processes))
-    if end == "close":
-        env.close()
-        env.close()
-    else:
-        del env
-        gc.collect()
+    env.close()
+    env.close()
+    del forgotten
+    gc.collect()
     assert not any(map(is_alive, processes))

@@ -82,14 +82,10 @@ class Player(Worker):
 
 
 class EvaluationPool(FleetWorkers):
-    """Plays one list of episodes at a time in the background, from a snapshot of the policies.
-
-    Its processes have a low priority: the learner waits for the slowest collecting worker, but
-    nobody waits for these.
-    """
+    """Plays one list of episodes at a time in the background, from a snapshot of the policies."""
 
     service = Player
-    niceness = 10  # which leaves an evaluation about a tenth of the cores that are busy
+    niceness = 10  # nobody waits for these: they get about a tenth of the cores that are busy
 
     def __init__(
         self,
@@ -137,8 +133,7 @@ class EvaluationPool(FleetWorkers):
 def deal(episodes: Sequence[Episode], workers: int) -> list[list[int]]:
     """Return the indices of the episodes that each worker plays.
 
-    The episodes of one run on one task stay together: a worker steps them in one batch, with one
-    policy. Only if there are fewer such batches than workers are they divided.
+    Those of one run on one task stay together, in one batch, unless there are more workers.
     """
     batches: dict[tuple[int, int], list[int]] = {}
     for index, episode in enumerate(episodes):

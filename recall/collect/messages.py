@@ -58,9 +58,8 @@ class Setup:
 class Begin:
     """Order to build the worker's environments of the tasks at `positions`, and close all others.
 
-    The tasks in `fresh` start a new episode; the others continue from the shared states. The index
-    of a task in `positions` is its index in the shared states, and `slot` the slot of the chunk
-    that will start from there.
+    The tasks in `fresh` start a new episode, the others continue from the shared states in `slot`,
+    where the index of a task is that in `positions`.
     """
 
     positions: tuple[int, ...]
@@ -78,10 +77,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Order to roll out these parts in all environments: part i with policy i into rows i.
-
-    Several chunks may be ordered at a time. They use the slots of the shared arrays in turns.
-    """
+    """Order to roll out these parts in all environments: part i with policy i into rows i."""
 
     parts: tuple[Part, ...]
     slot: int

@@ -1,15 +1,8 @@
 """The random numbers with which a run explores, step by step.
 
-White noise forgets everything from one step to the next, so a hand that it moves hardly leaves its
-place. The power of coloured noise falls with the frequency f as 1/f^colour: slow swings prevail,
-and the hand travels. Eberhard et al. (2023, "Pink Noise Is All You Need") found pink noise, of
-colour 1, a good default for off-policy learning. Single numbers are distributed alike in every
-colour.
-
-Of a run only its seed, its task, the environment and the step matter, so that a resumed run draws
-the same numbers. White noise is seeded per chunk. Coloured noise is drawn in independent stretches
-of an episode's length, or of 1,000 steps where episodes are longer; where they end early, a stretch
-goes on in the next one.
+A hand that white noise moves hardly leaves its place. The power of coloured noise falls with the
+frequency f as 1/f^colour, so the hand travels (Eberhard et al., 2023, "Pink Noise Is All You
+Need"). White noise is seeded per chunk, coloured noise per stretch of an episode's length.
 """
 
 import math
@@ -70,10 +63,7 @@ def draw_tails(
 
 
 def draw_episode(stream: tuple[int, ...], shape: tuple[int, int]) -> Array:
-    """Return standard normal numbers [step, act] for an episode outside of training.
-
-    Its start has another stream (`start_of_episode`).
-    """
+    """Return standard normal numbers [step, act] for an episode outside of training."""
     return np.random.default_rng([*stream, 1]).standard_normal(shape)
 
 
@@ -85,8 +75,7 @@ def start_of_episode(stream: tuple[int, ...]) -> tuple[int, ...]:
 def coloured(rng: np.random.Generator, shape: tuple[int, int], colour: float) -> Array:
     """Return standard normal numbers [step, act] whose power falls with the frequency.
 
-    They have no constant part, so their mean over all steps is 0: with one, a hand moved at random
-    met fewer rewards.
+    Their mean over all steps is 0: otherwise, a hand moved at random met fewer rewards.
     """
     steps, size = shape
     frequencies = np.fft.rfftfreq(steps)

@@ -25,9 +25,8 @@ class PolicyShape:
     def layer_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the layers' shapes in the order of the flat vector of recall.learn.fleet.
 
-        The trunk comes first, then the head. Each consists of its hidden layers, then the
-        LayerNorm of the first layer if it contains that layer; biases come before kernels and
-        scales. The output layer comes last.
+        The trunk comes first, then the head, each with its hidden layers, then the LayerNorm of the
+        first layer if it contains that layer; biases precede kernels. The output layer comes last.
         """
         hidden: dict[str, tuple[int, ...]] = {}
         inputs = self.observation_size
@@ -63,10 +62,7 @@ class PolicyShape:
 
 
 class NumpyPolicy:
-    """Policy that acts with the parameters of a flat vector; `load` switches to another vector.
-
-    This is the actor of the workers, of evaluations, of films and of policies loaded from files.
-    """
+    """Policy that acts with the parameters of a flat vector; `load` switches to another vector."""
 
     def __init__(self, shape: PolicyShape, vector: Array):
         self.shape = shape
@@ -80,10 +76,7 @@ class NumpyPolicy:
         self.load(vector)
 
     def load(self, vector: Array) -> None:
-        """Use the parameters in `vector` [size].
-
-        The policy keeps views of the vector, which must not change while the policy acts.
-        """
+        """Use the parameters in `vector` [size], of which the policy keeps views."""
         layers = self.shape.layers(vector)
         self._hidden = [
             (layers[f"bias_{layer}"], layers[f"kernel_{layer}"])

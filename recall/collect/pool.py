@@ -1,13 +1,9 @@
 """The pool of workers that collect a fleet's chunks, and the chunks ordered ahead of their time.
 
-Several chunks may be ordered at a time, so that a worker that has finished one begins the next
-one at once, although others still collect the first. Policies, rows and states have as many slots
-in the shared memory, which the chunks use in turns: nothing that is still needed is written to. A
-chunk's state is the one at its start; its worker leaves the state at its end in the next slot.
-
-After a worker died, its successor is put back to the state at the start of its oldest unanswered
-chunk and collects the same transitions. The parent reads the shared rows only after every worker
-has answered.
+Several chunks may be ordered at a time, so that no worker waits for the others. Policies, rows and
+states have as many slots in the shared memory, which the chunks use in turns. A chunk's state is
+the one at its start; its worker leaves the state at its end in the next slot. After a worker died,
+its successor is put back to the start of its oldest unanswered chunk and collects the same.
 """
 
 import sys
@@ -95,10 +91,9 @@ class Pool(FleetWorkers):
     ):
         """Allocate the shared memory and start the workers.
 
-        A chunk contains at most `most_at_once` tasks, and environments of at most `max_live_tasks`
-        tasks exist at a time. At most `most_ordered` chunks are ordered at a time. Every run has so
-        many `environments` of a task, which share the steps of its chunks equally. A chunk that is
-        not finished some seconds after `should_stop` returned True is abandoned.
+        A chunk contains at most `most_at_once` tasks, environments of at most `max_live_tasks`
+        tasks exist, and at most `most_ordered` chunks are ordered at a time. The `environments` of
+        a run share its chunks. A chunk not finished soon after `should_stop` is abandoned.
         """
         self.columns = Columns(policy.observation_size, policy.action_size)
         assert chunk_steps % environments == 0, "the environments of a run share its chunks equally"
@@ -133,11 +128,7 @@ class Pool(FleetWorkers):
         self._positions = tuple(positions)
 
     def order_chunk(self, requests: Sequence[ChunkRequest]) -> None:
-        """Start a chunk of every requested task in every run, once its policies have arrived.
-
-        A worker starts as soon as the policies of its environments are in the shared memory and the
-        chunk before is finished.
-        """
+        """Start a chunk of every requested task in every run, once its policies have arrived."""
         assert self._ordered - self._taken < self._slots, "too many chunks are ordered"
         slot = self._ordered % self._slots
         policies = [
@@ -219,19 +210,12 @@ class Pool(FleetWorkers):
 
 
 def default_workers(environments: int) -> int:
-    """Return the default number of workers: one per environment, but from one to three per core.
-
-    Workers of one environment are the easiest to share out: those of 40 runs on 16 cores were 20
-    workers of two, and everybody waited for the cores that had two of these.
-    """
+    """Return the default number of workers: one per environment, but from one to three per core."""
     return max(cores(), min(environments, 3 * cores()))
 
 
 def environments_of_workers(environments: int, workers: int) -> list[tuple[int, ...]]:
-    """Return the consecutive environments of each of at most so many workers.
-
-    There are only as many as are needed to minimise the environments of the busiest worker.
-    """
+    """Return the environments of each worker, of as few as keep the busiest one's fewest."""
     busy = -(-environments // -(-environments // workers))
     return [tuple(part.tolist()) for part in np.array_split(np.arange(environments), busy)]
 
@@ -282,8 +266,7 @@ class Chunks:
     def saved(self) -> tuple[dict[str, Array], list[Any]]:
         """Return the state for a checkpoint, after `wait`: arrays, and plain data.
 
-        A chunk that is still rolled out is not part of it. It will be collected again, from the
-        same states with the same policies.
+        A chunk that is still rolled out is not part of it: it will be collected again.
         """
         rows = np.stack([self._pool.no_rows()] * self._behind)  # [waiting chunk, ...]
         for number, (each, _) in enumerate(self._waiting):

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from recall.collect.policy import NumpyPolicy
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.simulator import Array, Roll
+from recall.worlds.simulator import Array
 
 
 class ChunkRows(NamedTuple):
@@ -90,7 +90,7 @@ def _step(episodes: Episodes, actor: Actor, rows: ChunkRows, step: int) -> list[
 
 
 def _roll(
-    episodes: Episodes, quick: Roll, actor: Actor, rows: ChunkRows, step: int, end: int
+    episodes: Episodes, quick: Any, actor: Actor, rows: ChunkRows, step: int, end: int
 ) -> tuple[int, list[Outcome]]:
     """Collect the steps up to `end`, or fewer if a slot diverges; return the next step."""
     first = step

@@ -1,7 +1,4 @@
-"""Workers that know a fleet's runs; one kind owns some environments and rolls out whole chunks.
-
-They run in processes of their own (recall.worlds.workers).
-"""
+"""Workers that know a fleet's runs; one kind owns some environments and rolls out whole chunks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +26,6 @@ class Worker:
         shared: Mapping[str, Array],
         pulse: Array,
     ):
-        """Take the shared arrays by name, and what this worker needs to make the tasks."""
         self.setup, registrations = known
         registrations.register()
         self.shared = shared
@@ -52,7 +48,6 @@ class Collector(Worker):
         shared: Mapping[str, Array],
         pulse: Array,
     ):
-        """Take the `environments` that this worker owns."""
         super().__init__(known, environments, shared, pulse)
         self.environments = environments
         shape = self.setup.policy
@@ -107,10 +102,7 @@ class Collector(Worker):
         return found
 
     def roll(self, order: Chunk) -> list[tuple[int, int, Outcome]]:
-        """Roll out one chunk in every environment.
-
-        Returns the episodes that ended, as (environment, position, outcome).
-        """
+        """Roll out a chunk; return the episodes that ended: (environment, position, outcome)."""
         ended: list[tuple[int, int, Outcome]] = []
         for number, part in enumerate(order.parts):
             _, groups = self.played[part.position]
@@ -133,27 +125,21 @@ class Collector(Worker):
     ) -> list[Outcome]:
         """Roll out part `number` of a chunk in environments that share a simulator."""
         episodes.expect_next()
-        self.turn_to(chosen[0] // self.setup.environments, part.position)
-        # [environment, chunk, act]
-        draws = np.stack([self._draws(each, part, episodes.horizon_steps) for each in chosen])
+        setup = self.setup
+        self.turn_to(chosen[0] // setup.environments, part.position)
+        steps, first, horizon = setup.chunk_steps, part.first_step, episodes.horizon_steps
+        shape, draw = (steps, setup.policy.action_size), noise.draw
         policies = None if part.uniform else [self.policies[slot][each][number] for each in chosen]
-        rows = np.empty((len(chosen), self.setup.chunk_steps, self.columns.width), np.float32)
-        tails = np.stack([self._tails(each, part, episodes.horizon_steps) for each in chosen])
-        actor = Actor(policies, draws, tails, episodes.simulator.motion, self.pulse)
+        if policies is None:
+            draw = noise.draw_uniform
+        streams = [setup.stream(each, part.position) for each in chosen]
+        draws = [draw(stream, first, shape, setup.noise_colour, horizon) for stream in streams]
+        tails = [
+            noise.draw_tails(each, first, steps, setup.random_tails, horizon) for each in streams
+        ]
+        rows = np.empty((len(chosen), steps, self.columns.width), np.float32)
+        motion = episodes.simulator.motion
+        actor = Actor(policies, np.stack(draws), np.stack(tails), motion, self.pulse)
         outcomes = roll(episodes, actor, rows, self.columns)
-        for index, environment in enumerate(chosen):
-            self.shared["rows"][slot, environment, number] = rows[index]
+        self.shared["rows"][slot, chosen, number] = rows
         return outcomes
-
-    def _draws(self, environment: int, part: Part, horizon_steps: int) -> Array:
-        """Return the random numbers [chunk, act] of the actions in an environment."""
-        stream = self.setup.stream(environment, part.position)
-        shape = (self.setup.chunk_steps, self.setup.policy.action_size)
-        draw = noise.draw_uniform if part.uniform else noise.draw
-        return draw(stream, part.first_step, shape, self.setup.noise_colour, horizon_steps)
-
-    def _tails(self, environment: int, part: Part, horizon_steps: int) -> Array:
-        """Return at which steps [chunk] of an environment random motion replaces the policy's."""
-        stream = self.setup.stream(environment, part.position)
-        steps, share = self.setup.chunk_steps, self.setup.random_tails
-        return noise.draw_tails(stream, part.first_step, steps, share, horizon_steps)

@@ -134,11 +134,7 @@ def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def _truth(value: Any, what: str, name: str) -> bool:
-    """Return a truth value or a number as True or False.
-
-    What results measure is not true merely because Python holds it to be so, such as the text "no"
-    or a NaN.
-    """
+    """Return a truth value or a number as True or False; refuse a text, such as "no", or NaN."""
     number = _number(value, what, name, "True or False")
     if not math.isfinite(number):
         raise BadValueError(f"{what} returned {value!r} as {name}: give True or False")

@@ -132,10 +132,9 @@ def registrations_for(tasks: Collection[Any]) -> Registrations:
 
 
 def _sendable_specs(tasks: Iterable[Any]) -> dict[str, bytes]:
-    """Return every registered environment for a worker process that plays these tasks.
+    """Return every registered environment: those of these tasks may make others by their ids.
 
-    All of them are sent, because functions and environments may make others by id. One that cannot
-    be sent is an error only if it is itself a task.
+    One that cannot be sent is an error only if it is itself a task.
     """
     needed = {_module_and_id(task)[1]: task for task in tasks if isinstance(task, str)}
     sent = {}

@@ -23,11 +23,9 @@ _WHOLE = "biu"  # NumPy's kinds of truth values and whole numbers
 class GymnasiumSimulator(Simulator):
     """Simulator with one Gymnasium environment per slot.
 
-    Actions are rescaled from [-1, 1] to the environment's own box; in a box of integers, each has
-    an equal share of [-1, 1]. Gymnasium has no call that saves an environment, so a state is the
-    episode's seed and the actions so far, and restoring it replays them. This is exact if the
-    environment is deterministic given its seed. Success is `info["success"]` or
-    `info["is_success"]`.
+    Actions are rescaled from [-1, 1] to the environment's own box; integers have equal shares. A
+    state is the episode's seed and the actions so far, and restoring it replays them, which is
+    exact if the environment is deterministic. Success is `info["success"]` or `["is_success"]`.
     """
 
     def __init__(self, task: Task, slots: int, horizon_steps: int | None = None):
@@ -110,10 +108,7 @@ class GymnasiumSimulator(Simulator):
         return restored, (type(self), arguments, self.states())
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:
-        """Return the environment's own image, in its own size.
-
-        Raises DrawingError if the environment draws none.
-        """
+        """Return the environment's own image, in its own size, or raise DrawingError."""
         if self._envs[slot].render_mode != RENDER_MODE:
             if not isinstance(self._source, str):
                 raise DrawingError(
@@ -169,10 +164,7 @@ class GymnasiumSimulator(Simulator):
 
 
 def time_limit(task: Task) -> int:
-    """Return the environment's own limit of steps per episode.
-
-    Raises BadValueError if it declares none, though it may still end its episodes by itself.
-    """
+    """Return the environment's own limit of steps per episode; refuse one that declares none."""
     if isinstance(task, str):
         steps = known_spec(task).max_episode_steps
     else:

@@ -1,10 +1,8 @@
 """Pointworld: point-mass reaching tasks that show in a minute what Continual World shows in a day.
 
-A force drives a point on a plane towards a goal. The tasks share the observation (position,
-velocity, goal) but differ in how they rotate the force, in drag, and in reward scale: some pay a
-thousand times more than others for the same success. This spread of scales makes naive replay
-neglect new tasks. As in Continual World's classic rewards, a step far from the goal costs the
-distance and a step at the goal pays much more, all multiplied by the task's scale.
+A force drives a point towards a goal. The tasks differ in how they rotate the force, in drag, and
+in reward scale: some pay a thousand times more than others, and naive replay then neglects new
+tasks. As in Continual World, a step far from the goal costs the distance and one at it pays more.
 """
 
 from collections.abc import Mapping
@@ -126,11 +124,7 @@ def make_simulator(task: str, slots: int) -> PointSimulator:
 
 
 def draw_point(state: Array, goal_radius: float, bound: float, width: int, height: int) -> Array:
-    """Return an RGB image [height, width, 3] uint8 of a state on a floor within walls.
-
-    The state is position, velocity and goal. The goal is a ring with the radius of success; the
-    point is a disc with a tail in proportion to its speed.
-    """
+    """Return an RGB image [height, width, 3] uint8 of a point with a tail, and its goal."""
     from PIL import Image, ImageDraw  # not needed to act
 
     position, velocity, goal = state[:2], state[2:4], state[4:6]

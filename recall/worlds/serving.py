@@ -1,10 +1,8 @@
 """What runs in a worker process: one object that carries out the parent's orders.
 
-The worker makes the object itself, with (setup, its own part of it, shared arrays, pulse). Its
-`handle(order)` returns the answer to an order, `task` names the task that is made or played, and
-`close()` releases everything. The arrays are shared by all workers and the parent. So is `pulse`
-[2]: the object increases the first number with every step, and the second says what it works on. A
-worker whose pulse stands still is reported.
+The worker makes it with (setup, own part, shared arrays, pulse). Its `handle(order)` returns an
+answer, `task` names what is made or played, and `close()` releases everything. The first number of
+`pulse` [2] counts steps, the second says what it works on; a pulse that stands still is reported.
 """
 
 import contextlib
@@ -46,11 +44,10 @@ def main(service: type, socket_number: int, lifeline: int, memory_file: int, nic
 
 
 def _end_with(lifeline: int) -> None:
-    """Let the kernel kill this process when the other end of the socket closes.
+    """Let the kernel kill this process when the other end of this silent socket closes.
 
-    Nothing is ever sent on it. On Linux this works even while a task hangs in a library that never
-    returns to Python, or has blocked all signals. Elsewhere, an idle worker still ends when its
-    other socket closes.
+    On Linux this works even while a task never returns to Python, or has blocked all signals.
+    Elsewhere, an idle worker still ends when its other socket closes.
     """
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     if hasattr(fcntl, "F_SETSIG"):

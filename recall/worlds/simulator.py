@@ -41,35 +41,6 @@ class Rolled(NamedTuple):
     criteria: Mapping[str, Array] = {}  # [steps, slots] bool for each criterion
 
 
-class Roll(ABC):
-    """Steps whose observations are returned at once and whose other results at the end.
-
-    It is the fast way to collect: `open`, then `move` up to `steps` times, then `close`. Results
-    are those of `Simulator.step`, bit for bit. No slot is reset while a roll is open.
-    """
-
-    steps: int
-
-    @abstractmethod
-    def open(self) -> None:
-        """Begin with the first step."""
-
-    @abstractmethod
-    def move(self, actions: Array) -> Array | None:
-        """Step every slot with `actions` in [-1, 1]; return the observations [slots, obs].
-
-        Returns None if a slot diverged; then `close` must be called, and after it `step_diverged`.
-        """
-
-    @abstractmethod
-    def close(self) -> Rolled:
-        """Return the results of all steps since `open` in which no slot diverged."""
-
-    @abstractmethod
-    def step_diverged(self) -> Step:
-        """Return the result of the step in which a slot diverged."""
-
-
 class Simulator(ABC):
     """`slots` independent copies of one task.
 
@@ -115,12 +86,17 @@ class Simulator(ABC):
     def expect(self, slot: int, rng: np.random.Generator) -> None:  # noqa: B027  (optional)
         """Prepare for a `reset` of the slot that will probably use a generator equal to `rng`.
 
-        Must return soon and must not change any result. The reset may have another generator, or
-        options, or never come.
+        Must return soon and not change any result. The reset may be another, or never come.
         """
 
-    def roll(self, steps: int) -> Roll | None:
-        """Return a roll of up to `steps` steps, or None if this simulator has no faster way."""
+    def roll(self, steps: int) -> Any:
+        """Return an object that steps all slots up to `steps` times, or None if there is none.
+
+        It is the fast way to collect, with the results of `step` to the bit: `open()`, then
+        `move(actions)`, which takes actions in [-1, 1] and returns only observations, then
+        `close()`, which returns everything as a `Rolled`. If a slot diverges, `move` returns None;
+        after `close`, `step_diverged()` returns that step. No slot is reset while it is open.
+        """
         return None
 
     def render(self, slot: int, width: int = 480, height: int = 480) -> Array:

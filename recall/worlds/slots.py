@@ -1,8 +1,4 @@
-"""Slots of several tasks that are stepped together and write their results to a board of arrays.
-
-Here the board is in the memory of one process. In `recall.worlds.processes` it is shared with
-worker processes; the stepping is the same.
-"""
+"""Slots of several tasks that are stepped together and write their results to a board."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -52,10 +48,7 @@ def board_type(spaces: Spaces) -> np.dtype[Any]:
 
 
 def sizes_of(tasks: Sequence[Task], settings: WorldSettings) -> tuple[Spaces, int]:
-    """Return the spaces of these tasks and the size of their largest state.
-
-    A simulator of every task is made and closed again. Raises BadValueError if shapes differ.
-    """
+    """Return the spaces of these tasks and the size of their largest state."""
     simulators = []
     try:
         for task in dict.fromkeys(tasks):

@@ -21,9 +21,8 @@ def numbered(tasks: Sequence[str]) -> list[str]:
 def positions_of(task: TaskName, tasks: Sequence[str]) -> list[int]:
     """Return the positions, from 0 on, of the task that `task` names; none if there is no such.
 
-    `task` is a name, which means every place of that task in the sequence; a number and a name,
-    such as `3 stick-pull`, also of a task that occurs once, because reports number all tasks; or a
-    position, as a number or a text.
+    `task` is a name, which means every place of that task; a number and a name, such as
+    `3 stick-pull`, also of a task that occurs once; or a position, as a number or a text.
     """
     return [
         position

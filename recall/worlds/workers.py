@@ -1,8 +1,6 @@
 """Worker processes with shared memory: starting them, sending orders, restarting and ending them.
 
-What runs in a worker is in recall.worlds.serving. A worker that dies may be restarted and given the
-same orders again. No worker outlives its parent, however the parent dies and whatever the worker
-does at that moment.
+What runs in a worker is in recall.worlds.serving. No worker outlives its parent, however it dies.
 """
 
 import contextlib
@@ -81,18 +79,11 @@ class WorkerGroup:
         raise NotImplementedError
 
     def put_back(self, process: "WorkerProcess") -> Any:
-        """Return the order that brings a restarted worker to where its oldest order starts.
-
-        None means that the worker needs no such order.
-        """
+        """Return the order that brings a restarted worker to where its oldest order starts."""
         return None
 
     def restart(self, process: "WorkerProcess", times: int) -> None:
-        """Replace a process that has died during its oldest order, for the `times`-th time.
-
-        The new one gets the same state and the same orders. Raises WorkerDiedError if the process
-        has died too often.
-        """
+        """Replace a process that died during its oldest order, unless it did so too often."""
         died = f"a worker process ended {process.how_it_ended()} while {self.describe(process)}"
         if times > self.restarts_per_order:
             killed = (process.process.poll() or -1) < 0
@@ -147,10 +138,7 @@ class Answers:
         self._poller.register(socket_number, select.POLLIN)
 
     def arrive(self, seconds: float = 0.0) -> bool:
-        """Receive what arrives within `seconds`; return True once every worker has answered.
-
-        Workers that die are restarted and given their orders again.
-        """
+        """Receive what arrives within `seconds`; return True once every worker has answered."""
         ready = self._poller.poll(seconds * 1000) if self._missing else ()
         for socket_number, _ in ready:
             index = self._missing.pop(socket_number)
@@ -246,10 +234,7 @@ class WorkerProcess:
             self._write(pickle.dumps(order))
 
     def restart(self, put_back: Any) -> None:
-        """Start a new process, which carries out `put_back`, if any, then the unanswered orders.
-
-        If it dies during this, that is noticed when its answer is awaited.
-        """
+        """Start a new process, which carries out `put_back`, if any, then the unanswered orders."""
         with self._sending:
             self.end(0.0)
             self._launch(put_back)
@@ -308,8 +293,7 @@ def how_it_ended(status: int) -> str:
 def _make_memory(size: int) -> int:
     """Return the descriptor of a file that has no name; it is in memory where the system can.
 
-    The kernel frees it however the process ends, even if it is killed. The size of /dev/shm, which
-    is small in many containers, does not matter.
+    The kernel frees it however the process ends, and the size of /dev/shm does not matter.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("recall")

@@ -236,3 +236,9 @@ def test_bounds_of_the_scale_do_nothing_where_nothing_is_normalised():
     scale = wide.scale(statistics)
     assert np.all(scale.mean == 0.0)
     assert np.all(scale.sigma == 1.0)
+
+
+def test_a_head_with_a_single_row_keeps_its_scale():
+    """One target has no spread: normalising by it would blow the next ones up."""
+    _, _, present = moments_by_head(jnp.array([1.0, 2.0, 3.0]), jnp.array([0, 0, 1]), 3)
+    assert present.tolist() == [True, False, False]

@@ -7,6 +7,8 @@ import pytest
 
 from recall.errors import BadValueError, RecallError
 from recall.worlds.continual_world import TASKS, camera, make_simulator
+from recall.worlds.continual_world.starts import draw_vector
+from recall.worlds.continual_world.tasks import load_task
 
 
 def started(task, slots=1, reward="v1", observation="classic", seed=0):
@@ -42,10 +44,9 @@ def test_classic_is_part_of_full(task):
 
 @pytest.mark.parametrize("task", ["push", "shelf-place", "stick-pull", "window-close"])
 def test_draws_keep_to_the_space_and_the_distance(task):
-    simulator = make_simulator(task)
-    rng = np.random.default_rng(0)
-    drawn = np.array([simulator.reset_vectors.draw(rng) for _ in range(300)])
-    assert ((drawn >= simulator.reset_vectors.low) & (drawn <= simulator.reset_vectors.high)).all()
+    declared, rng = load_task(task), np.random.default_rng(0)
+    drawn = np.array([draw_vector(declared, rng) for _ in range(300)])
+    assert ((drawn >= declared.reset_low) & (drawn <= declared.reset_high)).all()
     apart = np.hypot(*(drawn[:, :2] - drawn[:, -3:-1]).T)
     assert apart.min() >= {"push": 0.15, "shelf-place": 0.1, "stick-pull": 0.1}.get(task, 0.0)
 
@@ -53,7 +54,7 @@ def test_draws_keep_to_the_space_and_the_distance(task):
 def test_bad_vectors_are_refused_with_value_and_bounds():
     simulator = make_simulator("push")
     rng = np.random.default_rng(0)
-    good = simulator.reset_vectors.draw(rng)
+    good = draw_vector(load_task("push"), rng)
     bad = {
         "expected": good[:3],
         r"outside of \[-0.1, 0.6, 0.02.*to \[0.1, 0.7": good + 1.0,
@@ -83,7 +84,7 @@ def test_a_simulation_that_breaks_down_ends_alone(task, field, tmp_path, monkeyp
         np.testing.assert_array_equal(step.observation[slot], undisturbed.observation[slot])
         assert step.reward[slot] == undisturbed.reward[slot]
     # A reset mends it: the same vector gives what a fresh simulator gives.
-    vector = {"rand_vec": calm.reset_vectors.draw(np.random.default_rng(9))}
+    vector = {"rand_vec": draw_vector(load_task(task), np.random.default_rng(9))}
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(simulator.reset(1, rng, vector), calm.reset(1, rng, vector))
     for _ in range(3):

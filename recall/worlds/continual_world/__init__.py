@@ -27,10 +27,7 @@ SETTINGS = ("reward", "observation")
 def make_simulator(
     task: str, slots: int = 1, reward: str = "v1", observation: str = "classic"
 ) -> "SawyerSimulator":
-    """Return a simulator with `slots` copies of one task.
-
-    The first call loads MuJoCo and the task's model.
-    """
+    """Return a simulator of one task; the first call loads MuJoCo and the task's model."""
     # GLFW, which MuJoCo imports, asks a new Python process for its version, in the current folder.
     with safe_path():
         from recall.worlds.continual_world.sawyer import SawyerSimulator

@@ -123,10 +123,7 @@ def _close_all_at_exit() -> None:
 
 @cache
 def _context_class() -> Any:
-    """Return the GL context class of the first backend that works.
-
-    This is the one in MUJOCO_GL if set, else EGL, else OSMesa; on macOS it is the system's own.
-    """
+    """Return the GL context class of MUJOCO_GL if set, else of the first backend that works."""
     chosen = os.environ.get("MUJOCO_GL", "")
     if chosen or not sys.platform.startswith("linux"):
         return import_module("mujoco.gl_context").GLContext

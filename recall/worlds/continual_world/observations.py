@@ -30,10 +30,7 @@ _GOAL_HIGH = np.array([1.0, 1.5, 1.0])
 
 
 class Readings:
-    """Numbers [slots, features] that observations and rewards read, by name.
-
-    `scene` holds views of one array, so filling a slot's row fills the scene.
-    """
+    """Numbers [slots, features] that observations and rewards read; `scene` has views by name."""
 
     def __init__(self, task: Task, model: mujoco.MjModel, slots: int, rotations: bool):
         sources = {**_COMMON, "raw_object": task.object, **task.reads}
@@ -182,10 +179,7 @@ class FullObserver(_Observer):
         self.previous = np.zeros_like(frames.values)
 
     def first(self, slot: int) -> Array:
-        """Return the observation of a slot after a reset.
-
-        The previous frame is the current one, and nothing is clipped.
-        """
+        """Return the observation of a slot after a reset; nothing is clipped."""
         frame = self._frames.values[slot]
         self.previous[slot] = frame
         return np.concatenate([frame, frame, self._start.target[slot]])

@@ -1,7 +1,6 @@
 """Terms of which the tasks' rewards consist. Every argument has a leading slots axis.
 
-Classic rewards (v1) share one form: reach, then pick, then bring to the goal. Modern ones (v2)
-multiply tolerances, see https://arxiv.org/abs/1910.10897.
+Classic rewards (v1) reach, pick, then bring to the goal. Modern ones (v2) multiply tolerances.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,7 @@
 """Steps of the Sawyer simulator whose rewards are computed together, after the last one.
 
-An action needs only the last observation. With few slots, NumPy's calls cost as much as the
-physics, so everything else waits until the roll ends and is then computed for all of its steps at
-once, by the same functions and to the same bits.
+With few slots, NumPy's calls cost as much as the physics, so what no action needs is computed for
+all steps at once when the roll ends, by the same functions and to the same bits.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +18,7 @@ from recall.worlds.continual_world.observations import (
 )
 from recall.worlds.continual_world.starts import start_views
 from recall.worlds.continual_world.task import Scene, Start, Task
-from recall.worlds.simulator import Array, Roll, Rolled, Step
+from recall.worlds.simulator import Array, Rolled, Step
 
 if TYPE_CHECKING:
     import mujoco
@@ -39,7 +38,7 @@ class _StepViews(NamedTuple):
     observation: Array
 
 
-class SawyerRoll(Roll):
+class SawyerRoll:
     """Up to `steps` steps of every slot, with the `classic` observation."""
 
     def __init__(
@@ -52,7 +51,7 @@ class SawyerRoll(Roll):
         has_frames: bool,
     ):
         slots = simulator.slots
-        self._simulator, self._task, self.steps = simulator, task, steps
+        self._simulator, self._task = simulator, task
         # A row for each step and slot, as if they were all slots of one simulator.
         self._readings = Readings(task, model, steps * slots, rotations=has_frames)
         self._scene = self._readings.scene

@@ -21,7 +21,8 @@ from recall.worlds.continual_world.roll import SawyerRoll
 from recall.worlds.continual_world.starts import (
     START_SIZE,
     HandsAhead,
-    ResetVectors,
+    checked_vector,
+    draw_vector,
     flat,
     put,
     settle,
@@ -29,7 +30,7 @@ from recall.worlds.continual_world.starts import (
     start_views,
 )
 from recall.worlds.continual_world.task import Scene, Start, Table, Task
-from recall.worlds.simulator import Array, Roll, Simulator, Step, restored, unit_box
+from recall.worlds.simulator import Array, Simulator, Step, restored, unit_box
 
 if TYPE_CHECKING:
     from recall.worlds.continual_world.camera import Camera
@@ -54,7 +55,6 @@ class SawyerSimulator(Simulator):
         self.task = task.name
         self.slots = slots
         self.action_space = unit_box(4)
-        self.reset_vectors = ResetVectors(task)
         self._task = task
         self._arguments = {"task": task.name, "reward": reward, "observation": observation}
         # A copy, so that simulators of the same task can run in several threads.
@@ -112,9 +112,9 @@ class SawyerSimulator(Simulator):
     ) -> Array:
         """Start an episode; `options["rand_vec"]` sets its start and goal."""
         given = None if options is None else options.get("rand_vec")
-        vectors = self.reset_vectors
-        vector = vectors.draw(rng) if given is None else vectors.checked(given)
-        task, data, scene = self._task, self._data[slot], self.readings.scene
+        task = self._task
+        vector = draw_vector(task, rng) if given is None else checked_vector(task, given)
+        data, scene = self._data[slot], self.readings.scene
         self._vector[slot] = vector
         self._put_fixture(slot)
         self._settle(slot)
@@ -136,7 +136,7 @@ class SawyerSimulator(Simulator):
         """Settle the hand of the slot's next episode in a thread, if its task settles anew."""
         if self._task.settles_anew:
             self._hands_ahead = self._hands_ahead or HandsAhead(self._task)
-            self._hands_ahead.expect(slot, self.reset_vectors.draw(rng))
+            self._hands_ahead.expect(slot, draw_vector(self._task, rng))
 
     def _put_fixture(self, slot: int) -> None:
         if self._task.fixture is not None and self._fixture is not None:
@@ -228,7 +228,7 @@ class SawyerSimulator(Simulator):
 
     # Rolls.
 
-    def roll(self, steps: int) -> Roll | None:
+    def roll(self, steps: int) -> SawyerRoll | None:
         """Return a roll of up to `steps` steps; there is none with the `full` observation."""
         if not isinstance(self.observer, ClassicObserver):
             return None

@@ -1,8 +1,7 @@
 """Starts of episodes: drawing reset vectors, settling the hand, and placing the objects.
 
-Settling takes 250 substeps, as many as 50 steps of an episode. In most tasks all episodes start
-from one settled state. Where the reset vector affects contacts while the hand settles, every
-episode settles anew, and `HandsAhead` does so in a thread while the episode before is played.
+Settling takes as long as 50 steps, so most tasks share one settled state. Where the reset vector
+affects contacts while the hand settles, `HandsAhead` settles in a thread during the last episode.
 """
 
 import copy
@@ -27,37 +26,27 @@ _START_SIZES = (3, 3, 3, 3, 1, 1, 1)  # sizes of Start's fields
 START_SIZE = sum(_START_SIZES)
 
 
-class ResetVectors:
-    """The box from which a task's reset vectors are drawn."""
+def draw_vector(task: Task, rng: np.random.Generator) -> Array:
+    """Draw a reset vector, again if object and goal are too near, as Meta-World does."""
+    while True:
+        vector = rng.uniform(task.reset_low, task.reset_high)
+        if np.hypot(*(vector[:2] - vector[-3:-1])) >= task.minimum_distance:
+            return vector
 
-    def __init__(self, task: Task):
-        self.low, self.high = np.array(task.reset_low), np.array(task.reset_high)
-        self._task = task
 
-    def draw(self, rng: np.random.Generator) -> Array:
-        """Draw a vector, again if object and goal are too near, as Meta-World does."""
-        while True:
-            vector = rng.uniform(self.low, self.high)
-            apart = np.hypot(*(vector[:2] - vector[-3:-1]))
-            if apart >= self._task.minimum_distance:
-                return vector
-
-    def checked(self, given: Any) -> Array:
-        """Return a vector that a user has given; raise BadValueError if the task has none such."""
-        vector = np.array(given, np.float64)
-        name, low, high = self._task.name, self.low, self.high
-        if vector.shape != low.shape:
-            raise BadValueError(
-                f"rand_vec of shape {vector.shape} for {name}; expected {low.shape}, "
-                f"from {low.tolist()} to {high.tolist()}"
-            )
-        inside = (vector >= low - _TOLERANCE) & (vector <= high + _TOLERANCE)
-        if not inside.all():
-            raise BadValueError(
-                f"rand_vec {vector.tolist()} for {name} is outside of "
-                f"{low.tolist()} to {high.tolist()}"
-            )
-        return vector
+def checked_vector(task: Task, given: Any) -> Array:
+    """Return a vector that a user has given; raise BadValueError if the task has none such."""
+    vector, low, high = (
+        np.array(each, np.float64) for each in (given, task.reset_low, task.reset_high)
+    )
+    box = f"{low.tolist()} to {high.tolist()}"
+    if vector.shape != low.shape:
+        raise BadValueError(
+            f"rand_vec of shape {vector.shape} for {task.name}; expected {low.shape}, from {box}"
+        )
+    if not ((vector >= low - _TOLERANCE) & (vector <= high + _TOLERANCE)).all():
+        raise BadValueError(f"rand_vec {vector.tolist()} for {task.name} is outside of {box}")
+    return vector
 
 
 class Settled(NamedTuple):
@@ -93,10 +82,7 @@ def put(model: mujoco.MjModel, data: mujoco.MjData, hand: Settled) -> None:
 
 @cache
 def settled(name: str) -> Settled:
-    """Return the settled hand of a task whose episodes share it, computed once per process.
-
-    It does not depend on the position of the fixture.
-    """
+    """Return the settled hand of a task whose episodes share it, computed once per process."""
     model = load_physics(name)
     return settle(model, mujoco.MjData(model), load_task(name))
 
@@ -104,8 +90,7 @@ def settled(name: str) -> Settled:
 class HandsAhead:
     """Settled hands of coming episodes, by slot, from a thread of their own.
 
-    A hand is a function of the reset vector alone, so it does not matter when it is computed, or
-    whether it is used. MuJoCo lets other threads run while it steps.
+    A hand is a function of the reset vector alone. MuJoCo lets other threads run while it steps.
     """
 
     def __init__(self, task: Task):

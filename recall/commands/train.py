@@ -107,15 +107,19 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
     from recall.config.resolve import resolve
     from recall.config.spec import each_alone
 
+    varied = {
+        name: [Words((value,)) for value in values.split(",")]
+        for name, values in values_by_name("--vary", options.vary).items()
+    }
     try:
-        spec = resolve(
+        return resolve(
             options.method,
             None if options.sequence is None else each_alone(options.sequence),
             options.seeds,
             options.preset,
             config=options.config,
             changes=changes,
-            vary=_values(options.vary),
+            vary=varied,
         )
     except UnknownNameError as error:
         if error.name not in changes:
@@ -124,26 +128,6 @@ def spec_of(options: TrainOptions, changes: Mapping[str, Words]) -> "FleetSpec":
         names = dict.fromkeys([*(field.name for field in fields(options)), *error.valid])
         hint = "`recall train --help` shows all options."
         raise UnknownNameError("option", spelt(str(error.name)), map(spelt, names), hint) from None
-    _check_own_names(spec.method)
-    return spec
-
-
-def _values(vary: Sequence[str]) -> dict[str, list[Words]]:
-    """Return the values of each setting in words such as `learning_rate=1e-3,3e-4`."""
-    return {
-        name: [Words((value,)) for value in values.split(",")]
-        for name, values in values_by_name("--vary", vary).items()
-    }
-
-
-def _check_own_names(method: Any) -> None:
-    """Raise an error if a method has a setting that this command cannot set."""
-    own, options = ({each.name for each in fields(kind)} for kind in (method, TrainOptions))
-    if taken := sorted(own & options):
-        raise BadValueError(
-            f"method {method.name} has a setting {taken[0]!r}, which is an option of `recall "
-            "train` itself; give the setting another name, or train it from Python"
-        )
 
 
 def _print_help(options: TrainOptions, changes: Mapping[str, Words]) -> None:

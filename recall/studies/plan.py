@@ -191,11 +191,6 @@ def _keys(spec: FleetSpec) -> list[str]:
 
 
 def _common(spec: FleetSpec) -> dict[str, Any]:
-    """Return what determines the results of all runs of a fleet, as JSON holds it.
-
-    A bound on the old tasks in an update counts as far as the fleet has old tasks.
-    """
+    """Return what determines the results of all runs of a fleet, as JSON holds it."""
     kept = identity(spec.describe())
-    old = spec.tasks - 1 if spec.method.sampling == "balanced" else 0
-    bound = {"max_old_tasks": min(spec.method.max_old_tasks, old)}
-    return {"method": kept["method"] | bound, "settings": kept["settings"]}
+    return {"method": kept["method"], "settings": kept["settings"]}

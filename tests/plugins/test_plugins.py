@@ -126,16 +126,6 @@ def test_unknown_names_say_how_to_import():
             unknown()
 
 
-@pytest.mark.parametrize(("name", "more"), [("out", []), ("seeds", ["--help"])])
-def test_a_setting_with_the_name_of_an_option_is_told(name, more, capsys):
-    body = {"name": "clashing", "__annotations__": {name: int}, name: 1}
-    register_method(dataclass(frozen=True)(type("Clashing", (Method,), body)))
-    with pytest.raises(SystemExit):
-        main(["train", "--method", "clashing", "--sequence", "point-rich", *more])
-    told = f"method clashing has a setting '{name}', which is an option of `recall train` itself"
-    assert told in capsys.readouterr().err
-
-
 def test_what_does_not_fit_is_refused():
     class NoDataclass(Method):
         name = "bare"

@@ -175,23 +175,6 @@ def test_fleets_of_a_version_with_other_defaults_are_refused_with_a_way_out(tmp_
     check_same(tmp_path / "lambda=10", spec.describe())
 
 
-def test_another_bound_on_old_tasks_is_no_other_study_where_all_fit_an_update(tmp_path):
-    first = plan_study(STUDY, CHOICES, tmp_path, ROOM)
-    write_study(tmp_path, STUDY, CHOICES, first)
-    older = dataclasses.replace(first[0].spec.method, max_old_tasks=3)
-    begun = dataclasses.replace(first[0], spec=dataclasses.replace(first[0].spec, method=older))
-    begin(begun, tmp_path)
-    more = dataclasses.replace(CHOICES, methods=("lambda=10",), seeds=3)
-    kept, added = plan_study(STUDY, more, tmp_path, ROOM)
-    assert kept.spec == begun.spec
-    assert [run.seed for run in added.spec.runs] == [2]
-    longer = dataclasses.replace(CHOICES, sequences=("cw10",))
-    (spec, *_) = (group.spec for group in groups_of(STUDY, longer))
-    begin(dataclasses.replace(begun, spec=dataclasses.replace(spec, method=older)), tmp_path / "b")
-    with pytest.raises(BadValueError, match="begun with max_old_tasks 3, and this version trains"):
-        plan(groups_of(STUDY, longer), tmp_path / "b", ROOM)
-
-
 def test_every_shard_trains_other_fleets_whenever_it_begins(tmp_path):
     """What other shards have begun or finished before does not change the division."""
     choices = dataclasses.replace(CHOICES, seeds=6)

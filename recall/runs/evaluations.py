@@ -64,6 +64,10 @@ class _Line(msgspec.Struct):
     last_success: _Rate | None = None
     mean_return: float | None = msgspec.field(default=None, name="return")
 
+    def is_of(self, tasks: Sequence[Sequence[str]]) -> bool:
+        names = tasks[self.run] if self.run < len(tasks) else ()
+        return self.position < len(names) and names[self.position] == self.task
+
     def row(self) -> tuple[Any, ...]:
         numbers = (self.success, self.last_success, self.mean_return)
         return (self.run, self.step, self.position, MODES.index(self.mode), *numbers)
@@ -116,15 +120,10 @@ def read_curves(
     `tasks` holds the names of every run's tasks; records of others are unusable. So is a last line
     that is cut short if the fleet is `finished`.
     """
-    known = _known(tasks)
     blocks, unread = [_table([])], 0
     lines = read_lines(path) if finished else complete_lines(path)
     while block := list(islice(lines, _BLOCK_LINES)):
-        rows = [
-            each.row()
-            for each in decoded(block, _Line)
-            if known.get((each.run, each.position)) == each.task
-        ]
+        rows = [each.row() for each in decoded(block, _Line) if each.is_of(tasks)]
         blocks.append(_table(rows))
         unread += len(block) - len(rows)
     table = np.concatenate(blocks)
@@ -136,22 +135,13 @@ def usable(
     records: Iterable[Mapping[str, Any]], tasks: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
     """Return what curves need of records, without those that `read_curves` counts as unusable."""
-    known = _known(tasks)
     found = []
     for record in records:
         with contextlib.suppress(msgspec.ValidationError):
             line = msgspec.convert(record, _Line)
-            if known.get((line.run, line.position)) == line.task:
+            if line.is_of(tasks):
                 found.append(msgspec.to_builtins(line))
     return found
-
-
-def _known(tasks: Sequence[Sequence[str]]) -> dict[tuple[int, int], str]:
-    return {
-        (run, position): task
-        for run, names in enumerate(tasks)
-        for position, task in enumerate(names)
-    }
 
 
 def _table(rows: list[tuple[Any, ...]]) -> Array:

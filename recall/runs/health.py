@@ -69,14 +69,20 @@ def symptoms(
                 f"the temperature of {tasks[position]} has collapsed (alpha {alpha:.2g}), so its "
                 "policy no longer explores",
             )
-    for position, q, low, high in _outside(record):
-        yield Symptom(
-            DIVERGING_CRITICS,
-            position,
-            f"the mean Q of {tasks[position]} is {q:.3g}, but its rewards only allow values from "
-            f"{low:.3g} to {high:.3g}: its critics diverge, and so will a policy that learns from "
-            "them",
-        )
+    columns = (record.get(name, ()) for name in ("q_value", "q_lowest", "q_highest"))
+    # NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
+    for position, (q, low, high) in enumerate(zip(*columns, strict=False)):
+        # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
+        least, most = min(low, 0.0), max(high, 0.0)
+        margin = Q_MARGIN * (most - least)
+        if q < least - margin or q > most + margin:
+            yield Symptom(
+                DIVERGING_CRITICS,
+                position,
+                f"the mean Q of {tasks[position]} is {q:.3g}, but its rewards only allow values "
+                f"from {low:.3g} to {high:.3g}: its critics diverge, and so will a policy that "
+                "learns from them",
+            )
     for metric, kind, network in (
         ("dormant_pi", DORMANT_POLICY_UNITS, "policy"),
         ("dormant_q", DORMANT_CRITIC_UNITS, "critics"),
@@ -88,21 +94,6 @@ def symptoms(
                 f"{share:.0%} of the hidden units of the {network} are dormant on "
                 f"{tasks[current]}, so little of the network is left to learn with",
             )
-
-
-def _outside(record: Mapping[str, Any]) -> Iterator[tuple[int, float, float, float]]:
-    """Yield the mean Q of each task, old or new, whose rewards do not allow it, and its bounds.
-
-    NaN, where the batch had no rows of a task or no reward of it was seen yet, passes the check.
-    """
-    if "q_value" in record and "q_lowest" in record:
-        columns = (record[name] for name in ("q_value", "q_lowest", "q_highest"))
-        for position, (q, low, high) in enumerate(zip(*columns, strict=True)):
-            # New critics start near 0, which rewards of one sign may exclude: 0 is always allowed.
-            least, most = min(low, 0.0), max(high, 0.0)
-            margin = Q_MARGIN * (most - least)
-            if q < least - margin or q > most + margin:
-                yield position, q, low, high
 
 
 def due(found: Iterable[Symptom], counts: dict[str, int], run: str) -> list[Symptom]:

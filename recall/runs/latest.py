@@ -26,11 +26,9 @@ class Latest:
     def add(self, step: int, records: Iterable[Mapping[str, Any]]) -> None:
         """Store the evaluation at this step."""
         self.step = step
-        for record in records:
-            if record["mode"] == "stochastic":
-                position = record["position"]
-                value = record["return"] if self._by_return[position] else record["success"]
-                self._values[record["run"], position] = value
+        for record in (each for each in records if each["mode"] == "stochastic"):
+            value = record["return" if self._by_return[record["position"]] else "success"]
+            self._values[record["run"], record["position"]] = value
 
     def clear(self, run: str) -> None:
         """Forget the successes of a run that failed."""
@@ -62,8 +60,7 @@ class Latest:
         return f"{self.measured} at step {self.step:,}: {means}"
 
     def _text(self, position: int, values: np.ndarray) -> str:
-        there = values[~np.isnan(values)]
-        if not len(there):
+        if np.isnan(values).all():
             return "-"
-        mean = float(np.mean(there))
+        mean = np.nanmean(values)
         return f"{mean:,.4g}" if self._by_return[position] else f"{100 * mean:.0f}%"

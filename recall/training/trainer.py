@@ -10,9 +10,6 @@ A fleet advances chunk by chunk, with all runs in lockstep:
 
 The workers collect the next chunks meanwhile: `policy_lag` of them with policies from before this
 burst, and then one with its policies, which they are sent as soon as these are there.
-
-The task schedule (recall.collect.task_schedule) decides which tasks a chunk holds: the current
-task, or others too.
 """
 
 import time
@@ -158,7 +155,9 @@ class Trainer(TrainedFleet):
             self.flush()
             self._end_task()
         self.evaluation.report_finished()
-        if self._evaluation_is_due() and self._finish_evaluation():
+        steps = self.progress.steps
+        is_due = self._at_end or (steps and steps % self.schedule.evaluate_every == 0)
+        if is_due and self.progress.evaluated != self.total_steps and self._finish_evaluation():
             self.evaluate()
         if jax.default_backend() == "cpu":
             # On a CPU a burst may take seconds. No second one is queued behind it, so that a
@@ -170,11 +169,6 @@ class Trainer(TrainedFleet):
     def _at_end(self) -> bool:
         """Return True if the stage has all its steps."""
         return self.progress.steps == self.task_schedule.steps_per_stage
-
-    def _evaluation_is_due(self) -> bool:
-        if self.progress.steps == 0 or self.progress.evaluated == self.total_steps:
-            return False
-        return self._at_end or self.progress.steps % self.schedule.evaluate_every == 0
 
     def _finish_evaluation(self) -> bool:
         """Wait until the pending evaluation is reported; return False if asked to stop."""
@@ -206,11 +200,10 @@ class Trainer(TrainedFleet):
         turns = self.behaviour.turns(self.progress.stage)
         if not turns.heads:
             return
-        reward, terminated, truncated = self.agent.columns.split(
-            self.history.replay.new[:, : turns.steps]
-        )[2:5]
-        ended = np.asarray(terminated + truncated) > 0
-        returns = turns.returns(np.asarray(reward), ended, self.schedule.environments)
+        rows = self.history.replay.new[:, : turns.steps]
+        reward, terminated, truncated = map(np.asarray, self.agent.columns.split(rows)[2:5])
+        ended = terminated + truncated > 0
+        returns = turns.returns(reward, ended, self.schedule.environments)
         scores = means(returns)
         best = best_heads(scores)
         if self.spec.method.copies == "tested_policy":
@@ -264,10 +257,9 @@ class Trainer(TrainedFleet):
         self.recorder.write_networks(self.progress)
         self.evaluation.finish()  # does not stop for a signal: there is nothing to save any more
         self.store.finish(self.progress.failed, self.policy_files, finished=False)
-        tasks = ", ".join(self.recorder.broken_tasks)
-        cause = f"{tasks} returned a number that is not finite: repair the environment, then train"
-        if not tasks:
-            cause = "Try other settings, such as a lower learning_rate: train"
+        cause = "Try other settings, such as a lower learning_rate: train"
+        if tasks := ", ".join(self.recorder.broken_tasks):
+            cause = f"{tasks} returned a number that is not finite: repair that, then train"
         raise NoRunLeftError(
             f"{failures(self.progress.failed)}. {cause} in another folder; {self.folder} keeps the "
             "records up to there"

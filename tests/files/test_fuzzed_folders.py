@@ -24,7 +24,7 @@ from recall.training.callbacks import Callback
 from recall.training.provenance import surroundings
 from tests.files.damage import EFFORT, changed_json, damaged_bytes, make_folder, restore
 
-EXAMPLES = 60 * EFFORT
+EXAMPLES = 40 * EFFORT
 FILES = ("run.json", "outcome.json", "evaluations.jsonl", "training.jsonl", "study.json")
 ARCHIVED = ("archive.json", "run.json", "evaluations.jsonl.xz", "training.jsonl.xz")
 STUDY = {
@@ -95,23 +95,21 @@ def path_of(folder, name):
     return folder.parent / name if name == "study.json" else folder / name
 
 
-def refusal(command, folder):
-    """The message of the error with which a command refuses a folder; empty if it does not."""
-    try:
-        command(folder)
-    except RecallError as error:
-        return str(error)
-    return ""
-
-
 def check_commands(folder):
     for command in COMMANDS:
-        message = refusal(command, folder)
+        message = ""
+        try:
+            command(folder)
+        except RecallError as error:
+            message = str(error)
         assert "\n" not in message
         assert len(message) < 2000
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@many
 @given(data=st.data())
 def test_changed_values_are_refused_or_used(made, data):
     """Any value of run.json, outcome.json or study.json replaced by any JSON."""
@@ -133,14 +131,14 @@ def test_changed_values_are_refused_or_used(made, data):
             restore(each, was)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@many
 @given(data=st.data())
 def test_damaged_files_are_refused_or_left_out(made, data):
     """Any file cut short, flipped, filled with anything, lost, or a folder."""
     check_damaged(made, FILES, data)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@many
 @given(data=st.data())
 def test_damaged_archives_are_refused_or_left_out(archived, data):
     """The same, for the files of an archive."""

@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +59,7 @@ class Expert:
 
 def test_a_filmed_episode_is_the_one_that_is_evaluated(fleet_folder, tmp_path):
     """Every task's successes in a film are those that `evaluate` counts, run by run."""
-    episodes = 8
+    episodes = 4
     records = recall.evaluate(fleet_folder, episodes, workers=1)
     rates = []
     for deterministic, mode in ((False, "stochastic"), (True, "deterministic")):
@@ -207,17 +206,6 @@ def test_an_unfinished_fleet_shows_what_is_over(tmp_path, capsys):
         recall.film(folder, ["point-poor"])
 
 
-def test_an_archive_of_one_time_is_filmed_and_says_so(fleet_folder, tmp_path):
-    kept = shutil.copytree(fleet_folder, tmp_path / "kept")
-    (kept / "archive.json").write_text('{"schema": 1}')
-    for path in kept.glob("policies/*/task-*"):
-        path.unlink()
-    made = recall.film(kept, out=tmp_path / "film.png", size=SMALL)
-    assert {take.at for take in made.takes} == {"final"}
-    assert "recall archive --policies" in made.lacking
-    assert not recall.film(kept, at="final", out=made.path, size=SMALL).lacking
-
-
 def test_policies_of_another_observation_are_refused(fleet_folder, tmp_path):
     folder = shutil.copytree(fleet_folder, tmp_path / "fleet")
     (path,) = folder.glob("policies/*seed3/final.npz")
@@ -254,16 +242,6 @@ def test_tasks_of_different_runs_are_not_in_one_film(tmp_path):
     folder = write_untrained(tmp_path, ["point-rich,point-poor", "point-slide,point-poor"])
     with pytest.raises(BadValueError, match=r"no single run.* point-rich, point-slide"):
         recall.film(folder, tasks=["point-rich", "point-slide"])
-
-
-def test_progress_is_shown_on_a_terminal_alone(fleet_folder, tmp_path, monkeypatch, capsys):
-    arguments = ["film", str(fleet_folder), "--out", str(tmp_path / "film.png"), "--size=40", "32"]
-    main(arguments)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    main(arguments)
-    assert "Filming" in capsys.readouterr().err
 
 
 class Scripted:

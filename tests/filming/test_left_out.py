@@ -26,12 +26,6 @@ class WithoutImage(Blank):
         return None
 
 
-class WithoutRender(Blank):
-    """An environment that declares an image and has no code for it."""
-
-    render = gymnasium.Env.render
-
-
 class Undeclared(Blank):
     """An environment that takes render_mode and does not declare the mode."""
 
@@ -48,7 +42,6 @@ class Broken(Blank):
 WHY = {
     WithoutMode: "argument 'render_mode'",
     WithoutImage: "returned None",
-    WithoutRender: "NotImplementedError",
     Undeclared: "no render_modes",
     Broken: "no width and no height",
 }

@@ -87,6 +87,7 @@ def test_chosen_policies_are_kept_and_used(finished, tmp_path):
     film = recall.film(made.folder, ["point-rich"], sheet=True, size=(64, 64))
     assert (film.run, [take.at for take in film.takes]) == (SECOND, ["final"])
     assert film.path.parent == made.folder / "films"
+    assert "recall archive --policies" in film.lacking
 
 
 def test_damaged_policies_are_not_archived(finished, tmp_path):

@@ -27,17 +27,18 @@ from recall.worlds.pointworld import make_simulator
 TASKS = ("point-rich", "point-poor", "point-rich")
 
 
-def learner(activation: str = "leaky_relu"):
+def learner():
     """Return the spec, the agent and the first state of two runs."""
     changes = {"hidden": (9, 8, 7), "head_layers": 1, "steps_per_task": 300}
-    spec = resolve("recall", ",".join(TASKS), (10, 2), changes=changes | {"activation": activation})
+    spec = resolve("recall", ",".join(TASKS), (10, 2), changes=changes)
     agent, _ = agent_of(spec)
     return spec, agent, fleet.init(agent, jnp.array([10, 2]))
 
 
-def make_fleet(folder: Path, activation: str = "leaky_relu") -> Path:
-    """Write the fresh policies of two runs, after two of three tasks and at the end."""
-    spec, agent, state = learner(activation)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The fresh policies of two runs, after two of three tasks and at the end."""
+    folder, (spec, agent, state) = tmp_path_factory.mktemp("fleet"), learner()
     Store.create(folder, spec.describe()).close()
     flat = {task: np.asarray(fleet.flat_policies(agent, state, task)) for task in range(3)}
     shape = fleet.policy_shape(agent)
@@ -45,11 +46,6 @@ def make_fleet(folder: Path, activation: str = "leaky_relu") -> Path:
         write_policies(folder, spec, shape, f"task-{task}", {task: flat[task] * 2})
     write_policies(folder, spec, shape, FINAL, flat)
     return folder
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return make_fleet(tmp_path_factory.mktemp("fleet"))
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +79,12 @@ def test_a_file_names_its_layers_and_its_environment(folder):
         assert int(stored["format"]) == 1
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu"])
-def test_one_row_a_batch_and_the_networks_agree(tmp_path, activation):
+def test_one_row_a_batch_and_the_networks_agree(folder, observations):
     """The actor in NumPy, row by row and in a batch, is the learner's actor."""
-    folder = make_fleet(tmp_path, activation)
-    policy = recall.load_policy(folder, 1)
-    rows = np.random.default_rng(0).normal(size=(50, policy.observation_size)).astype(np.float32)
+    policy, rows = recall.load_policy(folder, 1), observations
     one_by_one = np.stack([policy.act(row) for row in rows])
     np.testing.assert_allclose(policy.act(rows), one_by_one, atol=1e-6)
-    _, agent, state = learner(activation)
+    _, agent, state = learner()
     actor = jax.tree.map(lambda leaf: leaf[0], state.trainable.actor)
     expected = agent.policy_of_task(actor, jnp.asarray(rows), 1)
     mean, log_std = policy.distribution(rows)

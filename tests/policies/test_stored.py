@@ -11,7 +11,6 @@ from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.atomic import hidden_name
 from recall.runs.description import read_description
 from recall.training.callbacks import Callback
-from tests.factories.folders import write_fleet
 from tests.factories.policies import write_learned, write_untrained
 
 SEQUENCES = ("point-rich,point-poor", "point-poor,point-slide")
@@ -72,12 +71,6 @@ def test_unknown_names_are_told_with_the_known_ones(folder, arguments, valid, to
     assert caught.value.valid == valid
 
 
-def test_a_fleet_without_runs_is_damaged(tmp_path):
-    (tmp_path / "run.json").write_text('{"schema": 1, "runs": []}')
-    with pytest.raises(BadValueError, match=r"run\.json was damaged"):
-        recall.load_policy(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("marks", "told"),
     [
@@ -136,13 +129,6 @@ def test_lost_and_damaged_final_policies_can_be_written_again(finished, tmp_path
     (fleet / "outcome.json").unlink()
     recall.resume(fleet, callback=Callback())
     assert path.read_bytes() == whole
-
-
-def test_a_fleet_of_which_every_run_failed_is_not_called_finished(tmp_path):
-    failed = {"fine_tuning-point-rich-seed0": 500}
-    folder = write_fleet(tmp_path, sequence="point-rich", seeds=(0,), failed=failed)
-    with pytest.raises(RecallError, match=r"every run failed.* at step 500"):
-        recall.evaluate(folder)
 
 
 @pytest.mark.parametrize(

@@ -57,21 +57,16 @@ def test_a_whole_fleet_is_complete_in_the_modes_that_it_has(fleet):
     assert [run.complete for run in found.runs] == [True, True]
 
 
-def test_a_lost_last_line_leaves_its_run_out_of_the_tables(fleet):
-    lines = (fleet / "evaluations.jsonl").read_text().splitlines(keepends=True)
-    (fleet / "evaluations.jsonl").write_text("".join(lines[:-1]))
+def test_a_cut_line_of_a_finished_fleet_is_counted_and_its_run_left_out(fleet):
+    cut(fleet / "evaluations.jsonl", 20)
+    assert told(fleet, "evaluations.jsonl: 1 line cannot be used")
     assert told(fleet, SEED1, "step 2,000 lacks evaluations of hammer (deterministic)",
                 "left out of the tables")  # fmt: skip
     assert not told(fleet, SEED0)
     assert scored(fleet) == [0]
+    assert page(analyse(gather(fleet)), [], Gallery(())).count("<td>evaluations lost</td>") == 1
     run = gather(fleet).runs[1]
     assert (run.finished, run.complete, len(run.steps)) == (True, False, 8)
-
-
-def test_a_cut_line_of_a_finished_fleet_is_counted_and_its_run_left_out(fleet):
-    cut(fleet / "evaluations.jsonl", 20)
-    assert told(fleet, "evaluations.jsonl: 1 line cannot be used")
-    assert told(fleet, SEED1, "lacks evaluations of hammer (deterministic)")
     (fleet / "outcome.json").unlink()
     assert not told(fleet, "cannot be used")  # it may be being written
 
@@ -89,30 +84,6 @@ def test_a_run_whose_evaluations_end_early_is_told_once(fleet):
 def test_a_run_that_lost_everything_is_told(fleet):
     drop(fleet, lambda record: record["run"] == 1)
     assert told(fleet, SEED1, "has no evaluations: left out")
-
-
-def test_a_failed_run_has_lost_nothing(tmp_path):
-    folder = write_fleet(tmp_path / "a", failed={SEED1: STEPS + EVERY})
-    assert not told(folder, "lacks")
-    assert len(gather(folder).problems) == 1
-
-
-def test_the_page_says_that_evaluations_are_lost(fleet):
-    drop(fleet, lambda record: record["run"] == 1 and record["step"] == 2 * STEPS)
-    written = page(analyse(gather(fleet)), [], Gallery(()))
-    assert written.count("<td>finished</td>") == 1
-    assert written.count("<td>evaluations lost</td>") == 1
-
-
-def test_lost_lines_of_the_end_are_written_again_by_resuming(finished, tmp_path):
-    folder = shutil.copytree(finished, tmp_path / "run")
-    whole = (folder / "evaluations.jsonl").read_bytes()
-    (folder / "evaluations.jsonl").write_bytes(whole[: whole[:-1].rfind(b"\n") + 1])
-    assert told(folder, "evaluations.jsonl is damaged", "restore it from a copy")
-    (folder / "outcome.json").unlink()
-    recall.resume(folder, callback=Callback())
-    assert (folder / "evaluations.jsonl").read_bytes() == whole
-    assert gather(folder).problems == gather(finished).problems
 
 
 def test_a_damaged_outcome_is_written_again_by_resuming(finished, tmp_path):
@@ -141,18 +112,12 @@ def test_a_finished_fleet_without_evaluations_is_not_called_young(fleet, lose):
     lose(fleet / "evaluations.jsonl")
     assert told(fleet, "is finished, but its evaluations are missing",
                 "restore evaluations.jsonl from a copy")  # fmt: skip
-    assert not told(fleet, "yet")
-
-
-def test_a_fleet_that_lost_all_evaluations_is_not_archived(fleet, tmp_path):
-    (fleet / "evaluations.jsonl").unlink()
-    with pytest.raises(BadValueError, match=r"evaluations.jsonl is missing"):
-        recall.archive(fleet, tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
 
 
 def test_a_fleet_with_a_failed_run_is_archived(tmp_path):
     folder = write_fleet(tmp_path / "a", failed={SEED1: STEPS + EVERY})
+    assert len(gather(folder).problems) == 1
+    assert not told(folder, "lacks")
     assert recall.archive(folder, tmp_path / "kept").runs == 2
 
 

@@ -54,13 +54,11 @@ def test_a_difference_in_one_run_is_named(tmp_path):
 
 def test_functions_are_given_from_python(tmp_path):
     folder = write_unfinished(tmp_path, functions=["reach", "push"], plugins=["my_world"])
+    (tmp_path / "empty").mkdir()
+    assert resume_command(tmp_path / "empty") == f"recall resume {tmp_path / 'empty'}"
     call = resume_command(folder)
     assert call == f"recall.resume({str(folder)!r}, functions={{'reach': reach, 'push': push}})"
     compile(call, "call", "eval")
-
-
-def test_a_folder_without_a_description_has_the_plain_command(tmp_path):
-    assert resume_command(tmp_path) == f"recall resume {tmp_path}"
 
 
 def test_a_fleet_without_a_run_left_is_told_as_such(tmp_path):

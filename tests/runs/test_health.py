@@ -67,24 +67,23 @@ def test_temperatures_count_for_the_tasks_in_training_alone():
 
 
 @pytest.mark.parametrize(
-    ("q", "diverges"),
-    # The range is 1,100 wide, so that 55 beyond either end are within the margin.
-    [(-154.0, False), (-156.0, True), (1_054.0, False), (1_056.0, True)],
+    ("q", "low", "high", "diverges"),
+    [
+        # The range is 1,100 wide, so that 55 beyond either end are within the margin.
+        (-154.0, -100.0, 1_000.0, False),
+        (-156.0, -100.0, 1_000.0, True),
+        (1_054.0, -100.0, 1_000.0, False),
+        (1_056.0, -100.0, 1_000.0, True),
+        # A new critic is near zero, whatever the rewards are.
+        (0.0, -100.0, -2.0, False),
+        (0.0, 2.0, 100.0, False),
+        (6.0, -100.0, -2.0, True),
+    ],
 )
-def test_q_may_overshoot_by_a_twentieth_of_its_range(q, diverges):
-    assert found(q_value=[q, NAN, NAN]) == [(DIVERGING_CRITICS, 0)] * diverges
-
-
-@pytest.mark.parametrize(("low", "high"), [(-100.0, -2.0), (2.0, 100.0), (-1.0, -1.0)])
-def test_a_new_critic_at_zero_does_not_diverge_whatever_the_rewards(low, high):
-    assert (
-        found(q_value=[0.0, NAN, NAN], q_lowest=[low, NAN, NAN], q_highest=[high, NAN, NAN]) == []
-    )
-
-
-def test_q_beyond_zero_diverges_where_all_rewards_are_negative():
-    bounds = {"q_lowest": [-100.0, NAN, NAN], "q_highest": [-2.0, NAN, NAN]}
-    assert found(q_value=[6.0, NAN, NAN], **bounds) == [(DIVERGING_CRITICS, 0)]
+def test_q_may_overshoot_by_a_twentieth_of_a_range_that_includes_zero(q, low, high, diverges):
+    columns = {"q_value": q, "q_lowest": low, "q_highest": high}
+    changes = {name: [value, NAN, NAN] for name, value in columns.items()}
+    assert found(**changes) == [(DIVERGING_CRITICS, 0)] * diverges
 
 
 def test_each_symptom_is_due_once_for_each_run_and_task():

@@ -64,17 +64,12 @@ def test_the_actor_collects_and_not_its_average():
     np.testing.assert_array_equal(policies[:, : trunk.shape[-1]], trunk)
 
 
-def test_a_fleet_whose_policies_would_never_act_is_warned_of():
+def test_a_fleet_whose_policies_would_never_act_in_a_task_is_warned_of():
+    """Four chunks of turns, and with a lag of 1 two that are ordered before a head is chosen."""
     assert only_random(small_spec()) is None
-    warning = only_random(small_spec(random_steps=300))
-    assert "random_steps 300" in warning
-    assert "such as 30" in warning
+    assert "random_steps 300" in only_random(small_spec(random_steps=300))
     # All tasks are learned in one stage, whose random steps count for all of them together.
     assert only_random(small_spec("multi_task", random_steps=300)) is None
-
-
-def test_turns_that_fill_a_later_task_are_warned_of():
-    """Four chunks of turns, and with a lag of 1 two that are ordered before a head is chosen."""
     assert "task 2 of 2" in only_random(small_spec(random_steps=200))
     assert only_random(small_spec(random_steps=200, policy_lag=0)) is None
     assert only_random(small_spec(random_steps=200, best_return=False)) is None
@@ -138,8 +133,8 @@ def test_the_best_old_head_is_chosen_where_it_beats_random_actions():
     np.testing.assert_array_equal(best_heads(np.array(scores)), [0, -1, 1, -1, -1])
 
 
-@pytest.mark.parametrize("episode", [50, 120, 200, 333])
-@pytest.mark.parametrize("heads", [1, 2, 3])
+@pytest.mark.parametrize("episode", [50, 120, 333])
+@pytest.mark.parametrize("heads", [1, 3])
 def test_every_actor_has_whole_episodes_however_long_they_are(episode, heads):
     """Chunks have 50 steps, and episodes follow each other without regard to turns."""
     turns = Turns(heads, turn_steps(episode, 50), 10_000)

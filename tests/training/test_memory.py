@@ -1,6 +1,5 @@
 """A fleet that does not fit is refused before anything is written, with what would fit."""
 
-import jax
 import jax.numpy as jnp
 import pytest
 
@@ -29,22 +28,6 @@ def test_what_fits_is_the_last_thing_that_fits():
         check_memory(spec, Memory(GIB, 2 * each - 1))
     with pytest.raises(TooLargeError, match="enough for 0"):
         check_memory(spec, Memory(GIB, each - 1))
-
-
-def test_with_hidden_boundaries_every_task_still_has_a_policy_to_evaluate():
-    hidden, alone = (
-        small_spec("fine_tuning", tasks, boundaries="hidden")
-        for tasks in (SEQUENCE, SEQUENCE.partition(",")[0])
-    )
-    policy = 4 * fleet.policy_shape(agent_of(hidden)[0]).size
-    assert run_bytes(hidden) - run_bytes(alone) == pytest.approx(1.1 * policy, abs=1)
-
-
-def test_c_chain_holds_the_networks_twice():
-    spec, plain = (small_spec("fine_tuning", remedy=remedy) for remedy in ("c_chain", "none"))
-    networks = jax.eval_shape(agent_of(spec)[0].init, 0).trainable
-    sizes = [leaf.size for leaf in jax.tree.leaves((networks.actor, networks.critic))]
-    assert run_bytes(spec) - run_bytes(plain) > 4 * sum(sizes)
 
 
 def test_on_a_cpu_the_processes_count_too():
@@ -94,21 +77,6 @@ def test_a_fleet_larger_than_this_machine_leaves_no_folder(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-class FailAtOnce(Callback):
-    def on_steps(self, total_steps):
-        raise MemoryError("out of memory")
-
-
-def test_a_start_that_failed_does_not_block_the_next(tmp_path, uninterrupted):
-    folder = tmp_path / "run"
-    given = {"sequence": SEQUENCE, "out": folder, **CHANGES, "checkpoint_minutes": 10}
-    with pytest.raises(MemoryError):
-        recall.train(seeds=(7, 8), callback=FailAtOnce(), **given)
-    assert (folder / "run.json").exists()
-    recall.train(seeds=(0, 1), callback=Callback(), **given)
-    assert left_by(folder) == uninterrupted
-
-
 class FillTheDevice(Callback):
     """Asks for more memory than any device has, as soon as training has begun."""
 
@@ -116,8 +84,11 @@ class FillTheDevice(Callback):
         jnp.zeros(1 << 50, jnp.int8)
 
 
-def test_a_device_that_is_full_is_told_with_the_way_on(tmp_path):
+def test_a_device_that_is_full_is_told_and_does_not_block_the_next_start(tmp_path, uninterrupted):
+    given = {"sequence": SEQUENCE, "out": tmp_path, **CHANGES, "checkpoint_minutes": 10}
     with pytest.raises(TooLargeError, match=r"no memory left .*RESOURCE_EXHAUSTED") as caught:
-        recall.train("recall", SEQUENCE, (0, 1), out=tmp_path, callback=FillTheDevice(), **CHANGES)
+        recall.train(seeds=(7, 8), callback=FillTheDevice(), **given)
     assert str(caught.value).endswith(f"Then continue with `recall resume {tmp_path}`")
     assert "XLA_PYTHON_CLIENT_MEM_FRACTION" in str(caught.value)
+    recall.train(seeds=(0, 1), callback=Callback(), **given)
+    assert left_by(tmp_path) == uninterrupted

@@ -132,6 +132,7 @@ def test_one_task_comes_with_its_environment_and_only_once(kept, capsys):
         recall.export_minari(kept, "recall/poor-v0")
 
 
+@pytest.mark.slow
 def test_a_termination_is_no_truncation(tmp_path):
     unlearned = {"environments": 5, "update_after": 300}
     spec = small_spec("fine_tuning", [[ending]], (0,), **KEPT | unlearned)

@@ -1,4 +1,4 @@
-"""Policies that collect lie `policy_lag` bursts behind the learner, also after a resumption."""
+"""Policies that collect lie `policy_lag` bursts behind the learner."""
 
 import json
 
@@ -9,7 +9,7 @@ from recall.config.stored import spec_from
 from recall.learn import fleet
 from recall.runs.description import read_description
 from recall.training.trainer import Trainer
-from tests.factories.fleets import CrashAt, CrashError, go_on, left_by, run, small_spec, start
+from tests.factories.fleets import small_spec, start
 
 CHUNKS = 6  # of a stage of the small fleet; its updates begin with chunk 1
 
@@ -50,18 +50,6 @@ def test_a_chunk_is_collected_with_the_policies_from_so_many_bursts_before(tmp_p
     assert len({each.tobytes() for each in learned}) == CHUNKS  # every burst changes them
     for chunk, policies in enumerate(collecting):
         np.testing.assert_array_equal(policies, learned[max(0, chunk - lag)])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("lag", "crash"), [(3, 9), (0, 4), (1, 4), (3, 4)])
-def test_a_fleet_goes_on_with_the_chunks_that_were_under_way(tmp_path, lag, crash):
-    """A checkpoint after every chunk; the crash is in the middle of a stage or near its end."""
-    spec = small_spec(policy_lag=lag, seeds=(0,), checkpoint_minutes=1e-9)
-    run(start(spec, tmp_path / "whole"))
-    with pytest.raises(CrashError):
-        run(start(spec, tmp_path / "crashed", CrashAt(crash)))
-    run(go_on(tmp_path / "crashed")[0])
-    assert left_by(tmp_path / "crashed") == left_by(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(("overlap", "lag"), [(True, 1), (False, 0)])

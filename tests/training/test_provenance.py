@@ -24,21 +24,15 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def test_a_clean_checkout_is_clean_whatever_results_lie_in_it(checkout):
-    (checkout / "report").mkdir()
-    (checkout / "report" / "index.html").write_text("")
+def test_a_checkout_is_clean_whatever_results_lie_in_it_but_not_with_other_code(checkout):
+    (checkout / "index.html").write_text("")
     state = git_state(checkout)
     assert (len(state["commit"]), state["dirty"]) == (40, False)
-
-
-@pytest.mark.parametrize("name", ["code.py", "new.py"])
-def test_changed_and_new_code_count(checkout, name):
-    (checkout / "recall" / name).write_text("x = 1")
-    assert git_state(checkout)["dirty"]
-
-
-def test_outside_a_checkout_nothing_is_known(checkout):
-    assert git_state(checkout / "recall") is None
+    assert git_state(checkout / "recall") is None, "no checkout of this package"
+    for name in ("new.py", "code.py"):
+        (checkout / "recall" / name).write_text("x = 1")
+        assert git_state(checkout)["dirty"]
+        (checkout / "recall" / "new.py").unlink(missing_ok=True)
 
 
 def edit(folder, change):

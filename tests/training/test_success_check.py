@@ -30,16 +30,14 @@ class Late(Telling):
         return super().step(action)
 
 
-def silent_of(*tasks) -> list[str]:
-    settings = Settings(world=recall.settings.WorldSettings(horizon_steps=10))
-    return tasks_without_success(make_spec("fine_tuning", [*tasks], (0,), settings))
-
-
 def test_only_tasks_that_say_nothing_are_found():
-    assert silent_of(Point, Telling) == ["Point"]
-    assert silent_of(Telling, Telling) == []
-    assert silent_of("gym:Pendulum-v1") == ["gym:Pendulum-v1"]
-    assert silent_of("point-rich", "push") == []
+    settings = Settings(world=recall.settings.WorldSettings(horizon_steps=10))
+    for tasks, silent in (
+        ([Point, Telling], ["Point"]),
+        (["gym:Pendulum-v1"], ["gym:Pendulum-v1"]),
+        (["point-rich", "push"], []),
+    ):
+        assert tasks_without_success(make_spec("fine_tuning", tasks, (0,), settings)) == silent
 
 
 def test_an_environment_that_fails_is_refused_before_anything_is_written(tmp_path):

@@ -54,6 +54,7 @@ def test_what_cannot_vary_is_refused(vary, told):
         varied(vary)
 
 
+@pytest.mark.slow
 def test_a_varied_fleet_resumes_bit_for_bit_and_is_labelled_by_value(tmp_path):
     run(start(varied(), tmp_path / "whole"))
     with pytest.raises(CrashError):

@@ -147,11 +147,6 @@ def status_at(total_steps, method="recall", **changes):
     return status
 
 
-def test_the_status_names_the_task_in_training():
-    assert status_at(450).stage_name() == "task 2 of 2: point-poor"
-    assert status_at(450, "multi_task").stage_name() == "2 tasks at once"
-
-
 def test_no_end_is_foretold_from_steps_without_updates():
     status = status_at(0, update_after=150)
     for steps in (50, 100):
@@ -164,12 +159,14 @@ def test_no_end_is_foretold_from_steps_without_updates():
     assert status.time_left(400).endswith("left")
 
 
-def test_views_say_how_far_an_evaluation_is_behind():
+def test_views_name_the_task_and_say_how_far_an_evaluation_is_behind():
+    assert status_at(450, "multi_task").stage_name() == "2 tasks at once"
     status = status_at(300)
     assert status.evaluation() == ""
-    status.evaluating_step = 300
+    status.on_evaluation_start(300)
     assert status.evaluation() == "evaluating step 300"
     status.on_steps(450)
+    assert status.stage_name() == "task 2 of 2: point-poor"
     assert status.evaluation() == "evaluating step 300, 150 steps behind"
     status.on_evaluation(300, [])
     assert status.evaluation() == ""

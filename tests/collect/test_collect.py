@@ -14,10 +14,7 @@ import pytest
 import recall
 from recall.collect.messages import RunTasks
 from recall.collect.policy import NumpyPolicy, PolicyShape
-from recall.collect.pool import (
-    ChunkRequest,
-    Pool,
-)
+from recall.collect.pool import ChunkRequest, Pool
 from recall.errors import NoRunLeftError, RecallError
 from recall.learn import fleet
 from recall.runs.store import read

@@ -118,6 +118,7 @@ def registered():
 def test_an_environment_that_cannot_be_sent_matters_only_if_it_is_a_task(registered):
     registered("Unsendable-v0", Unsendable())
     assert "Unsendable-v0" not in registrations_for(["gym:Pendulum-v1"]).gym_specs
+    assert not registrations_for(["point-rich"]).gym_specs
     with pytest.raises(BadValueError, match=r"'gym:Unsendable-v0' cannot be sent .*holds a file"):
         registrations_for(["gym:Unsendable-v0"])
 
@@ -134,10 +135,6 @@ def test_an_environment_that_a_worker_cannot_read_is_named_with_the_reason(regis
     sent.register()  # as a worker does, which has to go on for other tasks
     with pytest.raises(recall.errors.UnknownNameError, match="no licence here"):
         gym_registration.known_spec(f"gym:{name}")
-
-
-def test_tasks_of_other_worlds_need_no_specs():
-    assert not registrations_for(["point-rich"]).gym_specs
 
 
 def test_a_module_in_the_name_of_a_task_is_imported(tmp_path, monkeypatch, registered):

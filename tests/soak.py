@@ -9,8 +9,8 @@ was never disturbed. It ends with one line of JSON that says what was done, and 
 anything differed.
 """
 
-import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -22,19 +22,15 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tyro
+
 import tests.conftest  # noqa: F401  (compiles quickly, and once for all processes)
 from recall.methods import METHODS
 from tests.factories.fleets import CHANGES, SEQUENCE, left_by
 from tests.factories.processes import children_of, is_alive
 
 # Of ten disturbances, how many are of which kind.
-KINDS = {
-    "kill of the trainer": 5,
-    "kill of a worker": 2,
-    "SIGTERM": 1,
-    "SIGINT": 1,
-    "SIGHUP": 1,
-}
+KINDS = {"kill of the trainer": 5, "kill of a worker": 2, "SIGTERM": 1, "SIGINT": 1, "SIGHUP": 1}
 SPECIAL = {"packnet": {"retraining_updates": 15}, "clonex": {"memory_per_task": 60}}
 MOST_DISTURBANCES = 12
 SLOWEST_SECONDS = 600.0
@@ -100,10 +96,11 @@ class Soak:
             process.kill()
             process.wait()
             end = time.monotonic() + 20
-            while any(map(is_alive, workers)) and time.monotonic() < end:
+            while any(map(is_alive, workers)):
+                if time.monotonic() > end:
+                    self.mismatches.append("workers outlived their trainer")
+                    break
                 time.sleep(0.05)
-            if any(map(is_alive, workers)):
-                self.mismatches.append("workers outlived their trainer")
         else:
             process.send_signal(signal.Signals[kind])
             process.wait(SLOWEST_SECONDS)
@@ -138,21 +135,19 @@ def _written(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--seed", type=int, default=None)
-    given = parser.parse_args()
-    seed = random.randrange(10**6) if given.seed is None else given.seed
+def main(
+    minutes: float = 10.0, methods: tuple[str, ...] = tuple(METHODS), seed: int | None = None
+) -> None:
+    """Kill fleets of these methods at random moments, for this long."""
+    seed = random.randrange(10**6) if seed is None else seed
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="recall-soak-"))
-    soak = Soak(folder, random.Random(seed), began + 60 * given.minutes)
-    number = 0
-    while time.monotonic() < soak.deadline:
-        method = given.methods[number % len(given.methods)]
+    soak = Soak(folder, random.Random(seed), began + 60 * minutes)
+    for number in itertools.count():
+        if time.monotonic() > soak.deadline:
+            break
+        method = methods[number % len(methods)]
         soak.one_fleet(method, number)
-        number += 1
         print(f"{method}: {dict(soak.counts)}, {len(soak.mismatches)} mismatches", flush=True)
     report = {
         "minutes": round((time.monotonic() - began) / 60, 1),
@@ -167,4 +162,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -180,66 +180,49 @@ def _serve(
     The report is made again when there are new evaluations, or a fleet has started or ended.
     """
     import time
-    from contextlib import suppress
     from threading import Thread
 
     from recall.files.fleet_layout import DESCRIPTION, OUTCOME
     from recall.report.page import SECONDS
 
     server = _server(out, port)
-    Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_address[1]}/"
-    welcome = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
     watched = (DESCRIPTION, "evaluations.jsonl*", OUTCOME)
     shown: dict[Path, int] | None = None
     told = ""
     while True:
-        times = {}
         try:
-            for path in (path for each in folders for name in watched for path in each.rglob(name)):
-                with suppress(FileNotFoundError):  # removed since it was listed
-                    times[path] = path.stat().st_mtime_ns
+            found = [path for each in folders for name in watched for path in each.rglob(name)]
+            times = {path: path.stat().st_mtime_ns for path in found}
             if times != shown:
                 make()
-                shown, told = times, ""
+                if shown is None:  # now there is a page
+                    Thread(target=server.serve_forever, daemon=True).start()
+                    url = f"http://127.0.0.1:{server.server_address[1]}/"
+                    told = f"The report is at {url} and refreshes by itself; Ctrl-C stops it."
+                    print(told, flush=True)
+                shown = times
         except (RecallError, OSError) as error:  # no runs yet, or a file that is being replaced
             if str(error) != told:
                 told = str(error)
                 print(f"The report could not be made: {told}", flush=True)
-        if welcome:  # after the first report, so that no page of an earlier one is shown
-            print(welcome, flush=True)
-            welcome = ""
         time.sleep(SECONDS)
 
 
 def _server(out: Path, port: int) -> "ThreadingHTTPServer":
-    """Return a server of the report in `out`, for this machine only."""
+    """Return a server of the report in `out`, for this machine only, which prints nothing."""
     from http import HTTPStatus
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-    from io import BytesIO
-
-    from recall.report.build import PAGE
-    from recall.report.page import SECONDS
 
     class Handler(SimpleHTTPRequestHandler):
-        """Serves the report, or says that there is none yet, and prints nothing."""
-
         def send_head(self) -> Any:
-            """Answer a request with its headers; return what follows them."""
             host = self.headers.get("Host", "").partition(":")[0]
-            if host not in ("127.0.0.1", "localhost"):  # another site's name that leads here
-                self.send_error(HTTPStatus.FORBIDDEN)
-                return None
-            if (out / PAGE).exists():
+            if host in ("127.0.0.1", "localhost"):  # not another site's name that leads here
                 return super().send_head()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", "text/plain")
-            self.send_header("Refresh", f"{SECONDS}")
-            self.end_headers()
-            return BytesIO(b"There is no report yet. This page loads itself again.")
+            self.send_error(HTTPStatus.FORBIDDEN)
+            return None
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Print nothing."""
+            pass
 
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=out))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,6 @@ from recall import plugins
 from recall.analysis.collection import gather
 from recall.plugins import sources
 from recall.runs.description import read_description
-from recall.training.callbacks import Callback
 from tests.factories.events import Heard
 from tests.factories.folders import write_fleet
 from tests.plugins.restored import EXAMPLES, SETTINGS, plugins_forgotten
@@ -39,37 +39,31 @@ def written(folder, comment=""):
     return path
 
 
-def resumed(folder, plugin):
-    """Resume a finished fleet behind its last task, as a new process would; return what it says."""
+def loaded(plugin, use):
+    """Do something with the plug-in as a new process would; return what it says."""
     forget()
-    (folder / "outcome.json").unlink()
     heard = Heard()
     with plugins_forgotten():
         recall.load_plugin(plugin)
-        recall.resume(folder, callback=heard)
+        use(callback=heard)
     return heard.messages
-
-
-def trained(folder, plugin):
-    forget()
-    with plugins_forgotten():
-        recall.load_plugin(plugin)
-        recall.train(
-            NAME, "point-slide", out=folder, preset="quick", callback=Callback(), **SETTINGS
-        )
-    return folder
 
 
 @pytest.mark.slow
 def test_a_fleet_that_resumes_with_an_edited_plugin_says_so(tmp_path):
-    plugin = written(tmp_path)
-    folder = trained(tmp_path / "fleet", plugin)
+    def resumed():
+        (folder / "outcome.json").unlink()
+        return loaded(plugin, partial(recall.resume, folder))
+
+    plugin, folder = written(tmp_path), tmp_path / "fleet"
+    train = partial(recall.train, NAME, "point-slide", out=folder, preset="quick", **SETTINGS)
+    loaded(plugin, train)
     before = hashlib.sha256(plugin.read_bytes()).hexdigest()[:12]
     assert read_description(folder)["plugin_sources"] == {NAME: {"source": before}}
-    assert not resumed(folder, plugin)
-    plugin = written(tmp_path, "# edited\n")
+    assert not resumed()
+    written(tmp_path, "# edited\n")
     after = hashlib.sha256(plugin.read_bytes()).hexdigest()[:12]
-    (warning,) = resumed(folder, plugin)
+    (warning,) = resumed()
     for word in (NAME, before, after):
         assert word in warning
 

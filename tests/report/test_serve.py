@@ -38,7 +38,4 @@ def test_a_folder_without_runs_is_told_and_waited_for(tmp_path, monkeypatch, cap
     monkeypatch.setattr("time.sleep", no_more)
     with pytest.raises(KeyboardInterrupt):
         report((tmp_path,), tmp_path / "out", serve=True)
-    told = capsys.readouterr().out
-    assert "there are no runs" in told
-    with urllib.request.urlopen(re.search(r"http://\S+/", told)[0], timeout=30) as answer:
-        assert answer.headers["Refresh"]
+    assert "there are no runs" in capsys.readouterr().out

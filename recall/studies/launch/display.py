@@ -72,13 +72,13 @@ class Display:
             self._bars.update(task, success=f"success {event.value:.0%}")
         elif event.kind == "message":
             self.message(name, event.text)
-        elif event.kind == "finished":
-            self._states[name] = "finished"
-            self._bars.update(task, completed=self._bars.tasks[task].total, visible=False)
-            self._line(f"{name}: finished")
-        else:
-            self._states[name] = "waiting"
+        else:  # an end
+            finished = event.kind == "finished"
+            self._states[name] = "finished" if finished else "waiting"
             self._bars.update(task, visible=False)
+            if finished:
+                self._bars.update(task, completed=self._bars.tasks[task].total)
+                self._line(f"{name}: finished")
         self._sum_up(trained=event.kind in ("steps", "finished"))
 
     def give_up(self, name: str, reason: str) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import recall
 from recall.errors import BadValueError
 from recall.studies.launch import ray_launcher
 from recall.studies.launch.display import Display
@@ -27,7 +26,6 @@ from tests.factories.studies import (
     left_when_nothing_happens,
     printing,
 )
-from tests.plugins.restored import EXAMPLES, plugins_forgotten
 
 # A lost node is noticed within seconds instead of half a minute.
 QUICK = {
@@ -137,27 +135,6 @@ def test_a_killed_driver_loses_nothing_and_the_next_goes_on(tmp_path, cluster, u
     for name in begun & result.attempts.keys():
         assert re.search(rf"{name}: 1 run of 400 steps, from step \d+", told.getvalue())
     assert left_by(folder) == uninterrupted
-
-
-@pytest.mark.slow
-def test_tasks_of_the_cluster_know_the_plugins_of_their_launcher(tmp_path, cluster):
-    """A method and a world from files that the nodes can read."""
-    folder, told = tmp_path / "study", io.StringIO()
-    with plugins_forgotten():
-        for example in ("weight_decay.py", "corridor_world.py"):
-            here = tmp_path / example
-            here.write_text((EXAMPLES / example).read_text())
-            recall.load_plugin(here)
-        choices = dataclasses.replace(
-            CHOICES, sequences=("corridor-left",), methods=("weight_decay",), seeds=1
-        )
-        place = on_cluster(folder / "logs", runs_per_fleet=1, memory=1.0)
-        result = run_study(
-            STUDY, choices, folder, place.room, place.launcher,
-            printing(told), retries=0,
-        )  # fmt: skip
-    assert result.exit_status == 0, told.getvalue()
-    assert "loss_decay" in (folder / "weight_decay" / "training.jsonl").read_text()
 
 
 @pytest.mark.slow

@@ -13,26 +13,17 @@ from tyro.conf import Positional, arg
 
 from recall.commands.options import spelt, values_by_name
 from recall.commands.show import AsJson, Flag, print_json, print_rows
-from recall.errors import BadValueError, RecallError
+from recall.errors import BadValueError
 from recall.settings.checked import Count, Positive, Range, Words
 
 if TYPE_CHECKING:
     from recall.studies.declared import Study
     from recall.studies.launch.place import Place
-    from recall.studies.plan import Shard
     from recall.studies.runner import Launch
     from recall.studies.selection import Choices
 
 
 NotNegativeWhole = Annotated[int, Range(least=0)]
-
-
-class UnfinishedError(RecallError):
-    """A study is not finished; the process should end with `exit_status`."""
-
-    def __init__(self, message: str, exit_status: int):
-        super().__init__(message)
-        self.exit_status = exit_status
 
 
 # Arguments of training that a settings file may hold, and the options of a study instead.
@@ -160,15 +151,15 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     import jax
 
     from recall.studies import study_named
-    from recall.studies.plan import WHOLE, Shard
-    from recall.studies.runner import preview
+    from recall.studies.launch.display import Display
+    from recall.studies.plan import Shard
+    from recall.studies.runner import preview, run_study
     from recall.studies.selection import groups_of
 
     # This process only plans; those that it starts see the accelerators.
     jax.config.update("jax_platforms", "cpu")
     chosen, folder = study_named(options.name), options.folder
-    choices = options.choices(chosen)
-    shard = WHOLE if options.shard is None else Shard.parse(options.shard)
+    choices, shard = options.choices(chosen), Shard.parse(options.shard or "1/1")
     groups = groups_of(chosen, choices)  # refuses invalid choices before anything is measured
     if options.slurm is not None:
         _write_script(options.slurm, options, len(groups) if shard.count == 1 else shard.count)
@@ -177,10 +168,14 @@ def study(options: Annotated[StudyOptions, arg(name="")]) -> None:
     try:
         if options.dry_run:
             _tell_plan(preview(chosen, choices, folder, place, shard), options.json)
-        else:
-            _run(chosen, choices, place, shard, options)
+            return
+        display = partial(Display, quiet=options.quiet)
+        launch = run_study(
+            chosen, choices, folder, place.room, place.launcher, display, options.retries, shard
+        )
     finally:
         place.close()
+    _tell_end(launch, options.json)
 
 
 _SLURM = """\
@@ -212,19 +207,6 @@ def _write_script(path: Path, options: StudyOptions, shards: int) -> None:
     print(f"{path}: an array of {shards} tasks; check its resources, then `sbatch {path}`")
 
 
-def _run(
-    study: "Study", choices: "Choices", place: "Place", shard: "Shard", options: StudyOptions
-) -> None:
-    from recall.studies.launch.display import Display
-    from recall.studies.runner import run_study
-
-    display = partial(Display, quiet=options.quiet)
-    launch = run_study(
-        study, choices, options.folder, place.room, place.launcher, display, options.retries, shard
-    )
-    _tell_end(launch, options.json)
-
-
 def _tell_end(launch: "Launch", as_json: bool) -> None:
     finished, failed = launch.finished, launch.failed_runs()
     if as_json:
@@ -253,7 +235,8 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
     for name, reason in launch.failed.items():
         print(f"failed: {name}: {reason}", file=sys.stderr)
     if launch.exit_status:
-        raise UnfinishedError(what_is_missing(launch), launch.exit_status)
+        print(f"recall: {what_is_missing(launch)}", file=sys.stderr)
+        sys.exit(launch.exit_status)
     if as_json:
         return
     if left := len(launch.fleets) - len(finished):

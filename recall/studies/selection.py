@@ -22,18 +22,13 @@ _MOST_EXPLORATION = 0.1
 
 @dataclass(frozen=True)
 class Choices:
-    """The user's choices for a study."""
+    """The user's choices for a study, as the options of `recall study` say; empty tuples: all."""
 
     scale: float = 1.0
-    """Factor for the steps per task and the intervals of evaluations and records together."""
     seeds: int | None = None
-    """Number of seeds, starting at 0; None: the study's own number."""
     tasks: tuple[str, ...] = ()
-    """Run only the sequences that are made of these tasks; all if empty."""
     sequences: tuple[str, ...] = ()
-    """Run only these sequences, of the study or others; all of the study's if empty."""
     methods: tuple[str, ...] = ()
-    """Run only these variants of the study, or other methods by name; all variants if empty."""
     preset: str = "default"
     changes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that override the preset; the study's own settings override these."""
@@ -102,9 +97,8 @@ def _variants(study: Study, names: Sequence[str]) -> tuple[Variant, ...]:
 
 def settings_of(study: Study, variant: Variant, choices: Choices) -> tuple[Method, Settings]:
     """Return the method and settings of a variant's runs, at the chosen scale."""
-    method, settings = choose(
-        variant.method, Settings(), choices.preset, choices.changes, choices.given, variant.changes
-    )
+    layers = (choices.changes, choices.given, variant.changes)
+    method, settings = choose(variant.method, Settings(), choices.preset, *layers)
     scale = study.scale * choices.scale
     schedule = scaled(settings.schedule, scale)
     changes: dict[str, Any] = {

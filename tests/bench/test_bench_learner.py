@@ -35,11 +35,6 @@ def test_a_method_it_does_not_know_is_told_before_anything_is_measured():
     assert told == []
 
 
-def out_of_memory(*_):
-    raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: 240000000000 bytes")
-
-
-@pytest.mark.parametrize(("function", "words"), [(out_of_memory, "RESOURCE_EXH"), (os._exit, "")])
-def test_what_cannot_be_measured_is_told_with_a_way_out(function, words):
-    with pytest.raises(RecallError, match=rf"^9 could not be measured.*{words}.*--runs"):
-        apart(function, 9)
+def test_what_cannot_be_measured_is_told_with_a_way_out():
+    with pytest.raises(RecallError, match=r"^9 could not be measured.*--runs"):
+        apart(os._exit, 9)

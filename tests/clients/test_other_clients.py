@@ -156,15 +156,14 @@ def test_rllib_trains_by_id():
     assert episodes["episode_len_max"] == episodes["episode_len_min"] == 50
 
 
-@pytest.mark.parametrize("make", [gymnasium.vector.SyncVectorEnv, gymnasium.vector.AsyncVectorEnv])
-def test_cleanrl_makes_its_environments_by_id(make):
+def test_cleanrl_makes_its_environments_by_id():
     """As the scripts of CleanRL do with `--env-id recall:PointWorld/point-slide-v1`."""
 
     def make_env():
         env = gymnasium.make("recall:PointWorld/point-slide-v1")
         return gymnasium.wrappers.RecordEpisodeStatistics(env)
 
-    envs = make([make_env] * 2)
+    envs = gymnasium.vector.AsyncVectorEnv([make_env] * 2)
     envs.single_observation_space.dtype = np.float32
     envs.reset(seed=1)
     envs.action_space.seed(0)

@@ -65,7 +65,7 @@ def test_what_was_added_to_the_search_path_is_found(tmp_path, monkeypatch):
 
 
 def test_devices_and_drawing_are_tried_without_the_current_folder(shadowed):
-    assert probe().count >= 1
+    assert probe().number >= 1
     assert "was run" not in str(_why_not("egl"))
 
 

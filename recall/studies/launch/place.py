@@ -41,7 +41,7 @@ class Devices(NamedTuple):
     """The devices that JAX sees in one process, which are all alike."""
 
     kind: str
-    count: int
+    number: int
     bytes_each: int
 
 
@@ -79,8 +79,8 @@ def here(logs: Path, at_once: int, runs_per_fleet: int | None, memory: float | N
     devices = probe()
     size = devices.bytes_each // at_once if memory is None else int(memory * _GIBIBYTE)
     return Place(
-        Room(size, devices.count, at_once, runs_per_fleet),
-        f"{devices.count} x {devices.kind}",
+        Room(size, devices.number, at_once, runs_per_fleet),
+        f"{devices.number} x {devices.kind}",
         lambda: LocalLauncher(logs, at_once),
     )
 

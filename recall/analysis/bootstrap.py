@@ -1,11 +1,8 @@
-"""Bootstrap confidence intervals over seeds, and the interquartile mean.
+"""Bootstrap confidence intervals over seeds, and the interquartile mean of Agarwal et al., 2021.
 
-Whole runs are resampled with replacement, and the statistic is computed again for each draw. The
-interval lies between the 5 % and the 95 % quantile of these draws, as in the paper. The
-interquartile mean follows Agarwal et al., Deep Reinforcement Learning at the Edge of the
-Statistical Precipice, 2021. The draws depend only on the name and the number of the runs, so a
-report is reproducible. Seeds are drawn for all sequences together, each a repetition of the whole
-experiment.
+Whole runs are resampled with replacement; the interval lies between the 5 % and the 95 % quantile
+of the draws, as in the paper. They depend only on the name and the number of the runs, so a report
+is reproducible. Seeds are drawn for all sequences together, each a repetition of the experiment.
 """
 
 import zlib

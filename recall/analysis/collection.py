@@ -1,7 +1,6 @@
 """Collections of runs, gathered from all folders below the given ones.
 
-`gather` never stops at a bad folder. For each problem, `problems` has a sentence that says what is
-wrong and what was left out because of it; every report shows these sentences.
+`gather` never stops at a bad folder: `problems` has a sentence on each, which every report shows.
 """
 
 import dataclasses

@@ -1,10 +1,9 @@
-"""Reading of logs in the format of Continual World's code: `progress.tsv` and `config.json`.
+"""Reading of logs in the format of Continual World's code: a folder with the files of one run.
 
-A folder holds one run. The log has a row per evaluation, with columns such as
-`test/stochastic/0/window-close-v1/success` and `total_env_steps`. The configuration has
-`cl_method`, `seed` and `steps_per_task`, or `task` and `steps` for a single task; without either,
-all tasks were learned at once. Imported runs come from other simulators, so they are never compared
-with single-task runs of ours.
+`progress.tsv` has a row per evaluation, with columns such as `total_env_steps` and
+`test/stochastic/0/window-close-v1/success`. `config.json` has `cl_method`, `seed` and
+`steps_per_task`, or `task` and `steps`; without `task` and `cl_method`, all tasks were learned at
+once. Other simulators made these runs, so ours are never their references.
 """
 
 import io

@@ -1,8 +1,4 @@
-"""What a run's settings are called and how they depart from a preset's.
-
-Settings are compared with the preset that they are nearest to, so that a run of the preset `quick`
-with one change departs in that one setting and not in a dozen.
-"""
+"""What a run's settings are called, and how they depart from the preset they are nearest to."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
 """Reading of the runs in one fleet's folder, with the problems found there."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from recall.analysis.run_result import RunResult
 from recall.errors import RecallError
 from recall.files.fleet_layout import (
     DESCRIPTION,
-    OUTCOME,
     Status,
     check_written,
     failures_in,
@@ -45,21 +43,16 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
     return runs, problems
 
 
-def _check_kinds(settings: Mapping[str, Any], method: str) -> None:
-    """Raise ValueError if a setting that is a number by default is something else."""
-    for name, default in settings_of_preset(method).items():
-        value = settings.get(name)
-        if isinstance(default, int | float) and not isinstance(value, int | float | None):
-            raise ValueError(f"{name} is {str(value)[:80]!r}")
-
-
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
     path = find_records(folder, "evaluations")
     listed = description["runs"]
     tasks = len(listed[0]["tasks"])
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
-    _check_kinds(settings, description["method"]["name"])
+    for name, default in settings_of_preset(description["method"]["name"]).items():
+        value = settings.get(name)
+        if isinstance(default, int | float) and not isinstance(value, int | float | None):
+            raise ValueError(f"{name} is {str(value)[:80]!r}")
     warnings, unreadable = read_warnings(folder)
     if not path.exists() or not path.stat().st_size:
         warned = [
@@ -111,7 +104,14 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         problems += _wrong_with(result, found, lost)
         if len(found.steps):
             runs.append(result)
-    return runs, problems + _unfinished(folder, runs)
+    if runs and not finished:
+        step = max(int(run.steps[-1]) for run in runs)
+        way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
+        problems.append(
+            f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in "
+            f"the curves and left out of the tables.{way_on}"
+        )
+    return runs, problems
 
 
 def _never_evaluated(folder: Path, path: Path) -> str:
@@ -147,14 +147,3 @@ def _wrong_with(run: RunResult, found: RunCurves, lost: str | None) -> list[str]
             "means."
         )
     return problems
-
-
-def _unfinished(folder: Path, runs: list[RunResult]) -> list[str]:
-    if (folder / OUTCOME).exists() or not runs:
-        return []
-    step = max(int(run.steps[-1]) for run in runs)
-    way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
-    return [
-        f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
-        f"curves and left out of the tables.{way_on}"
-    ]

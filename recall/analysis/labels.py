@@ -225,11 +225,6 @@ def number_in_family(sequence: str) -> str:
     return numbered[2] if numbered and not is_pair(sequence) else ""
 
 
-def by_family(sequences: Iterable[str]) -> dict[str, list[str]]:
-    """Return the sequences of each family, in order."""
-    return grouped(sequences, family_of)
-
-
 def family_title(family: str) -> str:
     """Return a family's name as a heading."""
     if family == PAIRS:

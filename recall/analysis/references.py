@@ -1,17 +1,8 @@
 """Single-task runs of plain SAC that forward transfer compares with, and why others are refused.
 
-Forward transfer says how much the sequence helped. So a reference run may differ from the run that
-it is compared with in the sequence and the method alone: the task, the world, the steps, the
-networks, the batches and the optimiser must be the same.
-
-Five settings may differ (TOLERATED) if no reference has the same ones: the interval between
-evaluations, because a curve can be read at other steps (recall.analysis.metrics.area_at), the
-precision of matrix products, by how many bursts the collecting policies are behind, in how many
-environments a run collects, and the average of the actor. A reference may also be longer than
-needed, if it was evaluated often enough: plain SAC does not know how long it will train, so the
-beginning of its curve is that of a shorter run. Runs that were found come before those that are
-shipped with the package, unless the found ones are longer. Reports name what differs in those that
-were used.
+A reference may differ from the run that it is compared with in the sequence, the method and, if
+there is no other, in the settings of TOLERATED. It may also be longer: plain SAC does not know how
+long it will train, so the beginning of its curve is that of a shorter run.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -103,25 +94,18 @@ def _comparable(
         if other.tasks != (task,) or other.source != run.source:
             continue
         unlike = mismatch(run, other)
-        if other.steps_per_task > run.steps_per_task and _evaluated_enough(run, other):
+        # The value of the first evaluation is taken for all steps before it.
+        own, there = (
+            np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task))
+            for each in (run, other)
+        )
+        if other.steps_per_task > run.steps_per_task and there >= min(_FEWEST_EVALUATIONS, own):
             del unlike[STEPS]
         if unlike.keys() <= TOLERATED:
             found.setdefault((other.steps_per_task, bool(unlike)), []).append(other)
         else:
             refused[f"{task} in {other.folder} has {in_words(unlike)}"] = None
     return found[min(found)] if found else [], list(refused)
-
-
-def _evaluated_enough(run: RunResult, reference: RunResult) -> bool:
-    """Return True if enough evaluations of a longer reference lie in the part that counts.
-
-    The value of the first one is taken for all steps before it.
-    """
-    own, there = (
-        int(np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task)))
-        for each in (run, reference)
-    )
-    return there >= min(_FEWEST_EVALUATIONS, own)
 
 
 def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]:
@@ -138,7 +122,7 @@ def mismatch(run: RunResult, reference: RunResult) -> dict[str, tuple[Any, Any]]
             for name, value in own.items()
             if name.startswith(METHOD) and not name.startswith(_UNUSED)
         }
-    wanted = {**_preset(reference.preset), **wanted}
+    wanted = {**settings_of_preset(REFERENCE_METHOD, reference.preset), **wanted}
     return {
         name: (wanted.get(name), value)
         for name, value in there.items()
@@ -171,16 +155,10 @@ def needed(run: RunResult) -> dict[str, Any]:
     if AVERAGE in run.settings:
         found[AVERAGE] = run.settings[AVERAGE]
     if BATCH in run.settings:
-        found[BATCH] = _batch_size(run)
+        # That of the reference's preset, unless the run departs from the one of its own.
+        own = settings_of_preset(run.method, run.preset).get(BATCH)
+        if comparable(run.settings[BATCH]) == own:
+            found[BATCH] = settings_of_preset(REFERENCE_METHOD, run.preset)[BATCH]
+        else:
+            found[BATCH] = run.settings[BATCH]
     return found
-
-
-def _batch_size(run: RunResult) -> Any:
-    """Return the batch size of the reference: its preset's, unless the run departs from its own."""
-    own = run.settings[BATCH]
-    changed = comparable(own) != settings_of_preset(run.method, run.preset).get(BATCH)
-    return own if changed else _preset(run.preset)[BATCH]
-
-
-def _preset(name: str) -> Mapping[str, Any]:
-    return settings_of_preset(REFERENCE_METHOD, name)

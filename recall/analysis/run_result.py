@@ -79,6 +79,15 @@ class RunResult:
         return self.finished and self.recorded and self.failed_at is None
 
     @property
+    def state(self) -> str:
+        """Return how the run ended, in words."""
+        if self.failed_at is not None:
+            return f"failed at {self.failed_at:,}"
+        if not self.recorded:
+            return "evaluations lost"
+        return "finished" if self.finished else "unfinished"
+
+    @property
     def reports_success(self) -> bool:
         """Return True unless no task of the run reports success."""
         return not set(self.tasks) <= set(self.without_success)
@@ -87,11 +96,8 @@ class RunResult:
     def reached(self) -> set[str]:
         """Return the tasks that were solved in at least one evaluation."""
         curves = [curve for (_, name), curve in self.curves.items() if name == FIELDS[0]]
-        return {
-            task
-            for position, task in enumerate(self.tasks)
-            if any((curve[:, position] > 0).any() for curve in curves)
-        }
+        solved = np.any([(curve > 0).any(axis=0) for curve in curves], axis=0)
+        return {task for task, found in zip(self.tasks, solved, strict=True) if found}
 
     @cached_property
     def world(self) -> tuple[Any, ...]:

@@ -1,9 +1,7 @@
 """Compare two folders of runs: a report in which every label begins with its folder's name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -50,7 +48,9 @@ def compare(
             f"{folders[0]} and {folders[1]} have no method and sequence in common: "
             "`recall report` shows both"
         )
-    names = _names(*folders)
+    names = folders[0].resolve().name, folders[1].resolve().name
+    if names[0] == names[1]:
+        names = str(folders[0]), str(folders[1])
     runs = [
         replace(run, label=f"{name}: {run.label}", variant="", changes={})
         for name, side in zip(names, sides, strict=True)
@@ -84,39 +84,26 @@ def _place(run: RunResult) -> tuple[str, str]:
     return run.method, run.sequence
 
 
-def _names(first: Path, second: Path) -> tuple[str, str]:
-    """Return a short name for each folder; their paths if the last parts are equal."""
-    if first.resolve().name != second.resolve().name:
-        return first.resolve().name, second.resolve().name
-    return str(first), str(second)
-
-
 def _settings_table(sides: Sequence[Collection], names: Sequence[str]) -> Table:
     """Return the table of the settings that differ between the folders' runs of a method."""
-    found: dict[str, list[list[str]]] = {}
+    found: dict[str, list[dict[str, None]]] = {}
     for place, side in enumerate(sides):
         for run in side.runs:
-            for name in run.settings:
-                values = found.setdefault(f"{run.method}: {name}", [[], []])[place]
-                if (value := _value(name, run.settings)) not in values:
-                    values.append(value)
+            for name, value in run.settings.items():
+                many = isinstance(value, list | tuple)
+                text = "x".join(map(str, value)) if many else str(value)
+                found.setdefault(f"{run.method}: {name}", [{}, {}])[place][text] = None
     methods = set.intersection(*({run.method for run in side.runs} for side in sides))
     rows = [
         Row(heading, tuple(Cell(text=", ".join(own) or MISSING) for own in values))
         for heading, values in found.items()
-        if sorted(values[0]) != sorted(values[1]) and heading.partition(":")[0] in methods
+        if set(values[0]) != set(values[1]) and heading.partition(":")[0] in methods
     ]
-    none = Row("none", (Cell(text=MISSING), Cell(text=MISSING)))
     return Table(
         name="settings",
         title="Settings that differ",
         corner="setting",
         columns=tuple(names),
-        rows=tuple(rows) or (none,),
+        rows=tuple(rows) or (Row("none", (Cell(text=MISSING),) * 2),),
         group="settings",
     )
-
-
-def _value(name: str, settings: Mapping[str, Any]) -> str:
-    value = settings[name]
-    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

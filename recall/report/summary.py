@@ -1,16 +1,15 @@
 """Summarise the results in sentences: which method performs best, and which forgets least."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
-from recall.analysis.bootstrap import Estimate
 from recall.analysis.collection import Collection
-from recall.analysis.estimates import Ranking, estimate, rank
+from recall.analysis.estimates import estimate, rank
 from recall.analysis.frames import Analysis, list_of, select
-from recall.analysis.labels import by_family, display_name, family_of, family_title
+from recall.analysis.labels import display_name, family_of, family_title, grouped
 from recall.analysis.metrics import (
     FORGETTING,
     LOWER_IS_BETTER,
@@ -84,7 +83,7 @@ def few_seeds(collection: Collection) -> str:
 def verdicts(analysis: Analysis) -> list[Verdict]:
     """Return what can be said of each metric in each family, of the methods that ran all of it."""
     found = []
-    for members in by_family(list_of(analysis.scores, "sequence")).values():
+    for family, members in grouped(list_of(analysis.scores, "sequence"), family_of).items():
         rows = select(analysis.scores, sequence=members)
         ran_all = [
             label
@@ -99,7 +98,13 @@ def verdicts(analysis: Analysis) -> list[Verdict]:
             sentences = [
                 f"No method was run on all {len(members)} sequences, so none can be compared here."
             ]
-        found.append(Verdict(_title(members, rows), tuple(sentences)))
+        tasks = rows.run.iloc[0].tasks
+        title = f"{members[0]}, {len(tasks)} tasks"
+        if len(members) > 1:
+            title = f"{family_title(family)}, {len(members)} sequences"
+        elif len(tasks) <= _SHORT:
+            title = display_name(members[0], tasks)
+        found.append(Verdict(title, tuple(sentences)))
     silent = analysis.collection.without_success
     returns = "No task reports success: the table of returns shows what was learned."
     return [*found, *(Verdict(name, (returns,)) for name in silent.by_sequence())]
@@ -112,14 +117,6 @@ def nothing_to_compare(collection: Collection) -> str:
     return "All runs are of single tasks: their tables and figures show what was learned."
 
 
-def _title(members: Sequence[str], rows: pd.DataFrame) -> str:
-    first = members[0]
-    if len(members) > 1:
-        return f"{family_title(family_of(first))}, {len(members)} sequences"
-    tasks = rows.run.iloc[0].tasks
-    return display_name(first, tasks) if len(tasks) <= _SHORT else f"{first}, {len(tasks)} tasks"
-
-
 def _sentence(groups: Mapping[str, pd.DataFrame], metric: str) -> str:
     """Return what can be said of several labels, or an empty text if none has the metric."""
     means = {
@@ -130,26 +127,24 @@ def _sentence(groups: Mapping[str, pd.DataFrame], metric: str) -> str:
     if not means:
         return ""
     found = rank({label: groups[label] for label in means}, metric)
+    words = {label: f"{label} {estimate_text(mean)}" for label, mean in means.items()}
+    title = TITLES[metric]
     if found.best is None:
-        listed = few([f"{label} {estimate_text(mean)}" for label, mean in means.items()], 2 * _FEW)
         reason = ". They cannot be ranked: two seeds in common and equal steps are needed"
-        return f"{TITLES[metric].capitalize()}: {listed}{reason if len(means) > 1 else ''}."
+        listed = few(words.values(), 2 * _FEW)
+        return f"{title.capitalize()}: {listed}{reason if len(means) > 1 else ''}."
     apart = [label for label in means if label not in (found.best, *found.differences)]
     without = f" Not ranked: {few(apart, _FEW)}." if apart else ""
-    return _ranked(found, means, metric) + without
-
-
-def _ranked(found: Ranking, means: Mapping[str, Estimate], metric: str) -> str:
-    title = TITLES[metric]
-    best = estimate_text(means[str(found.best)])
-
-    def other(label: str) -> str:
-        apart = estimate_text(found.differences[label])
-        return f"{label} with {estimate_text(means[label])} (a difference of {apart})"
-
-    if found.undecided:
-        named = few([other(label) for label in found.undecided], _FEW)
+    best = estimate_text(means[found.best])
+    others = [
+        f"{label} with {estimate_text(means[label])} (a difference of {estimate_text(difference)})"
+        for label, difference in found.differences.items()
+        if label in found.undecided or not found.undecided
+    ]
+    if not found.undecided:
+        told = f"{found.best} {_VERBS[metric]}: {title} {best}; next is {others[0]}."
+    else:
         which = "lowest" if metric in LOWER_IS_BETTER else "highest"
-        return f"{found.best} has the {which} {title}, {best}; {named} cannot be told from it."
-    following = other(next(iter(found.differences)))
-    return f"{found.best} {_VERBS[metric]}: {title} {best}; next is {following}."
+        told = f"{found.best} has the {which} {title}, {best}; "
+        told += f"{few(others, _FEW)} cannot be told from it."
+    return told + without

@@ -37,19 +37,12 @@ def train_commands(description: Mapping[str, Any]) -> list[str]:
     shared = {name: value for name, value in settings.items() if name not in varied}
     vary = [f"{name.partition('.')[2]}={','.join(values)}" for name, values in varied.items()]
     ending = " " + shlex.join(["--vary", *vary]) if vary else ""
+    runs = grouped(description["runs"], lambda run: run["sequence"]).items()
+    seeds = {each: tuple(dict.fromkeys(str(run["seed"]) for run in own)) for each, own in runs}
     return [
-        _command(method, sequences, seeds, preset, shared, plugins) + ending
-        for seeds, sequences in _by_seeds(description["runs"]).items()
+        _command(method, sequences, own, preset, shared, plugins) + ending
+        for own, sequences in grouped(seeds, lambda each: seeds[each]).items()
     ]
-
-
-def _by_seeds(runs: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[str]]:
-    """Return the sequences that were trained with the same seeds, by these seeds."""
-    seeds = {
-        sequence: tuple(dict.fromkeys(str(run["seed"]) for run in own))
-        for sequence, own in grouped(runs, lambda run: run["sequence"]).items()
-    }
-    return grouped(seeds, lambda sequence: seeds[sequence])
 
 
 def reference_command(run: RunResult, tasks: Iterable[str], seeds: Iterable[int]) -> str | None:
@@ -78,17 +71,14 @@ def _command(
     given = settings_of_preset(method, preset)
     for name, value in settings.items():
         differs = name not in given or comparable(value) != given[name]
-        if differs and name not in _NOT_REPEATED:
-            words += _option(name, value)
+        if not differs or name in _NOT_REPEATED:
+            continue
+        option = name.partition(".")[2].replace("_", "-")  # without the top-level group
+        if isinstance(value, bool):
+            groups, dot, last = option.rpartition(".")
+            words.append(f"--{groups}{dot}{'' if value else 'no-'}{last}")
+        else:
+            values = value if isinstance(value, list | tuple) else [value]
+            words += [f"--{option}", *map(str, values)]
     words += [word for plugin in plugins for word in ("--plugin", plugin)]
     return shlex.join(words)
-
-
-def _option(name: str, value: Any) -> list[str]:
-    """Return a setting as an option of `recall train`: its name without the top-level group."""
-    option = name.partition(".")[2].replace("_", "-")
-    if isinstance(value, bool):
-        groups, _, last = option.rpartition(".")
-        return [f"--{groups}{'.' if groups else ''}{'' if value else 'no-'}{last}"]
-    values = value if isinstance(value, list | tuple) else [value]
-    return [f"--{option}", *map(str, values)]

@@ -123,14 +123,3 @@ def test_a_method_that_is_not_registered_goes_by_its_name(tmp_path):
 def test_the_family_of_a_sequence(sequence, family, number):
     assert names.family_of(sequence) == family
     assert names.number_in_family(sequence) == number
-
-
-def test_sequences_by_family():
-    assert names.by_family(["cw3-2", "cw10", "cw3-1", "pair-1-2", "pair-2-1"]) == {
-        "cw3": ["cw3-2", "cw3-1"],
-        "cw10": ["cw10"],
-        "pairs": ["pair-1-2", "pair-2-1"],
-    }
-    assert [names.family_title(name) for name in ("cw3", "pairs", "mine")] == [
-        "CW3", "Pairs of tasks", "mine"
-    ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_a_paper_has_serif_fonts_and_the_same_widths(tmp_path):
 @pytest.mark.parametrize(
     ("sequence", "kinds"),
     [
-        ("cw20", ["average_success", "transfer_areas"]),
+        ("cw20", ["average_success", "task_curves", "transfer_areas"]),
         ("cw3-1", ["seeds", "training"]),
     ],
 )

@@ -1,7 +1,6 @@
 """Group runs into panels, and compute means of their curves with pointwise bootstrap intervals.
 
-Whole runs are resampled, the same draws at all points of all curves. Where a panel cannot show
-every evaluation, neighbouring ones of a stage are averaged first.
+Whole runs are resampled, the same draws at all points of all curves.
 """
 
 from collections import Counter

@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from recall.analysis.frames import Analysis
+from recall.analysis.labels import grouped
 from recall.analysis.run_result import RunResult
 from recall.report import summary
 from recall.report.figures import Drawn, Gallery
@@ -46,7 +47,6 @@ def page(
     """
     collection = analysis.collection
     styles = line_styles([*collection.sequential.runs, *collection.single.runs])
-    figures = [*gallery]
     fleets, shared = _fleets([*collection.runs, *collection.reference_runs])
     written = _template().render(
         heading=f"{'Board' if board else 'Report'} of {title}",
@@ -58,9 +58,14 @@ def page(
         caution=summary.few_seeds(collection),
         measured=summary.measured(analysis.measure, analysis.scores),
         dots={label: style.colour for label, style in styles.items()},
-        tables=_grouped(tables),
-        headline=figures[:1],
-        figures=figures[1:],
+        # In their groups, each with its details last.
+        tables=[
+            table
+            for _, group in groupby(tables, key=lambda table: table.group or table.name)
+            for table in sorted(group, key=lambda table: table.detail)
+        ],
+        headline=gallery.drawn[:1],
+        figures=gallery.drawn[1:],
         skipped=gallery.skipped,
         problems=problems,
         fleets=fleets,
@@ -98,26 +103,16 @@ def picture(drawn: Drawn) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def _grouped(tables: Sequence[Table]) -> list[Table]:
-    """Return the tables in their groups, each with its details last."""
-    groups = [
-        list(each) for _, each in groupby(tables, key=lambda table: table.group or table.name)
-    ]
-    return [table for group in groups for table in sorted(group, key=lambda table: table.detail)]
-
-
 def _fleets(runs: Sequence[RunResult]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what the template shows of every fleet, and the settings that all of them share."""
-    groups: dict[Path, list[RunResult]] = {}
-    for run in runs:
-        groups.setdefault(run.folder, []).append(run)
-    settings = [group[0].settings for group in groups.values()]
+    groups = [*grouped(runs, lambda run: run.folder).values()]
+    settings = [group[0].settings for group in groups]
     shared = {
         name: value
         for name, value in (settings[0] if settings else {}).items()
         if all(name in each and each[name] == value for each in settings)
     }
-    return [_fleet(group, shared) for group in groups.values()], shared
+    return [_fleet(group, shared) for group in groups], shared
 
 
 def _fleet(runs: Sequence[RunResult], shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,20 +129,12 @@ def _fleet(runs: Sequence[RunResult], shared: Mapping[str, Any]) -> dict[str, An
         "functions": ", ".join(about.get("functions") or ()),
         "commands": train_commands(about) if about and first.source == "recall" else [],
         "runs": [
-            (run.name, run.seed, int(run.steps[-1]) if len(run.steps) else 0, _state(run))
+            (run.name, run.seed, int(run.steps[-1]) if len(run.steps) else 0, run.state)
             for run in runs
         ],
         "settings": {n: value for n, value in first.settings.items() if n not in shared},
         "made": ", ".join(made),
     }
-
-
-def _state(run: RunResult) -> str:
-    if run.failed_at is not None:
-        return f"failed at {run.failed_at:,}"
-    if not run.recorded:
-        return "evaluations lost"
-    return "finished" if run.finished else "unfinished"
 
 
 def _setting(value: Any) -> str:

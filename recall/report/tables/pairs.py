@@ -59,7 +59,6 @@ def pair_tables(analysis: Analysis) -> list[Table]:
         notes=notes,
         name="pairs",
         title="Pairs of tasks: means over pairs",
-        corner="method",
         group="pairs",
     )
     counts = replace(

@@ -41,6 +41,7 @@ def pivot_table(
     best: Literal["row", "column"] = "column",
     published: Callable[[Key, Key], Estimate | None] | None = None,
     places: bool = False,
+    corner: str = "method",
     notes: Iterable[str] = (),
     advise: bool = False,
     **others: Any,
@@ -73,6 +74,7 @@ def pivot_table(
             shown += papers_row(name, [published(row, column) for column in columns])
     transfers = any(key.value in (TRANSFER, "transfer") for key in (*rows, *columns))
     return Table(
+        corner=corner,
         columns=tuple(key.heading for key in columns),
         rows=tuple(shown),
         notes=(

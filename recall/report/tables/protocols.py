@@ -52,7 +52,6 @@ def _of_protocol(analysis: Analysis, sequences: Sequence[str], origin: bool) -> 
         [key._replace(where={"sequence": list(sequences)}) for key in metric_keys(scores)],
         name=file_name(title.lower()),
         title=title,
-        corner="method",
         group=title,
     )
     rows = []

@@ -1,7 +1,4 @@
-"""Tables of sequences and of the families CW3 and CW6.
-
-They show metrics, differences between methods, each task, transfer to it, and returns.
-"""
+"""Tables of sequences and of the families CW3 and CW6, with differences, tasks and returns."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +61,6 @@ def _metrics_of_family(analysis: Analysis, family: str, scores: pd.DataFrame) ->
             published=lambda row, column: paper.over_family(family, column.value, row.method),
             name=family,
             title=f"{family_title(family)}: means over {len(members)} sequences",
-            corner="method",
             group=family,
         )
         rows.append(Key("mean", {"sequence": members}))
@@ -161,7 +157,6 @@ def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Ite
             advise=True,
             name=sequence,
             title=f"Results on {where}",
-            corner="method",
             group=sequence,
         )
     for name, title, value in (
@@ -175,7 +170,6 @@ def _of_sequence(analysis: Analysis, sequence: str, scores: pd.DataFrame) -> Ite
             _by_position(scores, value),
             name=f"{sequence}-{name}",
             title=f"{title} {where}",
-            corner="method",
             group=sequence,
             detail=True,
         )
@@ -244,7 +238,6 @@ def return_tables(analysis: Analysis) -> Iterator[Table]:
             notes=notes,
             name=f"{name}-returns",
             title=f"Returns on {display_name(name, scores['run'].iloc[0].tasks)}",
-            corner="method",
             decimals=1,
             group=name,
             detail=scores.task.nunique() > _FEW_TASKS,

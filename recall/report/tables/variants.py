@@ -113,7 +113,6 @@ def _rewards(analysis: Analysis, scores: pd.DataFrame) -> Table:
         [Key(f"reward {reward}", {"reward": reward}, PERFORMANCE) for reward in _REWARDS],
         name=f"{run.sequence}-rewards",
         title=f"Average performance by reward on {display_name(run.sequence, run.tasks)}",
-        corner="method",
         group=run.sequence,
     )
     means = scores.groupby(["unrewarded", "reward"])["final"].mean().map(round_for_comparison)

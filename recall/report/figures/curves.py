@@ -58,16 +58,21 @@ class Panel:
 
 
 def curve_figure(
+    scene: Scene,
     panels: Sequence[Panel],
-    styles: Mapping[str, LineStyle],
-    names: Mapping[str, str],
     *,
     columns: int,
     height: float,
     name: str = "",
     width: float = TEXT,
+    styles: Mapping[str, LineStyle] | None = None,
 ) -> Canvas:
-    """Draw panels, each with its own scale unless they show rates or `name` is their quantity."""
+    """Draw panels, each with its own scale unless they show rates or `name` is their quantity.
+
+    `styles` are those of curves that are not of the scene's labels.
+    """
+    names = {label: label for label in styles} if styles else scene.names
+    styles = styles or scene.line_styles
     scales = {panel.scale for panel in panels}
     shared = bool(name) and scales in ({"rate"}, {"fitted"})
     figure, axes = layout.grid(len(panels), columns, height, width, sharey=shared)
@@ -195,7 +200,7 @@ def family_figures(
             for group in shown
         ]
         figure = curve_figure(
-            panels, scene.line_styles, scene.names, columns=columns, name=name, width=width,
+            scene, panels, columns=columns, name=name, width=width,
             height=1.9 if len(shown) == 1 else 1.25,
         )  # fmt: skip
         sentences = [caption, described(shown, points), _cut(groups), silence(shown)]
@@ -270,7 +275,7 @@ def _tasks(scene: Scene, group: Group, field: str) -> Figure:
         silence([group]) if scale == "rate" else "",
     ]
     figure = curve_figure(
-        panels, scene.line_styles, scene.names, columns=columns,
+        scene, panels, columns=columns,
         height=0.82 if count > 6 else 1.2, name=name,
     )  # fmt: skip
     title = f"Every task of {group.sequence}, {name}"
@@ -290,7 +295,7 @@ def _alone(scene: Scene, collection: Collection, field: str) -> Iterator[Figure]
     ]
     caption = f"{name.capitalize()} on each task while it is learned alone."
     figure = curve_figure(
-        panels, scene.line_styles, scene.names, columns=3, height=1.2, name=name,
+        scene, panels, columns=3, height=1.2, name=name,
         width=COLUMN if len(groups) == 1 else TEXT,
     )  # fmt: skip
     sentences = [caption, described(shown, points), _cut(groups)]

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure as Canvas
 
 from recall.analysis.run_result import RunResult, is_multi_task
 from recall.report.figures.bands import Band, Group, bands_of, current, described
@@ -40,7 +39,7 @@ _OF_TASK = ("q_value", "alpha")  # have a value for each task
 def training(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot losses, Q, temperature and plasticity over the first sequence of each family."""
 
-    def draw(group: Group) -> Canvas | None:
+    def panels_of(group: Group) -> tuple[list[Panel], dict[str, Any]]:
         runs = {k: v for k, v in group.runs.items() if not is_multi_task(v[0].method)}
         staged = replace(group, runs=runs)
         panels = [
@@ -48,9 +47,7 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
             for name, title, scale in METRICS
             if (bands := record_bands(staged if (by_task := name in _OF_TASK) else group, name))
         ]
-        if not panels:
-            return None
-        return curve_figure(panels, scene.line_styles, scene.names, columns=4, height=1.05)
+        return panels, {"columns": 4, "height": 1.05}
 
     return _first_sequences(
         scene,
@@ -60,14 +57,14 @@ def training(scene: Scene) -> Iterator[Figure | Skipped]:
         "have losses of another scale. For actor and critic the share of dormant hidden units, "
         "the effective rank of the last hidden layer on the current task, the norm of the weights "
         "that act on it, and the norm of the gradient before clipping.",
-        draw,
+        panels_of,
     )
 
 
 def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
     """Plot the size of every task's Q values: scales that compete for one network."""
 
-    def draw(group: Group) -> Canvas | None:
+    def panels_of(group: Group) -> tuple[list[Panel], dict[str, Any]]:
         names = [f"{task + 1} {name}" for task, name in enumerate(group.tasks)]
         shades = colormaps["viridis"](np.linspace(0.0, 0.92, len(names)))
         styles = {name: LineStyle(to_hex(shade)) for name, shade in zip(names, shades, strict=True)}
@@ -77,11 +74,8 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
             for label in group.runs
             if (bands := {name: by[label] for name, by in by_task.items() if label in by})
         ]
-        if not panels:
-            return None
         columns = 3 if len(panels) > 2 else 2
-        own = {name: name for name in names}
-        return curve_figure(panels, styles, own, columns=columns, height=1.3, name="mean Q")
+        return panels, {"styles": styles, "name": "mean Q", "columns": columns, "height": 1.3}
 
     return _first_sequences(
         scene,
@@ -90,7 +84,7 @@ def q_scale(scene: Scene) -> Iterator[Figure | Skipped]:
         "Mean Q of each task on its transitions in the batches; a curve ends where a method no "
         "longer draws any. Where old policies are only cloned, the critics of old tasks are not "
         "trained.",
-        draw,
+        panels_of,
     )
 
 
@@ -99,32 +93,35 @@ def record_bands(group: Group, name: str, task: int | None = None) -> dict[str, 
 
     A metric that has a value for each task is that of `task`, or of the current one.
     """
+
+    def column(run: RunResult) -> tuple[Array, Array]:
+        records = run.training
+        if name not in records:
+            return np.zeros(0), np.zeros(0)
+        steps, values = records["step"], records[name]
+        if values.ndim == 2:
+            values = current(run, steps, values) if task is None else values[:, task]
+        there = np.isfinite(values) & (steps > 0)
+        return steps[there], values[there]
+
     points = max(10, POINTS // len(group.tasks))
-    ends = group.ends if task is None else ()
-    return bands_of(group, partial(_column, name=name, task=task), points, ends)
-
-
-def _column(run: RunResult, name: str, task: int | None) -> tuple[Array, Array]:
-    records = run.training
-    if name not in records:
-        return np.zeros(0), np.zeros(0)
-    steps, values = records["step"], records[name]
-    if values.ndim == 2:
-        values = current(run, steps, values) if task is None else values[:, task]
-    there = np.isfinite(values) & (steps > 0)
-    return steps[there], values[there]
+    return bands_of(group, column, points, group.ends if task is None else ())
 
 
 def _first_sequences(
-    scene: Scene, kind: str, title: str, caption: str, draw: Callable[[Group], Canvas | None]
+    scene: Scene,
+    kind: str,
+    title: str,
+    caption: str,
+    panels_of: Callable[[Group], tuple[list[Panel], dict[str, Any]]],
 ) -> Iterator[Figure | Skipped]:
     """Yield one figure for the first sequence of each family."""
     found, skipped = drawn_families(scene, kind, scene.collection)
     for first, *_ in found.values():
         runs = {label: runs[:MOST_RUNS] for label, runs in first.runs.items()}
         group = replace(first, runs=runs)
-        figure = draw(group)
-        if figure is None:
+        panels, options = panels_of(group)
+        if not panels:
             yield Skipped(kind, f"{group.sequence}: its training records do not have what it shows")
             continue
         thinned = [
@@ -132,6 +129,7 @@ def _first_sequences(
             f"last in every {every:,} steps is kept."
             for every in sorted({run.training_every or 0 for run in group.every_run} - {0})
         ]
+        figure = curve_figure(scene, panels, **options)
         about = f"{title} on {group.sequence}"
         sentences = [caption, described([group]), *thinned]
         yield Figure.of(kind, group.sequence, about, sentences, figure)

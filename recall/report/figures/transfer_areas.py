@@ -32,20 +32,18 @@ def transfer_areas(scene: Scene) -> Iterator[Figure | Skipped]:
         scores = select(scene.analysis.scores, sequence=group.sequence, label=[*group.runs])
         lacking = scores[scores.reference.isna()]
         known = scores[~scores.label.isin(set(lacking.label))]
-        reason = ""
         if scores.empty:
             reason = "has no run that was trained to its end"
         elif set(scores.position) != set(range(len(group.tasks))):
             reason = "has tasks that do not report success"
         elif known.empty:
-            reason = (
-                "needs runs of fine_tuning on each of these tasks alone, with the same settings: "
-                + ", ".join(list_of(lacking, "task"))
-            )
-        if reason:
-            yield Skipped("transfer_areas", f"{group.sequence} {reason}")
+            tasks = ", ".join(list_of(lacking, "task"))
+            reason = "needs runs of fine_tuning on each of these tasks alone, with the same "
+            reason += f"settings: {tasks}"
         else:
             yield _figure(scene, group, known)
+            continue
+        yield Skipped("transfer_areas", f"{group.sequence} {reason}")
     yield from skipped
 
 

@@ -42,7 +42,12 @@ class Player(Worker):
         self.turn_to(chosen[0].run, chosen[0].position)
         horizon = horizon_steps(task, self.setup.world)
         starts = [noise.start_of_episode(episode.stream) for episode in chosen]
-        episodes = Episodes(self._arena(task, len(chosen)), horizon, starts)
+        arena = self._arenas.get(task)
+        if arena is None or arena.slots != len(chosen):
+            if arena is not None:
+                arena.close()
+            arena = self._arenas[task] = make_simulator(task, len(chosen), self.setup.world)
+        episodes = Episodes(arena, horizon, starts)
         observation = episodes.start_all()
         act = self.setup.policy.action_size
         drawn = [noise.draw_episode(episode.stream, (horizon, act)) for episode in chosen]
@@ -65,14 +70,6 @@ class Player(Worker):
             if len(ended) == len(chosen):
                 break
         return list(ended.values())
-
-    def _arena(self, task: Any, slots: int) -> Simulator:
-        arena = self._arenas.get(task)
-        if arena is None or arena.slots != slots:
-            if arena is not None:
-                arena.close()
-            arena = self._arenas[task] = make_simulator(task, slots, self.setup.world)
-        return arena
 
     def close(self) -> None:
         """Close all simulators."""

@@ -45,16 +45,14 @@ class TaskEnv(gymnasium.Env[Array, Array]):
         task: Task,
         settings: WorldSettings,
         render_mode: RenderMode | None = None,
-        width: int = 480,
-        height: int = 480,
-        camera_name: str | None = None,
+        **image: Any,
     ):
         self.horizon_steps = horizon_steps(task, settings)
         self.simulator = make_simulator(task, 1, settings)
         self.observation_space = self.simulator.observation_space
         self.action_space = self.simulator.action_space
         self.render_mode = from_plain(RenderMode | None, render_mode, "render mode")
-        self._image = image_arguments(self.simulator.cameras, width, height, camera_name)
+        self._image = image_arguments(self.simulator.cameras, **image)
         name = environment_id(task)
         if name is not None:
             self.spec = EnvSpec(
@@ -156,7 +154,7 @@ def step_info(
 
 
 def image_arguments(
-    cameras: Sequence[str], width: int, height: int, camera_name: str | None
+    cameras: Sequence[str], width: int = 480, height: int = 480, camera_name: str | None = None
 ) -> dict[str, Any]:
     """Return the arguments of `Simulator.render`, checked."""
     size = {

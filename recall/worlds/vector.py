@@ -50,9 +50,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         workers: int = 1,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
-        width: int = 480,
-        height: int = 480,
-        camera_name: str | None = None,
+        **image: Any,
     ):
         self.tasks = tuple(tasks)
         self.num_envs = len(self.tasks)
@@ -70,7 +68,7 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         self._board: Board = self._slots.make_board()
         spaces = self._slots.spaces
         self._criteria = spaces.criteria
-        self._image = image_arguments(spaces.cameras, width, height, camera_name)
+        self._image = image_arguments(spaces.cameras, **image)
         self.single_observation_space = spaces.observation
         self.single_action_space = spaces.action
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -268,8 +266,8 @@ def make_vec(
     settings = WorldSettings(reward, observation, horizon)
     seed = None if seed is None else _checked_seed(seed)
     slots = [tasks[slot % len(tasks)] for slot in range(num_envs)]
-    image = (width, height, camera_name)
-    return TaskVectorEnv(slots, settings, seed, workers, render_mode, mode, *image)
+    image = {"width": width, "height": height, "camera_name": camera_name}
+    return TaskVectorEnv(slots, settings, seed, workers, render_mode, mode, **image)
 
 
 def registered_vec(

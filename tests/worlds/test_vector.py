@@ -106,25 +106,6 @@ def assert_infos_equal(ours, theirs, slots=slice(None)):
             assert np.array_equal(one, two, equal_nan=one is not None and one.dtype.kind == "f")
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_actions_keep_their_precision_as_in_meta_world(workers):
-    def last_observation(dtype):
-        env = recall.make_vec("push-wall", 2, seed=0, workers=workers)
-        env.reset()
-        for action in actions_for(env, 5).astype(np.float32):
-            observation, *_ = env.step(action.astype(dtype))
-        env.close()
-        return observation[0]
-
-    single = recall.make("push-wall")
-    single.reset(seed=0)
-    env_actions = np.random.default_rng(0).uniform(-1.2, 1.2, (5, 2, 4)).astype(np.float32)
-    for action in env_actions[:, 0]:
-        expected, *_ = single.step(action)
-    assert np.array_equal(last_observation(np.float32), expected)
-    assert not np.array_equal(last_observation(np.float64), expected)
-
-
 def test_a_diverged_slot_alone_is_truncated_reset_and_counted():
     env = recall.make_vec([counter, breaking], 4, horizon=50, workers=2, autoreset_mode="SameStep")
     env.reset(seed=0)

@@ -120,7 +120,9 @@ class Slots:
     def attach(self, board: Board) -> None:
         """Use `board`, which has one row per slot and the criteria of all tasks, from now on."""
         self._board = board
-        self._criteria = [name for name in self.spaces.criteria if name in board.dtype.names]
+        self._criteria = [
+            name for name in self.spaces.criteria if name in (board.dtype.names or ())
+        ]
 
     def reset(
         self,

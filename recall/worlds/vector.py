@@ -193,7 +193,8 @@ class TaskVectorEnv(VectorEnv[Array, Array, Array]):
         """Return what the board says of the `slots` [slots] that are True."""
         board = self._board
         criteria = {name: board[name] for name in self._criteria}
-        flags = step_info(*(board[name] for name in _FLAGS), criteria)
+        success, so_far, diverged = (board[name] for name in _FLAGS)
+        flags = step_info(success, so_far, diverged, criteria)
         told: dict[str, Any] = {}
         for key, flag in flags.items():
             told |= {key: flag & slots, f"_{key}": slots.copy()}

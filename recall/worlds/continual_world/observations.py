@@ -1,5 +1,7 @@
 """Readings from each slot's physics, and the observations made of them."""
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 from gymnasium.spaces import Box
@@ -30,11 +32,16 @@ _GOAL_HIGH = np.array([1.0, 1.5, 1.0])
 
 
 class Readings:
-    """Numbers [slots, features] that observations and rewards read; `scene` has views by name."""
+    """Numbers [slots, features] that observations and rewards read; `scene` has views by name.
 
-    def __init__(self, task: Task, model: mujoco.MjModel, slots: int, rotations: bool):
+    `frames` [slots, FRAME], if there are any, are those of the `full` observation: hand, gripper,
+    and two objects with rotations.
+    """
+
+    def __init__(self, task: Task, model: mujoco.MjModel, slots: int, has_frames: bool):
+        self._task = task
         sources = {**_COMMON, "raw_object": task.object, **task.reads}
-        for name in ("second", "turned", "second_turned") if rotations else ("second",):
+        for name in ("second", "turned", "second_turned") if has_frames else ("second",):
             if (source := getattr(task, name)) is not None:
                 sources[name] = source
         fields = sorted({source.field for source in sources.values()})
@@ -59,7 +66,11 @@ class Readings:
         scene = self.scene
         scene.fingers = np.zeros((slots, 3))
         scene.hand = np.zeros((slots, 3))
+        scene.latched = np.zeros(slots, bool)
         scene.object = scene.raw_object if self.offset is None else np.zeros_like(scene.raw_object)
+        self.frames = np.zeros((slots, FRAME)) if has_frames else None
+        if self.frames is not None:
+            scene.opening, scene.quaternion = self.frames[:, 3], self.frames[:, 7:11]
 
     def bind(self, slot: int, data: mujoco.MjData) -> Bound:
         """Return the arguments of `take` for a slot: (field, indices in it, part of the row)."""
@@ -83,6 +94,19 @@ class Readings:
         np.minimum(scene.hand[rows], HAND_HIGH, out=scene.hand[rows])
         if self.offset is not None:
             np.add(scene.raw_object[rows], self.offset, out=scene.object[rows])
+        if self.frames is None:
+            return
+        frames = self.frames[rows]
+        frames[:, :3] = scene.raw_hand[rows]
+        apart = distance(scene.right_claw[rows], scene.left_claw[rows]) / 0.1
+        frames[:, 3] = np.minimum(apart, 1.0)
+        frames[:, 4:7] = scene.object[rows]
+        if self._task.turned is not None:
+            frames[:, 7:11] = _quaternion(scene.turned[rows])
+        if self._task.second is not None:
+            frames[:, 11:14] = scene.second[rows]
+        if self._task.second_turned is not None:
+            frames[:, 14:18] = _quaternion(scene.second_turned[rows])
 
 
 def take(bound: Bound) -> None:
@@ -97,32 +121,6 @@ def _flat_index(model: mujoco.MjModel, data: mujoco.MjData, source: Source) -> A
         return np.asarray(thing.qposadr)
     width = getattr(data, source.field)[0].size
     return np.arange(thing.id * width, (thing.id + 1) * width)
-
-
-class Frames:
-    """Frame of the `full` observation per slot: hand, gripper, and two objects with rotations."""
-
-    def __init__(self, task: Task, scene: Scene, slots: int):
-        self._task = task
-        self._scene = scene
-        self.values = np.zeros((slots, FRAME))
-        scene.opening = self.values[:, 3]
-        scene.quaternion = self.values[:, 7:11]
-
-    def update(self, rows: slice) -> Array:
-        """Write the frames of `rows` from the scene and return them."""
-        scene, frames = self._scene, self.values[rows]
-        frames[:, :3] = scene.raw_hand[rows]
-        apart = distance(scene.right_claw[rows], scene.left_claw[rows]) / 0.1
-        frames[:, 3] = np.minimum(apart, 1.0)
-        frames[:, 4:7] = scene.object[rows]
-        if self._task.turned is not None:
-            frames[:, 7:11] = _quaternion(scene.turned[rows])
-        if self._task.second is not None:
-            frames[:, 11:14] = scene.second[rows]
-        if self._task.second_turned is not None:
-            frames[:, 14:18] = _quaternion(scene.second_turned[rows])
-        return frames
 
 
 def _quaternion(turned: Array) -> Array:
@@ -152,62 +150,20 @@ def _quaternion(turned: Array) -> Array:
     return rows / distance(rows, np.zeros(4))[:, None]
 
 
-class _Observer:
-    """What both observers have in common."""
+class ClassicObserver:
+    """Observer of Continual World's 12 numbers: hand, object, second object and goal."""
 
-    def __init__(self, task: Task, scene: Scene, start: Start):
+    def __init__(self, task: Task, readings: Readings, start: Start):
         self._goal_low, self._goal_high = task.goal_box()
-        self._scene, self._start = scene, start
+        self._scene, self._start = readings.scene, start
+        has_second = task.second is not None and task.shows_second
+        self._second = self._scene.second if has_second else np.zeros((len(readings.values), 3))
+        self.previous = np.zeros((len(readings.values), 0))
+        self.space = _space(1, 6)
 
     def goal(self) -> Array:
         """Return the goal as it is observed after a step."""
         return np.minimum(np.maximum(self._start.target, self._goal_low), self._goal_high)
-
-
-class FullObserver(_Observer):
-    """Observer of Meta-World's 39 numbers: current frame, previous frame and goal."""
-
-    def __init__(self, task: Task, scene: Scene, start: Start, frames: Frames):
-        super().__init__(task, scene, start)
-        self._frames = frames
-        unbounded = np.full(14, np.inf)
-        self.space = Box(
-            np.concatenate([*2 * (HAND_LOW, [0.0], -unbounded), _GOAL_LOW]),
-            np.concatenate([*2 * (HAND_HIGH, [1.0], unbounded), _GOAL_HIGH]),
-            dtype=np.float64,
-        )
-        self.previous = np.zeros_like(frames.values)
-
-    def first(self, slot: int) -> Array:
-        """Return the observation of a slot after a reset; nothing is clipped."""
-        frame = self._frames.values[slot]
-        self.previous[slot] = frame
-        return np.concatenate([frame, frame, self._start.target[slot]])
-
-    def next(self) -> Array:
-        """Return the observations of every slot after a step."""
-        frames = self._frames.values
-        shown = np.concatenate([frames, self.previous, self.goal()], axis=1)
-        self.previous[:] = frames
-        shown[:, 0:3] = self._scene.hand
-        np.clip(shown[:, 18:21], HAND_LOW, HAND_HIGH, out=shown[:, 18:21])
-        return shown
-
-
-class ClassicObserver(_Observer):
-    """Observer of Continual World's 12 numbers: hand, object, second object and goal."""
-
-    def __init__(self, task: Task, scene: Scene, start: Start, slots: int):
-        super().__init__(task, scene, start)
-        self.previous = np.zeros((slots, 0))
-        has_second = task.second is not None and task.shows_second
-        self._second = scene.second if has_second else np.zeros((slots, 3))
-        unbounded = np.full(6, np.inf)
-        self.space = Box(
-            np.concatenate([HAND_LOW, -unbounded, _GOAL_LOW]),
-            np.concatenate([HAND_HIGH, unbounded, _GOAL_HIGH]),
-            dtype=np.float64,
-        )
 
     def first(self, slot: int) -> Array:
         """Return the observation of a slot after a reset; nothing is clipped."""
@@ -219,3 +175,38 @@ class ClassicObserver(_Observer):
         """Return the observations of every slot after a step."""
         parts = (self._scene.hand, self._scene.object, self._second, self.goal())
         return np.concatenate(parts, axis=1)
+
+
+class FullObserver(ClassicObserver):
+    """Observer of Meta-World's 39 numbers: current frame, previous frame and goal."""
+
+    def __init__(self, task: Task, readings: Readings, start: Start):
+        super().__init__(task, readings, start)
+        assert readings.frames is not None
+        self._frames = readings.frames
+        self.previous = np.zeros_like(self._frames)
+        self.space = _space(2, 14, [0.0], [1.0])
+
+    def first(self, slot: int) -> Array:
+        """Return the observation of a slot after a reset; nothing is clipped."""
+        frame = self._frames[slot]
+        self.previous[slot] = frame
+        return np.concatenate([frame, frame, self._start.target[slot]])
+
+    def next(self) -> Array:
+        """Return the observations of every slot after a step."""
+        shown = np.concatenate([self._frames, self.previous, self.goal()], axis=1)
+        self.previous[:] = self._frames
+        shown[:, 0:3] = self._scene.hand
+        np.clip(shown[:, 18:21], HAND_LOW, HAND_HIGH, out=shown[:, 18:21])
+        return shown
+
+
+def _space(frames: int, objects: int, low: Sequence[float] = (), high: Sequence[float] = ()) -> Box:
+    """Return the space of frames, with the gripper's bounds and unbounded objects, and goal."""
+    free = np.full(objects, np.inf)
+    return Box(
+        np.concatenate([*frames * (HAND_LOW, low, -free), _GOAL_LOW]),
+        np.concatenate([*frames * (HAND_HIGH, high, free), _GOAL_HIGH]),
+        dtype=np.float64,
+    )

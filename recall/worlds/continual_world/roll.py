@@ -13,7 +13,6 @@ from recall.worlds.continual_world.observations import (
     HAND_HIGH,
     HAND_LOW,
     Bound,
-    Frames,
     Readings,
 )
 from recall.worlds.continual_world.starts import start_views
@@ -48,15 +47,13 @@ class SawyerRoll:
         model: "mujoco.MjModel",
         data: list["mujoco.MjData"],
         steps: int,
-        has_frames: bool,
     ):
         slots = simulator.slots
         self._simulator, self._task = simulator, task
         # A row for each step and slot, as if they were all slots of one simulator.
-        self._readings = Readings(task, model, steps * slots, rotations=has_frames)
+        has_frames = simulator.readings.frames is not None
+        self._readings = Readings(task, model, steps * slots, has_frames)
         self._scene = self._readings.scene
-        self._scene.latched = np.zeros(steps * slots, bool)
-        self._frames = Frames(task, self._scene, steps * slots) if has_frames else None
         self._start = np.zeros((steps * slots, simulator.start_values.shape[1]))
         self._grip = np.zeros((steps, slots))
         self._observation = np.zeros((steps, slots, *simulator.observation_space.shape))
@@ -112,8 +109,6 @@ class SawyerRoll:
             criteria = dict.fromkeys(simulator.criteria, never)
             return Rolled(self._observation[:0], self._grip[:0], never, criteria)
         self._readings.derive(slice(rows))
-        if self._frames is not None:
-            self._frames.update(slice(rows))
         scene = Scene(**{name: part[:rows] for name, part in vars(self._scene).items()})
         self._start[:rows].reshape(steps, slots, -1)[:] = simulator.start_values
         start = start_views(self._start[:rows])

@@ -12,7 +12,6 @@ from recall.worlds.continual_world.models import CAMERAS, STATE, SUBSTEPS, load_
 from recall.worlds.continual_world.observations import (
     Bound,
     ClassicObserver,
-    Frames,
     FullObserver,
     Readings,
     take,
@@ -72,20 +71,13 @@ class SawyerSimulator(Simulator):
 
         has_frames = observation == "full" or reward == "v2"
         self._rolls: dict[int, SawyerRoll] = {}
-        self.readings = Readings(task, self._model, slots, rotations=has_frames)
+        self.readings = Readings(task, self._model, slots, has_frames)
         self.bound = [self.readings.bind(slot, data) for slot, data in enumerate(self._data)]
         self._inputs = [(data, data.mocap_pos[0], data.ctrl) for data in self._data]
         self.start_values = np.zeros((slots, START_SIZE))
         self.start = start_views(self.start_values)
-        scene = self.readings.scene
-        scene.latched = np.zeros(slots, bool)
-        self._frames = Frames(task, scene, slots) if has_frames else None
-        self.observer: FullObserver | ClassicObserver
-        if observation == "full":
-            assert self._frames is not None
-            self.observer = FullObserver(task, scene, self.start, self._frames)
-        else:
-            self.observer = ClassicObserver(task, scene, self.start, slots)
+        observer = FullObserver if observation == "full" else ClassicObserver
+        self.observer = observer(task, self.readings, self.start)
         self.observation_space = self.observer.space
         self.observation = np.zeros((slots, *self.observation_space.shape))
         # Both are made when they are first needed.
@@ -128,7 +120,7 @@ class SawyerSimulator(Simulator):
         self._clocks[slot] = data.time
         scene.latched[slot] = False
         take(self.bound[slot])
-        self._derive(slice(slot, slot + 1))
+        self.readings.derive(slice(slot, slot + 1))
         self.observation[slot] = self.observer.first(slot)
         return self.observation[slot].copy()
 
@@ -180,7 +172,7 @@ class SawyerSimulator(Simulator):
             self._settle(slot)
             take(self.bound[slot])
             self._is_current[slot] = False
-        self._derive(slice(None))
+        self.readings.derive(slice(None))
         scene, start = self.readings.scene, self.start
         if self._task.latch is not None:
             scene.latched |= self._task.latch(scene, start)
@@ -230,13 +222,10 @@ class SawyerSimulator(Simulator):
 
     def roll(self, steps: int) -> SawyerRoll | None:
         """Return a roll of up to `steps` steps; there is none with the `full` observation."""
-        if not isinstance(self.observer, ClassicObserver):
+        if isinstance(self.observer, FullObserver):
             return None
         if steps not in self._rolls:
-            has_frames = self._frames is not None
-            self._rolls[steps] = SawyerRoll(
-                self, self._task, self._model, self._data, steps, has_frames
-            )
+            self._rolls[steps] = SawyerRoll(self, self._task, self._model, self._data, steps)
         return self._rolls[steps]
 
     def move(self, actions: Array, bound: list[Bound], grip: Array) -> bool:
@@ -259,11 +248,6 @@ class SawyerSimulator(Simulator):
         """
         goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
         return ~(goes_on & self.readings.are_sound())
-
-    def _derive(self, rows: slice) -> None:
-        self.readings.derive(rows)
-        if self._frames is not None:
-            self._frames.update(rows)
 
     def get_state(self, slot: int) -> Array:
         """Return the physics, then the rest of the slot's state."""

@@ -114,7 +114,9 @@ def _run(arguments: Sequence[str]) -> None:
     if arguments == ["--version"]:
         print(f"recall {recall.__version__}")
         return
-    words, command, rest = _chosen(arguments)
+    words, command, rest = ["recall"], _COMMANDS, arguments
+    while isinstance(command, dict) and rest and rest[0] in command:
+        words, command, rest = [*words, rest[0]], command[rest[0]], rest[1:]
     # The others clean up files after an exception; these have none, and workers end with them.
     at_once = words[-1] in ("train", "resume", "evaluate", "study")
     with exit_at_once_on_ctrl_c() if at_once else clean_up_on_sigterm():
@@ -147,15 +149,6 @@ def _check_group(group: list[str], rest: list[str], commands: Mapping[str, Any])
     raise UnknownNameError(
         "command", " ".join([*group, rest[0]]), [" ".join([*group, name]) for name in commands]
     )
-
-
-def _chosen(arguments: Sequence[str]) -> tuple[list[str], Any, list[str]]:
-    """Return the words that name the command, the command or group, and the other arguments."""
-    words, chosen, rest = ["recall"], _COMMANDS, list(arguments)
-    while isinstance(chosen, dict) and rest and rest[0] in chosen:
-        words.append(rest.pop(0))
-        chosen = chosen[words[-1]]
-    return words, chosen, rest
 
 
 def _app(commands: Mapping[str, Any]) -> SubcommandApp:

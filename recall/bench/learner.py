@@ -1,8 +1,6 @@
 """Measure the learner's speed at the paper's sizes: each method, each number of runs.
 
-Every row is measured in its own process. Programs that were compiled after others took up to 0.06
-ms longer per update on an H200 (docs/performance-trials.md), so in one process the rows would
-depend on their order.
+Every row has its own process, because a program that is compiled after others may be slower.
 """
 
 import itertools

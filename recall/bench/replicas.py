@@ -1,7 +1,6 @@
 """Check that equal runs of a fleet stay equal, bit by bit, however it is compiled.
 
-All runs get one seed and one replay, so the smallest race between kernels, or a fault of a shared
-GPU, shows as a run that differs from the others. It says nothing about errors that all runs share.
+The smallest race between kernels, or a fault of a shared GPU, shows as a run that differs.
 """
 
 import inspect

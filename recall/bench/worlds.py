@@ -4,9 +4,11 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.util import find_spec
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,6 @@ from recall.errors import BadValueError, required
 from recall.plugins.python_process import safe_path
 from recall.worlds.continual_world import HORIZON_STEPS, TASKS, make_simulator
 from recall.worlds.episodes import Episodes
-from recall.worlds.workers import Answers, WorkerGroup, WorkerProcess
 
 _SLOTS = 10  # of a task, in one process
 _MEMORY_SLOTS = 64
@@ -143,35 +144,23 @@ def _envpool(task: str, slots: int, threads: int) -> Driver:
     return drive
 
 
-class _Slots:
-    """What a worker serves: a task's name prepares its own slots of it, a number steps them."""
-
-    def __init__(self, slots: int, part: None, arrays: Any, pulse: Any):
-        self.task, self._slots = TASKS[0], slots
-
-    def handle(self, order: str | int) -> int:
-        """Return the number of steps."""
-        if isinstance(order, str):
-            self.task, self._drive = order, ours(order, self._slots)
-            return 0
-        return self._drive(order)
-
-    def close(self) -> None:
-        """Do nothing: simulators hold nothing outside of this process."""
+_prepared: list[Driver] = []  # in a worker: the driver of its own slots
 
 
-class _Workers(WorkerGroup):
-    service = _Slots
-
-    def describe(self, process: WorkerProcess) -> str:
-        return "stepping slots"
+def _prepare(task: str, slots: int) -> None:
+    _prepared[:] = [ours(task, slots)]
 
 
-def _ask(workers: WorkerGroup, order: str | int) -> int:
-    """Let every worker carry out an order at the same time; return the steps of all."""
-    for process in workers.processes:
-        process.send(order)
-    return sum(Answers(workers).wait())
+def _step(steps: int) -> int:
+    return _prepared[0](steps)
+
+
+def _in_all(
+    workers: Sequence[Executor], function: Callable[..., Any], *arguments: Any
+) -> list[Any]:
+    """Call a function in every worker at the same time; return what each returns."""
+    calls = [worker.submit(function, *arguments) for worker in workers]
+    return [call.result() for call in calls]
 
 
 def _measure_memory(tasks: Sequence[str]) -> int:
@@ -223,12 +212,13 @@ def bench_worlds(
         raise BadValueError(f"{steps_per_task} steps per task: at least one is needed")
     cores = cores or available_cores()
     episodes = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1)
-    workers = _Workers(slots, [None] * cores, {})
     rows = {}
-    for task in tasks:
-        progress(task)
-        rows[task] = _bench_task(task, episodes * HORIZON_STEPS, slots, cores, workers)
-    workers.close()
+    with ExitStack() as started:
+        processes = [ProcessPoolExecutor(1, get_context("spawn")) for _ in range(cores)]
+        workers = [started.enter_context(process) for process in processes]
+        for task in tasks:
+            progress(task)
+            rows[task] = _bench_task(task, episodes * HORIZON_STEPS, slots, workers)
     pooled = _pooled(list(rows.values()))
     return pooled | {
         "ratio_1": pooled["ours_1"] / pooled["metaworld_1"],
@@ -241,9 +231,10 @@ def bench_worlds(
     }
 
 
-def _bench_task(task: str, steps: int, slots: int, cores: int, workers: WorkerGroup) -> _Row:
+def _bench_task(task: str, steps: int, slots: int, workers: Sequence[Executor]) -> _Row:
     """Measure the steps and seconds of every package at one task."""
     row: _Row = dict.fromkeys(_LABELS)
+    cores = len(workers)
     row["metaworld_1"] = _timed(_metaworld(task), steps * slots)
     row["ours_1"] = _timed(ours(task, slots), steps)
     if _has_envpool():
@@ -251,8 +242,9 @@ def _bench_task(task: str, steps: int, slots: int, cores: int, workers: WorkerGr
         with _one_core():
             row["envpool_1"] = _timed(_envpool(task, slots, 1), steps)
         row["envpool_all"] = _timed(_envpool(task, slots * cores, cores), steps)
-    _ask(workers, task)
-    row["ours_all"] = _timed(partial(_ask, workers), steps)
+    with safe_path():
+        _in_all(workers, _prepare, task, slots)
+    row["ours_all"] = _timed(lambda steps: sum(_in_all(workers, _step, steps)), steps)
     drive, close = _metaworld_async(task, cores)
     row["metaworld_async"] = _timed(drive, steps * slots // cores)
     close()

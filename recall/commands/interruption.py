@@ -1,8 +1,7 @@
 """What a command does on Ctrl-C and SIGTERM, and when its terminal is closed.
 
-Training has handlers of its own (recall.training.signals), which replace these. Python delivers
-signals to the main thread only; in any other thread, or if a program has its own handlers, nothing
-is changed.
+Training has handlers of its own (recall.training.signals). Where a program has its own handlers,
+and in threads other than the main one, nothing is changed.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
 """Read the options of a command. tyro prints the help; words become values as settings do.
 
-So a value means the same in a settings file, in Python and in every command, and whatever is wrong
-with it is said in one line.
+So a value means the same everywhere, and whatever is wrong with it is said in one line.
 """
 
 import inspect

@@ -1,7 +1,6 @@
 """`recall train`, `recall resume` and `recall evaluate`: the command-line interface of recall.api.
 
-Every setting is an option of `recall train`. The options are read as words, and resolved with the
-preset and the settings file in one place, recall.config.resolve.
+Every setting is an option of `recall train`, which is resolved in recall.config.resolve.
 """
 
 import sys

@@ -1,8 +1,5 @@
 """The one place where settings are merged: defaults < preset < file < explicit arguments.
 
-`recall train` and `recall.train` call `resolve` once and pass on the spec that it returns. The
-values check themselves as the settings are created (recall.settings.checked).
-
 A setting's name is its own, or any longer end of its dotted path: `hidden`, `network.hidden` and
 `learner.network.hidden` are the same setting, and dashes and underscores are alike.
 """

@@ -1,8 +1,6 @@
 """Plug-ins: modules of other people that register methods, worlds or figures when imported.
 
-A module is loaded by name or from a file, only when somebody names it: `--plugin` on the command
-line, `recall.load_plugin` in Python. Installed packages can declare entry points instead, which
-are found by themselves (recall.plugins.registry).
+They are loaded only when somebody names them, or found as entry points (recall.plugins.registry).
 """
 
 import hashlib

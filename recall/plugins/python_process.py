@@ -1,7 +1,6 @@
 """New Python processes that find the same modules as this one, and none in the current folder.
 
-By itself, a new process looks for modules in the current folder first, where any file may lie: a
-script of the user's called `pickle.py`, or a stranger's in a folder of results.
+There any file may lie: a script of the user's called `pickle.py`, or a stranger's.
 """
 
 import contextlib

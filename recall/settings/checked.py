@@ -1,7 +1,6 @@
 """Settings that check themselves: values are converted to their declared types when they are set.
 
-A type may carry bounds, `Annotated[float, Range(above=0)]`. Whatever creates the object, a file, an
-option or Python code, passes the same checks.
+A type may carry bounds, `Annotated[float, Range(above=0)]`.
 """
 
 import contextlib

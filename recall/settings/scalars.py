@@ -1,10 +1,8 @@
 """Settings that are arguments of the compiled learner, not constants in it.
 
-A setting that only takes part in arithmetic is declared with `Annotated[float, SCALAR]`. Trainings
-that differ in nothing else share one compiled program, and the runs of one fleet may each have
-their own value. Within compiled functions the setting is an array, on which Python's `if` and
-`math` do not work. None and 0 remain constants, because they may leave out a term and its state;
-`applies` tells them apart.
+A setting that only takes part in arithmetic is declared with `Annotated[float, SCALAR]`. Runs of
+one fleet may each have their own value. In compiled functions it is an array, on which Python's
+`if` does not work; None and 0 stay constants, which `applies` tells apart.
 """
 
 import dataclasses

@@ -1,14 +1,7 @@
-"""A study's folder, which holds a folder for each fleet and study.json, which describes them.
-
-    study.json       the question, the choices, the variants, the fleets and how they ended
-    study.lock       held while study.json is written
-    launchers.lock   shared by all launchers at work
-    NAME/            a fleet (docs/running.md)
-    logs/            the output of the fleets' processes; a launcher locks the fleets that it trains
+"""A study's folder: study.json, the fleets' folders beside it, and the processes' output in logs/.
 
 The fleets' folders are the record of what has been trained; study.json is written from them at
-every launch and whenever a fleet ends. If it is lost or was removed because it is damaged, a launch
-of the same study writes it again; only the times and attempts of earlier launches are lost.
+every launch and whenever a fleet ends. If it is lost, a launch of the same study writes it again.
 """
 
 import contextlib

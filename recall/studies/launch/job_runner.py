@@ -1,8 +1,7 @@
 """Running of one job in this process: its fleet is trained or resumed, and events are sent.
 
-`LocalLauncher` starts `main` in a process of its own. The job is the first line on standard input;
-events are written to standard output as lines of JSON. Standard input stays open as long as the
-parent lives. When it closes, the fleet saves and exits, so no fleet outlives a killed launcher.
+The job is the first line on standard input, events are lines of JSON on standard output. When the
+input closes, the fleet saves and exits, so no fleet outlives a killed launcher.
 """
 
 import json

@@ -1,6 +1,5 @@
-"""Launching of fleets on this machine, each in its own process.
+"""Launching of fleets on this machine, each in its own process, whose crash affects no other.
 
-A process that crashes does not affect other fleets, and its device memory is freed when it ends.
 Each process has its own session, so Ctrl-C reaches only the launcher, which passes it on once.
 """
 

@@ -1,8 +1,7 @@
 """Launching of fleets on a Ray cluster: each fleet is a task with the CPUs and GPUs it needs.
 
-Ray places the tasks and reports lost nodes; the scheduler decides what to do about them, as on one
-machine. Each fleet has its own checkpoints in a folder that all nodes share, so it can resume on
-any node. A worker process ends with its fleet, which frees the GPU.
+Ray places the tasks and reports lost nodes; the scheduler decides what to do about them. A fleet
+resumes on any node, from a folder that all nodes share.
 """
 
 import os

@@ -1,7 +1,6 @@
 """The scheduler, which starts jobs as places become free and retries those that fail.
 
-Several launchers may have the same jobs: each holds a lock for the jobs that it has begun, and
-passes over those of others, which it begins if they give them up unfinished.
+Several launchers may have the same jobs: each holds locks for those that it has begun.
 """
 
 import contextlib

@@ -65,17 +65,13 @@ def test_forward_transfer_is_what_it_is_by_hand():
     assert metrics.areas(TWO_TASKS) == pytest.approx([0.5, 0.625])
     # (0.5 - 0.25) / 0.75 = 1/3 and (0.625 - 0.75) / 0.25 = -1/2.
     assert transfer(TWO_TASKS, [0.25, 0.75]) == pytest.approx((1 / 3 - 1 / 2) / 2)
+    assert np.isnan(metrics.transfer(np.array([0.9]), np.array([1.0])))  # nothing is to gain
 
 
 def test_an_evaluation_counts_for_the_steps_since_the_one_before():
     uneven = Curves("a", ("t",), 100, np.array([40, 80, 100]), np.array([[0.0], [0.5], [1.0]]))
     # 40 steps of 0, 40 of 0.5 and 20 of 1.
     assert metrics.area(uneven, 0) == pytest.approx(0.4)
-
-
-def test_a_reference_that_leaves_nothing_to_gain_has_no_transfer():
-    assert np.isnan(metrics.transfer(np.array([0.9]), np.array([1.0])))
-    assert transfer(TWO_TASKS, [1.0, 0.75]) == pytest.approx(-0.5)
 
 
 def test_values_that_are_no_numbers_are_left_out_of_means():

@@ -8,7 +8,7 @@
     dormant_critic_units        half their hidden units do nothing    the critics lose plasticity
 
 A symptom is what one record shows. It is reported once for each run, task and kind, as soon as
-enough records have shown it. The run keeps training: whether to stop it is for the user to decide.
+enough records have shown it; the run keeps training.
 """
 
 import math

@@ -15,7 +15,7 @@ from typing import Any
 
 from recall import plugins
 from recall.files.fleet_layout import DESCRIPTION
-from recall.plugins import Sources, sources
+from recall.plugins import sources
 from recall.runs.description import Description, EditedFleetError, is_edited
 from recall.version import version
 
@@ -130,7 +130,12 @@ def other_versions(description: Description) -> str | None:
     before = description.get("git", {}).get("commit")
     if before and code and before != code["commit"]:
         changes.append(f"source code {before[:12]} (now {code['commit'][:12]})")
-    own = other_plugins(description, sources())
+    current = sources()
+    own = [
+        f"plug-in {name} source {facts.get('source')} (now source {current[name].get('source')})"
+        for name, facts in description.get("plugin_sources", {}).items()
+        if name in current and facts.get("source") != current[name].get("source")
+    ]
     if not changes and not own:
         return None
     how_far = "differ" if own else "differ in the last bits"
@@ -138,12 +143,3 @@ def other_versions(description: Description) -> str | None:
         f"warning: this fleet was started with {', '.join([*changes, *own])}: its results may "
         f"{how_far} from those of a fleet that was never interrupted"
     )
-
-
-def other_plugins(description: Description, now: Sources) -> list[str]:
-    """Return the plug-ins whose code is no longer that of the start, as texts."""
-    return [
-        f"plug-in {name} source {facts.get('source')} (now source {now[name].get('source')})"
-        for name, facts in description.get("plugin_sources", {}).items()
-        if name in now and facts.get("source") != now[name].get("source")
-    ]

@@ -11,7 +11,6 @@ import dataclasses
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from recall.files.fleet_layout import REPLAY, records_file
 from recall.files.stamps import Stamp, check_all, read_stamps
 from recall.learn import fleet
 from recall.learn.agent import LearnerState
-from recall.learn.plasticity import Plasticity
 from recall.nets.sharding import shard, to_int32
 from recall.replay.batch import ReplayView
 from recall.replay.history import History
@@ -115,14 +113,13 @@ class TrainedFleet:
         """Return the learner's view of replay."""
         return self.history.view(self.progress.stage, self.total_steps)
 
-    def policies(self, position: int) -> Array:
+    def policies(self, position: int) -> jax.Array:
         """Return the flat policies [run, size] that are evaluated on the task at `position`."""
-        head = to_int32(self.spec.head(position))
-        return np.asarray(fleet.flat_policies(self.agent, self.state, head))
+        return fleet.flat_policies(self.agent, self.state, to_int32(self.spec.head(position)))
 
     def write_policies(self, label: str, tasks: Iterable[int]) -> None:
         """Write the policies of every run on these tasks."""
-        flat = {task: self.policies(task) for task in tasks}
+        flat = {task: np.asarray(self.policies(task)) for task in tasks}
         shape = fleet.policy_shape(self.agent)
         self.policy_files |= write_policies(self.folder, self.spec, shape, label, flat)
 
@@ -130,10 +127,7 @@ class TrainedFleet:
         """Copy the policies and measures of the networks; `flush` starts to evaluate them."""
         step = self.total_steps
         self.callback.on_evaluation_start(step)
-        policies = [
-            fleet.flat_policies(self.agent, self.state, to_int32(self.spec.head(position)))
-            for position in range(self.spec.tasks)
-        ]
+        policies = list(map(self.policies, range(self.spec.tasks)))
         measured = None  # before the current task has transitions (multi-task)
         if self.spec.learner_schedule.collected(self.task, step):
             measured = fleet.plasticity(
@@ -142,28 +136,21 @@ class TrainedFleet:
         for array in jax.tree.leaves((policies, measured)):
             array.copy_to_host_async()
         failed_at = jnp.copy(self.state.failed_at)  # the state itself goes into the next burst
-        self.recorder.defer(partial(self._start_evaluation, step, policies, failed_at, measured))
-        self.progress.evaluated = step
 
-    def _start_evaluation(
-        self,
-        step: int,
-        policies: list[jax.Array],
-        failed_at: jax.Array,
-        measured: Plasticity | None,
-    ) -> None:
-        self.recorder.check_losses(self.progress, step, failed_at)
-        runs = self.recorder.alive(self.progress)
-        if runs:
-            self.evaluation.start(step, policies, runs)
-            if measured is not None:
-                self.recorder.networks(self.progress, step, measured)
+        def begin() -> None:
+            self.recorder.check_losses(self.progress, step, failed_at)
+            if runs := self.recorder.alive(self.progress):
+                self.evaluation.start(step, policies, runs)
+                if measured is not None:
+                    self.recorder.networks(self.progress, step, measured)
+
+        self.recorder.defer(begin)
+        self.progress.evaluated = step
 
     def flush(self) -> None:
         """Record the burst and start the evaluation that were deferred, if any.
 
-        Waits until the device has computed them, so another burst should be queued before. The
-        networks of the evaluation are recorded with the next burst, or by `flush_all`.
+        This waits for the device. Networks are recorded with the next burst, or by `flush_all`.
         """
         self.recorder.flush()
 

@@ -94,48 +94,46 @@ def test_a_real_task_resumes_exactly_after_a_kill(tmp_path):
     assert left_by(folder) == left_by(tmp_path / "whole")
 
 
+def has_run_json(folder):
+    return (folder / "run.json").exists()
+
+
 @pytest.mark.parametrize(
-    ("number", "status"),
+    ("numbers", "when", "status"),
     [
-        pytest.param(signal.SIGINT, 130, id="ctrl-c", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 143, id="sigterm"),
+        pytest.param([signal.SIGINT], rows_in, 130, id="ctrl-c", marks=pytest.mark.slow),
+        pytest.param([signal.SIGINT], has_run_json, 130, id="at step 0", marks=pytest.mark.slow),
+        pytest.param([signal.SIGTERM], rows_in, 143, id="sigterm"),
+        # Within a second they count as one.
+        pytest.param(
+            [signal.SIGINT, signal.SIGINT, signal.SIGTERM], rows_in, 130,
+            id="several", marks=pytest.mark.slow,
+        ),
     ],
-)
-def test_a_signal_saves_and_leaves_and_says_how_to_go_on(tmp_path, uninterrupted, number, status):
+)  # fmt: skip
+def test_a_signal_saves_and_leaves_and_says_how_to_go_on(
+    tmp_path, uninterrupted, numbers, when, status
+):
     folder = tmp_path / "run"
     process = train_process(folder, checkpoint_minutes=10)
-    wait_for(lambda: rows_in(folder), "a chunk")
-    process.send_signal(number)
-    _, error = process.communicate(timeout=30)
+    wait_for(lambda: when(folder), "the moment")
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.05)
+    _, error = process.communicate(timeout=60)
     assert process.returncode == status, error
-    told = error.splitlines()[-1]
+    step = r"\d+" if when is rows_in else "0"
     assert re.fullmatch(
-        r"recall: stopped at step \d+ of 600; everything is saved\. "
+        rf"recall: stopped at step {step} of 600; everything is saved\. "
         rf"Continue with `recall resume {folder}`",
-        told,
+        error.splitlines()[-1],
     )
     assert "Traceback" not in error
-    assert a_checkpoint(folder)
+    assert bool(a_checkpoint(folder)) == (when is rows_in)
     described = json.loads((folder / "run.json").read_text())
     assert set(described["versions"]) >= {"python", "recall", "jax", "numpy", "mujoco"}
     assert described["machine"]["cores"] == os.cpu_count()
     assert described["command"][1] == "train"
-    run(go_on(folder)[0])
-    assert left_by(folder) == uninterrupted
-
-
-@pytest.mark.slow
-def test_ctrl_c_before_the_first_step_says_how_to_go_on_too(tmp_path, uninterrupted):
-    folder = tmp_path / "run"
-    process = train_process(folder)
-    wait_for((folder / "run.json").exists, "the folder of a fleet")
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130, error
-    assert error.splitlines()[-1] == (
-        "recall: stopped at step 0 of 600; everything is saved. "
-        f"Continue with `recall resume {folder}`"
-    )
     run(go_on(folder)[0])
     assert left_by(folder) == uninterrupted
 

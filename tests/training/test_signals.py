@@ -6,28 +6,11 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-from tests.factories.fleets import SEQUENCE, go_on, left_by, options, rows_in, run, train_process
+from tests.factories.fleets import SEQUENCE, go_on, left_by, options, rows_in, run
 from tests.factories.processes import wait_for
-
-
-@pytest.mark.slow
-def test_signals_within_a_second_count_as_one(tmp_path, uninterrupted):
-    folder = tmp_path / "run"
-    process = train_process(folder, checkpoint_minutes=10)
-    wait_for(lambda: rows_in(folder), "a chunk")
-    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
-        process.send_signal(number)
-        time.sleep(0.05)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130, error
-    assert "everything is saved" in error.splitlines()[-1]
-    run(go_on(folder)[0])
-    assert left_by(folder) == uninterrupted
-
 
 # The first terminal that the leader of a session opens becomes its controlling terminal.
 IN_A_TERMINAL = """

@@ -1,12 +1,12 @@
 """Workers that play whole episodes beside training, from a snapshot of the policies."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from recall.collect import noise
-from recall.collect.messages import Episode, RunTasks, Setup
+from recall.collect.messages import Episode, Play, RunTasks, Setup
 from recall.collect.policy import NumpyPolicy, PolicyShape
 from recall.collect.pool import FleetWorkers
 from recall.collect.rolling import finite
@@ -25,15 +25,15 @@ class Player(Worker):
         super().__init__(*arguments)
         self._arenas: dict[Any, Simulator] = {}
 
-    def handle(self, order: Mapping[int, Episode]) -> dict[int, Outcome]:
+    def handle(self, order: Play) -> dict[int, Outcome]:
         """Play whole episodes, each with its own random stream; return how each of them ended."""
         groups: dict[Any, list[int]] = {}
-        for number, episode in order.items():
+        for number, episode in order.episodes.items():
             task = self.setup.runs[episode.run].tasks[episode.position]
             groups.setdefault(task, []).append(number)
         results = {}
         for task, numbers in groups.items():
-            for outcome in self._play(task, [order[number] for number in numbers]):
+            for outcome in self._play(task, [order.episodes[number] for number in numbers]):
                 results[numbers[outcome.slot]] = outcome
         return results
 
@@ -96,10 +96,6 @@ class EvaluationPool(FleetWorkers):
         super().__init__(Setup(tuple(runs), world, policy), [()] * max(workers, 1), shapes)
         self._pending: Answers | None = None
 
-    def activity(self, order: Any) -> str:
-        """Return what a worker does that carries out an order."""
-        return "playing episodes of"
-
     @property
     def snapshot(self) -> Array:
         """Policies [position, run, size] from which episodes are played."""
@@ -110,7 +106,7 @@ class EvaluationPool(FleetWorkers):
         busy = []
         for process, batch in zip(self.processes, deal(episodes, len(self.processes)), strict=True):
             if batch:
-                process.send({number: episodes[number] for number in batch})
+                process.send(Play({number: episodes[number] for number in batch}))
                 busy.append(process)
         self._pending = Answers(self, busy)
 

@@ -1,7 +1,7 @@
 """Messages between pools and their workers, as plain data."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from recall.collect.policy import PolicyShape
 from recall.settings import WorldSettings
@@ -62,6 +62,7 @@ class Begin:
     where the index of a task is that in `positions`.
     """
 
+    activity: ClassVar[str] = "making"
     positions: tuple[int, ...]
     fresh: tuple[int, ...]
     slot: int
@@ -79,6 +80,7 @@ class Part(NamedTuple):
 class Chunk:
     """Order to roll out these parts in all environments: part i with policy i into rows i."""
 
+    activity: ClassVar[str] = "collecting transitions of"
     parts: tuple[Part, ...]
     slot: int
 
@@ -90,3 +92,11 @@ class Episode(NamedTuple):
     position: int
     deterministic: bool
     stream: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Play:
+    """Order to play these episodes, by their numbers."""
+
+    activity: ClassVar[str] = "playing episodes of"
+    episodes: dict[int, Episode]

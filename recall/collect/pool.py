@@ -21,7 +21,6 @@ from recall.collect.transition import Columns
 from recall.collect.worker import Collector
 from recall.settings import WorldSettings
 from recall.worlds.episodes import Outcome
-from recall.worlds.gym_registration import registrations_for
 from recall.worlds.simulator import Array
 from recall.worlds.workers import Answers, Shapes, WorkerGroup, WorkerProcess, never
 
@@ -53,19 +52,14 @@ class FleetWorkers(WorkerGroup):
 
     def __init__(self, setup: Setup, parts: Sequence[tuple[int, ...]], shapes: Shapes):
         self._setup = setup
-        tasks = {task for run in setup.runs for task in run.tasks}
-        super().__init__((setup, registrations_for(tasks)), parts, shapes)
+        super().__init__(setup, parts, shapes, {task for run in setup.runs for task in run.tasks})
 
     def describe(self, process: WorkerProcess) -> str:
         """Return what a worker is doing, and for which task and run."""
         _, place = self.pulse(process)
         if not place:
             return "starting"
-        return f"{self.activity(process.orders[0])} {self._setup.shown(place)}"
-
-    def activity(self, order: Any) -> str:
-        """Return what a worker does that carries out an order."""
-        raise NotImplementedError
+        return f"{process.orders[0].activity} {self._setup.shown(place)}"
 
 
 class Pool(FleetWorkers):
@@ -195,10 +189,6 @@ class Pool(FleetWorkers):
         if hasattr(self, "_starters"):  # not if the workers could not be started
             self._starters.shutdown()
         super().close()
-
-    def activity(self, order: Any) -> str:
-        """Return what a worker does that carries out an order."""
-        return "making" if isinstance(order, Begin) else "collecting transitions of"
 
     def put_back(self, process: WorkerProcess) -> Begin | None:
         """Return the order to build the environments in their states before the oldest chunk."""

@@ -11,7 +11,6 @@ from recall.collect.policy import NumpyPolicy
 from recall.collect.rolling import Actor, roll
 from recall.collect.transition import Columns
 from recall.worlds.episodes import Episodes, Outcome
-from recall.worlds.gym_registration import Registrations
 from recall.worlds.registry import horizon_steps, make_simulator, task_label
 from recall.worlds.simulator import Array
 
@@ -19,16 +18,8 @@ from recall.worlds.simulator import Array
 class Worker:
     """Worker that knows the runs of a fleet."""
 
-    def __init__(
-        self,
-        known: tuple[Setup, Registrations],
-        part: Sequence[int],
-        shared: Mapping[str, Array],
-        pulse: Array,
-    ):
-        self.setup, registrations = known
-        registrations.register()
-        self.shared = shared
+    def __init__(self, setup: Setup, part: Any, shared: Mapping[str, Array], pulse: Array):
+        self.setup, self.shared = setup, shared
         self.pulse = pulse  # steps so far; what is made or played
         self.task = "unknown"  # the one that is made or played, for error messages
 
@@ -42,15 +33,11 @@ class Collector(Worker):
     """Worker that owns some environments of a fleet and rolls out whole chunks in them."""
 
     def __init__(
-        self,
-        known: tuple[Setup, Registrations],
-        environments: Sequence[int],
-        shared: Mapping[str, Array],
-        pulse: Array,
+        self, setup: Setup, environments: Sequence[int], shared: Mapping[str, Array], pulse: Array
     ):
-        super().__init__(known, environments, shared, pulse)
+        super().__init__(setup, environments, shared, pulse)
         self.environments = environments
-        shape = self.setup.policy
+        shape = setup.policy
         self.policies = [
             [[NumpyPolicy(shape, row) for row in rows] for rows in slot]
             for slot in self.shared["policy"]

@@ -7,7 +7,6 @@ from typing import Any
 
 from recall.errors import BadValueError
 from recall.settings import WorldSettings
-from recall.worlds.gym_registration import Registrations, registrations_for
 from recall.worlds.registry import Task, task_label
 from recall.worlds.simulator import Array
 from recall.worlds.slots import Board, Slots, Stream, board_type, sizes_of
@@ -23,9 +22,9 @@ class ProcessSlots:
         self.spaces, _ = sizes_of(tasks, settings)
         count = min(workers, len(tasks))
         parts = list(itertools.pairwise(len(tasks) * part // count for part in range(count + 1)))
-        setup = (tuple(tasks), settings, registrations_for(tasks))
+        setup = (tuple(tasks), settings)
         shapes = {"board": ((len(tasks),), board_type(self.spaces))}
-        self._group = _SlotWorkers(setup, parts, shapes)
+        self._group = _SlotWorkers(setup, parts, shapes, tasks)
         self.close = weakref.finalize(self, self._group.close)  # also at garbage collection
         try:
             self._ask("check")
@@ -85,13 +84,12 @@ class _SlotsInWorker(Slots):
 
     def __init__(
         self,
-        setup: tuple[tuple[Task, ...], WorldSettings, Registrations],
+        setup: tuple[tuple[Task, ...], WorldSettings],
         part: Part,
         shared: Mapping[str, Array],
         pulse: Array,
     ):
-        tasks, settings, known = setup
-        known.register()
+        tasks, settings = setup
         own = tasks[slice(*part)]
         self.task = ", ".join(dict.fromkeys(map(task_label, own)))
         super().__init__(own, settings)

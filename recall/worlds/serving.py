@@ -60,7 +60,8 @@ def _serve(service: type, connection: Connection, memory_file: int) -> None:
     unmade: TaskFailedError | None = None  # why there is nothing to serve
     first, part = connection.recv_bytes(), connection.recv_bytes()
     try:
-        setup, offsets = cloudpickle.loads(first)
+        registrations, setup, offsets = cloudpickle.loads(first)
+        registrations.register()
         index, own, put_back = pickle.loads(part)
         arrays = map_arrays(memory_file, offsets)
         served = service(setup, own, arrays, arrays["pulse"][index])

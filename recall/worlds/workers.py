@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,6 +23,8 @@ import numpy as np
 
 from recall.errors import RecallError
 from recall.plugins.python_process import python_command
+from recall.worlds.gym_registration import registrations_for
+from recall.worlds.registry import Task
 from recall.worlds.serving import map_arrays, tell
 from recall.worlds.simulator import TaskFailedError
 
@@ -56,15 +58,17 @@ class WorkerGroup:
     restarts_per_order = 3
     if_killed = ""  # what a user may do if workers are killed again and again
 
-    def __init__(self, setup: Any, parts: Sequence[Any], shapes: Shapes):
-        """Allocate the shared arrays and start one worker for each of the `parts`."""
+    def __init__(
+        self, setup: Any, parts: Sequence[Any], shapes: Shapes, tasks: Collection[Task] = ()
+    ):
+        """Allocate the shared arrays and start one worker, which can make `tasks`, per part."""
         offsets, total = {}, 0
         for name, (shape, dtype) in {"pulse": ((len(parts), 2), np.int64), **shapes}.items():
             offsets[name] = (total, shape, np.dtype(dtype))
             total += -(-int(np.prod(shape)) * np.dtype(dtype).itemsize // 64) * 64
         self.memory_file = _make_memory(total)
         self.shared = map_arrays(self.memory_file, offsets)
-        self.first_message = cloudpickle.dumps((setup, offsets))
+        self.first_message = cloudpickle.dumps((registrations_for(tasks), setup, offsets))
         self.restarts = 0
         self.processes: list[WorkerProcess] = []
         try:

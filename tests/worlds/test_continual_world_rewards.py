@@ -74,32 +74,6 @@ def test_reward_v1_of_hammer_is_the_formula(latched, fingers_z, hammer_z, grip, 
     assert reward == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("depth", "expected"),
-    [
-        # 0.105 + 0.105 to go of 1: 12 + 1000 * 0.79 + 1000 (e^-4.41 + e^-44.1).
-        (0.0, 814.1551783),
-        # 0.045 + 0.045: 12 + 1000 * 0.91 + 1000 (e^-0.81 + e^-8.1).
-        (0.06, 1367.1616054),
-        # 0.005 + 0.005: 12 + 1000 * 0.99 + 1000 (e^-0.01 + e^-0.1).
-        (0.1, 2896.8872518),
-    ],
-)
-def test_the_nail_counts_twice_in_reward_v1_of_hammer(depth, expected):
-    """As it goes in, it comes nearer to its target, and here to the head of the hammer too."""
-    scene = {
-        "fingers": [[0.0, 0.5, 0.12]],
-        "object": [[0.0, 0.5, 0.12]],
-        "head": [[0.24, 0.74, 0.11]],
-        "nail_start": [[0.24, 0.635, 0.11]],
-        "nail_depth": [[depth]],
-        "latched": True,
-    }
-    given = {"height": 0.03, "farthest": 1.0}
-    reward = paid(tools.hammer_v1, np.zeros(1), [0.24, 0.74, 0.11], scene, **given)
-    assert reward == pytest.approx(expected, abs=1e-6)
-
-
 def test_hammer_v1_follows_the_nail_of_the_model():
     """The head is 5 mm in front of the nail's body, and goes where the joint moves it."""
     simulator = make_simulator("hammer")

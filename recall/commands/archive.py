@@ -1,12 +1,11 @@
 """`recall archive`, `push` and `pull`: the command-line interface of the functions of recall."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import Flag
+from recall.commands.show import Flag, tell
 
 if TYPE_CHECKING:
     from recall.runs.archive import Archive
@@ -37,10 +36,9 @@ def archive(
 
     made = make_archive(source, out, policies, policies_at, unfinished)
     if not policies:
-        print(
+        tell(
             "No policies are kept, so the archive cannot be evaluated, filmed or exported: "
-            "--policies names the runs whose policies are, '*' all.",
-            file=sys.stderr,
+            "--policies names the runs whose policies are, '*' all."
         )
     _tell_end(made)
 

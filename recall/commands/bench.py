@@ -1,9 +1,8 @@
 """`recall bench`: speeds on this machine, measured together with those of other libraries."""
 
-import sys
 from typing import Any, Literal
 
-from recall.commands.show import AsJson, print_json, print_rows
+from recall.commands.show import AsJson, print_json, print_rows, tell
 from recall.errors import RecallError
 from recall.settings import RemedyName
 
@@ -19,7 +18,7 @@ def bench_worlds(steps_per_task: int = 4000, json: AsJson = False) -> None:
     """
     from recall.bench import worlds
 
-    result = worlds.bench_worlds(steps_per_task, progress=_tell)
+    result = worlds.bench_worlds(steps_per_task, progress=tell)
     _show(result, worlds.tables(result), json)
 
 
@@ -43,7 +42,7 @@ def bench_learner(
     """
     from recall.bench import learner
 
-    result = learner.bench_learner(runs, tasks, methods, precision, remedies, progress=_tell)
+    result = learner.bench_learner(runs, tasks, methods, precision, remedies, progress=tell)
     _show(result, learner.tables(result), json)
 
 
@@ -74,7 +73,7 @@ def bench_fleet(
 
     chunks = fleet.CHUNKS if chunks is None else chunks
     choices = (runs, method, precision, chunks, tasks, environments, last)
-    result = fleet.bench_fleet(*choices, progress=_tell)
+    result = fleet.bench_fleet(*choices, progress=tell)
     _show(result, fleet.tables(result), json)
 
 
@@ -87,7 +86,7 @@ def bench_replicas(runs: int = 24, json: AsJson = False) -> None:
     """
     from recall.bench import replicas
 
-    rows = replicas.bench_replicas(runs, progress=_tell)
+    rows = replicas.bench_replicas(runs, progress=tell)
     print_rows(rows, json)
     if any(row["unequal"] or row["failed"] for row in rows):
         raise RecallError("equal runs did not stay equal: do not trust this device with results")
@@ -100,8 +99,4 @@ def _show(result: dict[str, Any], tables: list[list[dict[str, Any]]], json: bool
     for rows in filter(None, tables):
         print_rows(rows)
     if device := result.get("device"):
-        _tell(f"on {device}, {result['precision']} products")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+        tell(f"on {device}, {result['precision']} products")

@@ -1,12 +1,11 @@
 """`recall film`: the command-line interface of recall.film."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from recall.commands.show import Flag, print_rows
+from recall.commands.show import Flag, print_rows, tell
 from recall.errors import BadValueError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -59,43 +58,22 @@ def film(
         if task[0] not in trained_tasks():
             raise UnknownNameError("robot task", task[0], trained_tasks())
         folder, task = Path(task[0]), ()
-    made = make_film(
-        folder,
-        task or None,
-        out,
-        run,
-        seed,
-        at,
-        episodes,
-        deterministic,
-        size,
-        fps,
-        every,
-        sheet=sheet,
-    )
+    how = (at, episodes, deterministic, size, fps, every)
+    made = make_film(folder, task or None, out, run, seed, *how, sheet=sheet)
     _tell(made, out)
 
 
 def _tell(made: "Film", asked: Path | None) -> None:
     """Print how many episodes succeeded, and what the film does not show."""
     if asked is not None and asked != made.path:
-        _warn(f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead")
+        tell(f"{asked.name} needs ffmpeg, which is not installed; a GIF was written instead")
     for task, why in made.left_out.items():
-        _warn(f"the film leaves out {task}: {why}")
+        tell(f"the film leaves out {task}: {why}")
     if made.lacking:
-        _warn(f"the film shows one time only: {made.lacking}")
-    print_rows(
-        [
-            {
-                "task": take.task,
-                "at": take.at,
-                "success": f"{sum(take.successes)} of {len(take.successes)}",
-            }
-            for take in made.takes
-        ]
-    )
+        tell(f"the film shows one time only: {made.lacking}")
+    rows = []
+    for take in made.takes:
+        count = f"{sum(take.successes)} of {len(take.successes)}"
+        rows.append({"task": take.task, "at": take.at, "success": count})
+    print_rows(rows)
     print(made.path)
-
-
-def _warn(message: str) -> None:
-    print(message, file=sys.stderr)

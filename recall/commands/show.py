@@ -1,6 +1,7 @@
 """Printing of rows as tables, as tab-separated lines or as JSON."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -14,6 +15,11 @@ from recall.files.streams import is_terminal
 
 Flag = FlagCreatePairsOff[bool]  # an option that is off unless given, without a --no- form
 AsJson = Annotated[Flag, arg(help="Print one JSON document.")]
+
+
+def tell(line: str) -> None:
+    """Print a line beside the results, to standard error."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from recall.commands.options import spelt, values_by_name
-from recall.commands.show import AsJson, Flag, print_json, print_rows
+from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
 from recall.errors import BadValueError
 from recall.settings.checked import Count, Positive, Range, Words
 
@@ -227,15 +227,14 @@ def _tell_end(launch: "Launch", as_json: bool) -> None:
             f"in {launch.folder}"
         )
     for name, step in failed.items():
-        print(
+        tell(
             f"failed: {name} at step {step:,}; it is not retried, because on a sound machine the "
-            "same numbers would come again",
-            file=sys.stderr,
+            "same numbers would come again"
         )
     for name, reason in launch.failed.items():
-        print(f"failed: {name}: {reason}", file=sys.stderr)
+        tell(f"failed: {name}: {reason}")
     if launch.exit_status:
-        print(f"recall: {what_is_missing(launch)}", file=sys.stderr)
+        tell(f"recall: {what_is_missing(launch)}")
         sys.exit(launch.exit_status)
     if as_json:
         return
@@ -280,15 +279,14 @@ def _tell_plan(preview: Mapping[str, Any], as_json: bool) -> None:
         for fleet in preview["fleets"]
     ]
     print_rows(rows)
-    print(preview["question"], file=sys.stderr)
+    tell(preview["question"])
     left = [fleet for fleet in preview["fleets"] if fleet["state"] != "finished"]
     if not left:
-        print("everything is finished: nothing is left to run", file=sys.stderr)
+        tell("everything is finished: nothing is left to run")
         return
     runs = sum(len(fleet["runs"]) for fleet in left)
     transitions = sum(fleet["transitions"] for fleet in left)
-    print(
+    tell(
         f"{counted(runs, 'run')} in {counted(len(left), 'fleet')}, {transitions:,} transitions\n"
-        f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device",
-        file=sys.stderr,
+        f"on {preview['place']}, {gibibytes(preview['device_bytes'])} for each device"
     )

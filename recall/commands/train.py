@@ -3,7 +3,6 @@
 Every setting is an option of `recall train`, which is resolved in recall.config.resolve.
 """
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,7 +12,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from recall.commands.options import PLUGIN_HELP, spelt, split_options, values_by_name
-from recall.commands.show import AsJson, Flag, print_json, print_rows
+from recall.commands.show import AsJson, Flag, print_json, print_rows, tell
 from recall.errors import BadValueError, UnknownNameError
 from recall.settings import LearnerSettings, ScheduleSettings, WorldSettings
 from recall.settings.checked import Checked, Words, from_plain
@@ -227,10 +226,9 @@ def _tell_left_out(folder: Path, names: Sequence[str]) -> None:
     kept = runs_with_policies(folder, names)
     if left_out := [name for index, name in enumerate(names) if index not in kept]:
         were = "was" if len(left_out) == 1 else "were"
-        print(
+        tell(
             f"{len(left_out)} of {counted(len(names), 'run')} {were} archived without policies: "
-            f"{few(left_out, _MOST_NAMED)}",
-            file=sys.stderr,
+            f"{few(left_out, _MOST_NAMED)}"
         )
 
 
@@ -253,4 +251,4 @@ def _tell_end(results: Any) -> None:
     runs = len(results.runs)
     print(f"finished: {runs - len(failed)} of {counted(runs, 'run')}, in {results.folder}")
     for name, step in failed.items():
-        print(f"failed: {name} at step {step}", file=sys.stderr)
+        tell(f"failed: {name} at step {step}")

@@ -12,7 +12,7 @@ from recall.analysis.departures import DEFAULT
 from recall.analysis.metrics import Curves
 from recall.methods import METHODS
 from recall.runs.evaluations import FIELDS, MODES, RATES
-from recall.runs.training_records import Training, read_training
+from recall.runs.training_records import Columns, read_training
 
 Array = np.ndarray
 
@@ -124,14 +124,14 @@ class RunResult:
 
         The result is empty if there are no records. NaN stands for numbers that a record lacks.
         """
-        return self._records.columns
+        return self._records[0]
 
     @property
     def training_problem(self) -> str | None:
         """Return what is wrong with the training records, if they were read and have a problem."""
         read = vars(self).get("_records")
-        return None if read is None else read.problem
+        return None if read is None else read[1]
 
     @cached_property
-    def _records(self) -> Training:
+    def _records(self) -> tuple[Columns, str | None]:
         return read_training(self.folder, self.index, len(self.tasks))

@@ -1,7 +1,6 @@
 """The records of training.jsonl: built from the trainer's data, and read as columns of numbers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,17 +67,6 @@ def training_records(
     return records
 
 
-@dataclass(frozen=True)
-class Training:
-    """The columns of one run's records, and the problem found, if any.
-
-    The problem concerns the file, so it has the same text for all runs of a fleet.
-    """
-
-    columns: Columns
-    problem: str | None = None
-
-
 class _Warning(msgspec.Struct):
     run: Count
     step: Count
@@ -87,52 +75,47 @@ class _Warning(msgspec.Struct):
     position: Count | None = None
 
 
-def read_training(folder: Path, run: int, tasks: int) -> Training:
-    """Read the training records of one run of a fleet; they are empty if there is no file."""
-    path = find_records(folder, TRAINING)
+def read_training(folder: Path, run: int, tasks: int) -> tuple[Columns, str | None]:
+    """Return the training records of one run of a fleet, if any, and what is wrong with the file.
+
+    What is wrong concerns the file, so it has the same text for all runs of a fleet.
+    """
     start, mine = b'{"run": ', b'{"run": %d,' % run
-    try:
-        # Most lines of other runs are skipped without decoding.
-        lines = [
-            line for line in complete_lines(path) if line.startswith(mine) or line[:8] != start
-        ]
-    except FileNotFoundError:
-        return Training({})
-    except OSError as error:
-        return Training({}, _unreadable(path, error))
+    # Most lines of other runs are skipped without decoding.
+    lines, problem = _lines(folder, lambda line: line.startswith(mine) or line[:8] != start)
     records = decoded(lines, _Record)
-    broken = len(lines) - len(records)
-    records = [record for record in records if record.get("run") == run]
+    if broken := len(lines) - len(records):
+        path = find_records(folder, TRAINING)
+        problem = f"{path}: {counted(broken, 'line')} cannot be used: left out."
     rows = [
         record
         for record in records
-        if not any(key in record for key in _APART) and isinstance(record.get("step"), int)
+        if record.get("run") == run
+        and not any(key in record for key in _APART)
+        and isinstance(record.get("step"), int)
     ]
-    names = dict.fromkeys(chain.from_iterable(rows))
-    columns = {
-        name: _array([row.get(name) for row in rows], tasks) for name in names if name != "run"
-    }
-    problem = f"{path}: {counted(broken, 'line')} cannot be used: left out." if broken else None
-    return Training(columns, problem)
+    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name != "run"]
+    return {name: _array([row.get(name) for row in rows], tasks) for name in names}, problem
 
 
 def read_warnings(folder: Path) -> tuple[dict[int, tuple[dict[str, Any], ...]], str | None]:
     """Return the health warnings of each run of a fleet, and what is wrong with the file."""
-    path = find_records(folder, TRAINING)
-    try:
-        lines = [line for line in complete_lines(path) if b'"health"' in line]
-    except FileNotFoundError:
-        return {}, None
-    except OSError as error:
-        return {}, _unreadable(path, error)
+    lines, problem = _lines(folder, lambda line: b'"health"' in line)
     warnings: dict[int, tuple[dict[str, Any], ...]] = {}
     for each in decoded(lines, _Warning):
         warnings[each.run] = (*warnings.get(each.run, ()), msgspec.structs.asdict(each))
-    return warnings, None
+    return warnings, problem
 
 
-def _unreadable(path: Path, error: OSError) -> str:
-    return f"{path} cannot be read ({error.strerror}): left out."
+def _lines(folder: Path, wanted: Callable[[bytes], bool]) -> tuple[list[bytes], str | None]:
+    """Return the wanted lines of the training records, and why they cannot be read."""
+    path = find_records(folder, TRAINING)
+    try:
+        return list(filter(wanted, complete_lines(path))), None
+    except FileNotFoundError:
+        return [], None
+    except OSError as error:
+        return [], f"{path} cannot be read ({error.strerror}): left out."
 
 
 def _array(column: list[Any], tasks: int) -> Array:

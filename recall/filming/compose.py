@@ -3,16 +3,25 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from recall.filming.episode import Frame
+from recall.worlds.simulator import Array
 
 _COLUMNS = 5  # tasks per row
 _GAP = 6
 _PAPER, _INK, _FAINT = (255, 255, 255), (28, 32, 38), (105, 112, 122)
 SUCCESS, FAILURE = (26, 127, 55), (176, 90, 10)
 _SMALLEST_FONT = 8
+
+
+class Frame(NamedTuple):
+    """The image and state after a step."""
+
+    picture: Array  # [height, width, 3] uint8
+    step: int
+    success: bool  # at this step or before
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from recall.collect import noise
 from recall.collect.messages import EVALUATION
 from recall.collect.policy import NumpyPolicy
+from recall.collect.rolling import finite
 from recall.config.spec import FleetSpec, RunSpec
 from recall.config.stored import spec_from
 from recall.errors import BadValueError
@@ -19,9 +21,8 @@ from recall.files.fleet_layout import FILMS, FINAL, learned, policy_path
 from recall.files.names import file_name
 from recall.files.paths import check_inside, given_path
 from recall.files.streams import is_terminal
-from recall.filming.compose import Tile, animate, in_rows
+from recall.filming.compose import Frame, Tile, animate, in_rows
 from recall.filming.encode import SHEET, writable, write
-from recall.filming.episode import Frame, filmed_episode
 from recall.policies.stored import TRAINED, chosen_run, is_trained, missing, read_stored
 from recall.runs.description import read_description
 from recall.runs.evaluations import Mode
@@ -252,3 +253,33 @@ def _counted(frames: Iterator[Frame], take: Take) -> Iterator[Frame]:
         success = frame.success
         yield frame
     take.successes.append(success)
+
+
+def filmed_episode(
+    simulator: Simulator,
+    horizon_steps: int,
+    policy: NumpyPolicy,
+    stream: tuple[int, ...],
+    deterministic: bool,
+    size: tuple[int, int],
+    every: int = 1,
+) -> Iterator[Frame]:
+    """Play the episode of `stream` as recall.collect.worker does, a frame every `every` steps.
+
+    The first frame shows the start and the last one the end, before anything is reset.
+    """
+    first = [*noise.start_of_episode(stream), 0]  # the first episode of that stream
+    observation = simulator.reset(0, np.random.default_rng(first))
+    drawn = noise.draw_episode(stream, (horizon_steps, simulator.action_space.shape[0]))
+    success = False
+    yield Frame(simulator.render(0, *size), 0, success)
+    for step in range(1, horizon_steps + 1):
+        action = policy.act(observation, None if deterministic else drawn[step - 1])
+        result = simulator.step(finite(action.astype(np.float32))[np.newaxis])
+        observation = result.observation[0]
+        success |= bool(result.success[0])
+        over = bool(result.terminated[0] | result.truncated[0] | result.diverged[0])
+        if over or step == horizon_steps or step % every == 0:
+            yield Frame(simulator.render(0, *size), step, success)
+        if over:
+            return

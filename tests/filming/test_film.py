@@ -15,7 +15,7 @@ from recall.errors import BadValueError, RecallError, UnknownNameError
 from recall.files.fleet_layout import FINAL
 from recall.filming.compose import Tile, animate, caption_height, in_rows
 from recall.filming.encode import writable
-from recall.filming.episode import filmed_episode
+from recall.filming.film import filmed_episode
 from recall.learn import fleet
 from recall.runs.policies import write_policies
 from recall.runs.store import Store

@@ -84,6 +84,13 @@ def test_every_path_in_contributing_exists():
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+def test_every_test_that_a_promise_names_exists():
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    named = re.findall(r"`([\w/]*test_\w+\.py)`", page)
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / "tests" / path).exists()] == []
+
+
 def test_the_page_for_pypi_links_to_no_file():
     links = re.findall(r"\]\(([^)]*)\)", (ROOT / "PYPI.md").read_text())
     assert links

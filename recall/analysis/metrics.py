@@ -84,12 +84,8 @@ def successes_at(curve: Curves, step: int, window: int = WINDOW) -> Array:
     last = curve.success[rows[-size:]]
     if np.isfinite(last).all():
         return last.mean(axis=0)
-    stage = curve.success[rows]
-    return np.array([_last_mean(column[np.isfinite(column)], size) for column in stage.T])
-
-
-def _last_mean(values: Array, size: int) -> float:
-    return float(np.mean(values[-size:])) if len(values) else float("nan")
+    known = [column[np.isfinite(column)][-size:] for column in curve.success[rows].T]
+    return np.array([values.mean() if len(values) else np.nan for values in known])
 
 
 def _rows_of_stage(curve: Curves, step: int) -> Array:
@@ -136,11 +132,11 @@ def trained_successes(curve: Curves, window: int = WINDOW) -> Array:
 
 def area(curve: Curves, task: int) -> float:
     """Return AUC_task: the mean of the task's evaluations within its own stage."""
-    start, end = task * curve.steps_per_task, (task + 1) * curve.steps_per_task
-    rows = (curve.steps > start) & (curve.steps <= end)
-    if not rows.any() or not _reached(curve, end):
+    end = (task + 1) * curve.steps_per_task
+    if not _reached(curve, end):
         return float("nan")
-    return _mean_over(curve.steps[rows] - start, curve.success[rows, task])
+    values = curve.success[_rows_of_stage(curve, end), task]
+    return _mean_over(steps_of_stage(curve, task), values)
 
 
 def _mean_over(steps: Array, values: Array) -> float:
@@ -166,8 +162,8 @@ def area_at(reference: Curves, steps: Array) -> float:
 
 def steps_of_stage(curve: Curves, task: int) -> Array:
     """Return the steps of the evaluations in a task's own stage, counted from its start."""
-    since = curve.steps - task * curve.steps_per_task
-    return since[(since > 0) & (since <= curve.steps_per_task)]
+    start, end = task * curve.steps_per_task, (task + 1) * curve.steps_per_task
+    return curve.steps[_rows_of_stage(curve, end)] - start
 
 
 def areas(curve: Curves) -> Array:

@@ -96,7 +96,7 @@ def _comparable(
         unlike = mismatch(run, other)
         # The value of the first evaluation is taken for all steps before it.
         own, there = (
-            np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task))
+            int(np.count_nonzero((each.steps > 0) & (each.steps <= run.steps_per_task)))
             for each in (run, other)
         )
         if other.steps_per_task > run.steps_per_task and there >= min(_FEWEST_EVALUATIONS, own):

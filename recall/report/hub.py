@@ -131,12 +131,12 @@ def stage(
     pictures = {drawn.caption: drawn.paths["png"] for drawn in gallery}
     runs = analysis.collection.runs
     fleets = dict.fromkeys(source / run.folder.relative_to(folder) for run in runs)
-    films = [path for fleet in fleets for path in sorted((fleet / FILMS).glob("[!.]*"))]
-    films = [path for path in films if path.suffix in _FILM_KINDS and path.is_file()]
-    for film in [path for path in films if is_inside(path, source)][:1]:
-        copy = folder / f"{_FILM}{film.suffix}"
-        shutil.copyfile(film, copy)
-        pictures = {film.stem: copy} | pictures
+    for film in (path for fleet in fleets for path in sorted((fleet / FILMS).glob("[!.]*"))):
+        if film.suffix in _FILM_KINDS and film.is_file() and is_inside(film, source):
+            copy = folder / f"{_FILM}{film.suffix}"
+            shutil.copyfile(film, copy)
+            pictures = {film.stem: copy} | pictures
+            break
     shown = {text: path.relative_to(folder).as_posix() for text, path in pictures.items()}
     write_text(folder / CARD, card(analysis, repo, shown))
 
@@ -172,11 +172,10 @@ def _metadata(analysis: Analysis) -> dict[str, Any]:
     means = analysis.scores.groupby(["label", "sequence"], sort=False)[[*MEASURED.values()]].mean()
     results: dict[str, list[dict[str, Any]]] = {}
     for (label, sequence), row in means.iterrows():
-        values = {metric: row[column] for metric, column in MEASURED.items()}
         metrics = [
-            {"type": metric, "name": TITLES[metric], "value": round(value, 4)}
-            for metric, value in values.items()
-            if np.isfinite(value)
+            {"type": metric, "name": TITLES[metric], "value": round(row[column], 4)}
+            for metric, column in MEASURED.items()
+            if np.isfinite(row[column])
         ]
         what = {"task": {"type": _KIND}, "dataset": {"name": sequence, "type": sequence}}
         results.setdefault(label, []).append(what | {"metrics": metrics})

@@ -121,9 +121,10 @@ def draw_bands(
         # Draw a few markers, at different places for each label, so that none hides another.
         every = max(1, len(x) // 4)
         first = sum(label.encode()) % every
-        width = 1.2 if len(x) < 80 else 0.9
-        marked = {"markersize": 3.0, "markevery": (first, every)}
-        axes.plot(x, mean, label=label, linewidth=width, **marked, **style.of_line)
+        axes.plot(
+            x, mean, label=label, linewidth=1.2 if len(x) < 80 else 0.9,
+            markersize=3.0, markevery=(first, every), **style.of_line,
+        )  # fmt: skip
 
 
 def name_stages(axes: Axes, group: Group) -> None:

@@ -25,12 +25,10 @@ def budget_notes(rows: pd.DataFrame) -> tuple[str, ...]:
         f"{spanned(runs)} {'run' if max(runs) == 1 else 'runs'}, {spanned(rows.steps_per_task)} "
         f"steps per task. {window_note(rows)}"
     ]
-    scored = rows.groupby("sequence")["task"].agg(set)
-    firsts = rows.drop_duplicates("sequence")
-    silent = left_out(
-        task for run in firsts["run"] for task in run.tasks if task not in scored[run.sequence]
-    )
-    return (*notes, silent) if silent else tuple(notes)
+    scored = set(zip(rows.sequence, rows.task, strict=True))
+    firsts = rows.drop_duplicates("sequence")["run"]
+    silent = (task for run in firsts for task in run.tasks if (run.sequence, task) not in scored)
+    return tuple(filter(None, (*notes, left_out(silent))))
 
 
 def window_note(rows: pd.DataFrame) -> str:
@@ -77,8 +75,9 @@ def transfer_facts(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:
 
 def _compared(analysis: Analysis, rows: pd.DataFrame) -> Iterable[tuple[RunResult, References]]:
     """Yield a run and its references, for each label, sequence and task of some rows."""
-    for row in rows.drop_duplicates(["label", "sequence", "task"]).itertuples():
-        yield row.run, analysis.references[row.label, row.sequence, row.task]
+    firsts = rows.drop_duplicates(["label", "sequence", "task"])
+    for run, task in zip(firsts["run"], firsts["task"], strict=True):
+        yield run, analysis.references[run.label, run.sequence, task]
 
 
 def transfer_note(analysis: Analysis, rows: pd.DataFrame) -> tuple[str, ...]:

@@ -151,17 +151,9 @@ class SawyerSimulator(Simulator):
         """Move every hand by up to a centimetre per direction, and its gripper."""
         # Keep the actions' own precision, as Meta-World does: after a difference of a millionth of
         # a millimetre, contacts would soon diverge from Meta-World's.
-        actions = np.minimum(np.maximum(actions, -1.0), 1.0)
-        moved = self._mocap + actions[:, :3] * _METRES_PER_ACTION
-        self._mocap = np.minimum(np.maximum(moved, self._hand_low), self._hand_high)
-        controls = actions[:, 3:] * _BOTH_FINGERS
-        self._step_slots(controls, self.bound)
-        return self.result(controls[:, 0])
-
-    def _step_slots(self, controls: Array, bound: list[Bound]) -> None:
-        self._clocks_before = self._clocks
-        step = self._step_slot
-        self._clocks = [step(i, control, bound[i]) for i, control in enumerate(controls)]
+        grip = np.zeros(self.slots)
+        self.move(np.minimum(np.maximum(actions, -1.0), 1.0), self.bound, grip)
+        return self.result(grip)
 
     def result(self, grip: Array) -> Step:
         """Return the result of a step from the readings after its physics."""
@@ -238,14 +230,13 @@ class SawyerSimulator(Simulator):
         np.minimum(self._mocap, self._hand_high, out=self._mocap)
         controls = actions[:, 3:] * _BOTH_FINGERS
         grip[:] = controls[:, 0]
-        self._step_slots(controls, bound)
+        self._clocks_before = self._clocks
+        step = self._step_slot
+        self._clocks = [step(slot, each, bound[slot]) for slot, each in enumerate(controls)]
         return all(map(operator.gt, self._clocks, self._clocks_before))
 
     def _diverged(self) -> Array:
-        """Return the slots whose physics diverged.
-
-        MuJoCo then resets its time, leaves NaN, or has thrown an object away.
-        """
+        """Return the slots where MuJoCo reset its time, left NaN, or threw an object away."""
         goes_on = np.array(list(map(operator.gt, self._clocks, self._clocks_before)))
         return ~(goes_on & self.readings.are_sound())
 

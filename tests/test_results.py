@@ -38,15 +38,12 @@ def test_results_show_how_it_went_and_make_frames_figures_films_and_reports(fini
         results.plot("pair_matrices")
 
 
-@pytest.mark.parametrize(
-    "line",
-    ['{"a": 1}', EVALUATION % (99, "0.5"), EVALUATION % (0, '"x"'), EVALUATION % (0, "null")],
-)
-def test_records_that_cannot_be_used_are_not_shown(tmp_path, line):
+def test_records_that_cannot_be_used_are_not_shown(tmp_path):
     folder = write_fleet(tmp_path / "run")
     shown = repr(recall.load_results(folder))
     with (folder / "evaluations.jsonl").open("a") as file:
-        file.write(line + "\n")
+        for line in ('{"a": 1}', EVALUATION % (99, "0.5"), EVALUATION % (0, '"x"')):
+            file.write(line + "\n")
     results = recall.load_results(folder)
     assert repr(results) == shown
     assert "push" in results._repr_html_()

@@ -41,10 +41,6 @@ def test_files_in_the_current_folder_are_not_run(shadowed, monkeypatch, own):
     assert shown == f"{ROOT / 'recall' / '__init__.py'} {sys.path[0]}".strip()
 
 
-def test_physics_run_no_files_in_the_current_folder(shadowed):
-    assert printed("import recall", "print(recall.make('push').reset(seed=0)[0].shape)") == "(12,)"
-
-
 def test_a_checkout_that_is_not_installed_is_found(shadowed, monkeypatch):
     """As after `python -c` in the checkout, where the current folder stands for it."""
     elsewhere = [folder for folder in sys.path if folder not in ("", str(ROOT))]
@@ -67,6 +63,7 @@ def test_what_was_added_to_the_search_path_is_found(tmp_path, monkeypatch):
 def test_devices_and_drawing_are_tried_without_the_current_folder(shadowed):
     assert probe().number >= 1
     assert "was run" not in str(_why_not("egl"))
+    assert printed("import recall", "print(recall.make('push').reset(seed=0)[0].shape)") == "(12,)"
 
 
 def test_worker_processes_do_not_run_files_in_the_current_folder(shadowed):

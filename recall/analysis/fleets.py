@@ -1,5 +1,6 @@
 """Reading of the runs in one fleet's folder, with the problems found there."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,21 @@ def read_fleet(folder: Path) -> tuple[list[RunResult], list[str]]:
     return runs, problems
 
 
+def _check_numbers(method: str, settings: Mapping[str, Any]) -> None:
+    """Raise ValueError for a setting that should be a number and is not."""
+    for name, default in settings_of_preset(method).items():
+        value = settings.get(name)
+        if isinstance(default, int | float) and not isinstance(value, int | float | None):
+            raise ValueError(f"{name} is {str(value)[:80]!r}")
+
+
 def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], list[str]]:
     path = find_records(folder, "evaluations")
     listed = description["runs"]
     tasks = len(listed[0]["tasks"])
     per_task = int(description["settings"]["schedule"]["steps_per_task"])
     settings, silent = settings_of(description), description.get(WITHOUT_SUCCESS, ())
-    for name, default in settings_of_preset(description["method"]["name"]).items():
-        value = settings.get(name)
-        if isinstance(default, int | float) and not isinstance(value, int | float | None):
-            raise ValueError(f"{name} is {str(value)[:80]!r}")
+    _check_numbers(description["method"]["name"], settings)
     warnings, unreadable = read_warnings(folder)
     if not path.exists() or not path.stat().st_size:
         warned = [

@@ -111,13 +111,17 @@ def _runs(folder: Path, description: dict[str, Any]) -> tuple[list[RunResult], l
         if len(found.steps):
             runs.append(result)
     if runs and not finished:
-        step = max(int(run.steps[-1]) for run in runs)
-        way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
-        problems.append(
-            f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in "
-            f"the curves and left out of the tables.{way_on}"
-        )
+        problems.append(_unfinished(folder, runs))
     return runs, problems
+
+
+def _unfinished(folder: Path, runs: list[RunResult]) -> str:
+    step = max(int(run.steps[-1]) for run in runs)
+    way_on = "" if is_archive(folder) else f" Continue it with `{resume_command(folder)}`."
+    return (
+        f"{folder} is unfinished, at step {step:,} of {runs[0].total_steps:,}: its runs are in the "
+        f"curves and left out of the tables.{way_on}"
+    )
 
 
 def _never_evaluated(folder: Path, path: Path) -> str:

@@ -78,7 +78,8 @@ def completed(description: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(settings)
     if "chunk_steps" in (schedule := dict(settings["schedule"])):
         # Evaluations had as many episodes of both modes; policies were one burst behind, or none.
-        schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
+        if "evaluation_episodes" in schedule:
+            schedule.setdefault("deterministic_episodes", schedule["evaluation_episodes"])
         if "overlap" in schedule:
             schedule.setdefault("policy_lag", int(schedule.pop("overlap")))
         found["schedule"] = _BEFORE | schedule
@@ -87,7 +88,8 @@ def completed(description: Mapping[str, Any]) -> dict[str, Any]:
         learner["sac"] = {"n_step": 1, **learner["sac"]}
         learner["popart"] = dict(learner.get("popart", {}))
         learner["popart"].pop("copy_statistics", None)
-        learner["network"] = _without_constants(learner.get("network", {}))
+        if isinstance(learner.get("network"), Mapping):
+            learner["network"] = _without_constants(learner["network"])
         found["learner"] = {"plasticity": dataclasses.asdict(PlasticitySettings()), **learner}
     return {**description, "method": method, "settings": found}
 

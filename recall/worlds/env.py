@@ -223,8 +223,18 @@ def in_window(
 
 def registered_env(task: Task, **arguments: Any) -> gymnasium.Env[Array, Array]:
     """Return the environment of a registered id: the only limit is `max_episode_steps`."""
+    refuse_horizon(arguments)
     return make(task, horizon=LARGEST_WHOLE, **arguments)
 
 
 # Gymnasium reads it to know what `render_mode` may be.
 registered_env.metadata = TaskEnv.metadata  # type: ignore[attr-defined]
+
+
+def refuse_horizon(arguments: Mapping[str, Any]) -> None:
+    """Raise BadValueError if the `horizon` of a registered id is given: Gymnasium has its own."""
+    if "horizon" in arguments:
+        raise BadValueError(
+            f"horizon {arguments['horizon']}: the length of the episodes of a registered id is "
+            f"given as max_episode_steps={arguments['horizon']}"
+        )

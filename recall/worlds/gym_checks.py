@@ -73,15 +73,22 @@ def step(
     return (
         _observation(observation, what, shape),
         _number(reward, what, "its reward", "one number"),
-        _truth(terminated, what, "terminated or truncated"),
-        _truth(truncated, what, "terminated or truncated"),
+        _end(terminated, what),
+        _end(truncated, what),
         info,
     )
 
 
 def success(info: Mapping[str, Any], task: str) -> bool:
-    """Return whether a step's info reports success: False if it does not mention it."""
-    return _truth(info.get("success", info.get("is_success", False)), f"step of {task}", "success")
+    """Return whether a step's info reports success: False if it does not mention it.
+
+    A text, such as "no", or NaN is refused, though Python holds both to be true.
+    """
+    value = info.get("success", info.get("is_success", False))
+    found = _number(value, f"step of {task}", "success", "True or False")
+    if not math.isfinite(found):
+        raise BadValueError(f"step of {task} returned {value!r} as success: give True or False")
+    return bool(found)
 
 
 def image(env: Env, task: str) -> Array:
@@ -133,11 +140,12 @@ def _observation(value: Any, what: str, shape: tuple[int, ...]) -> Array:
     return np.asarray(numbers, np.float64)
 
 
-def _truth(value: Any, what: str, name: str) -> bool:
-    """Return a truth value or a number as True or False; refuse a text, such as "no", or NaN."""
-    number = _number(value, what, name, "True or False")
-    if not math.isfinite(number):
-        raise BadValueError(f"{what} returned {value!r} as {name}: give True or False")
+def _end(value: Any, what: str) -> bool:
+    """Return whether an episode ended; refuse what may be another of the values, as the reward."""
+    name, wanted = "terminated or truncated", "True or False"
+    number = _number(value, what, name, wanted)
+    if number not in (0.0, 1.0):
+        raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
     return bool(number)
 
 
@@ -145,7 +153,7 @@ def _number(value: Any, what: str, name: str, wanted: str) -> float:
     """Return a number, or the one number of an array; refuse anything else that was returned."""
     if isinstance(value, _USUAL):  # nearly always, and this is called at every step
         return float(value)
-    numbers = np.asarray(value)
-    if numbers.size != 1 or numbers.dtype.kind not in _REAL:
+    numbers = np.asarray(value) if isinstance(value, int) or hasattr(value, "__array__") else None
+    if numbers is None or numbers.size != 1 or numbers.dtype.kind not in _REAL:
         raise BadValueError(f"{what} returned {value!r} as {name}: it must be {wanted}")
     return float(numbers.item())

@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 from recall.errors import BadValueError
 from recall.settings import ObservationName, RewardName, ScheduleSettings, WorldSettings
 from recall.settings.checked import LARGEST_WHOLE, Count, Range, from_plain
-from recall.worlds.env import RenderMode, TaskEnv, in_window
+from recall.worlds.env import RenderMode, TaskEnv, in_window, refuse_horizon
 from recall.worlds.registry import Task, task_label, tasks_in
 from recall.worlds.sequences import parse_sequence
 from recall.worlds.simulator import Array
@@ -133,6 +133,7 @@ def make_sequence(
 
 def registered_sequence(sequence: str, **arguments: Any) -> gymnasium.Env[Array, Array]:
     """Return the environment of a registered sequence, for `gymnasium.make`."""
+    refuse_horizon(arguments)
     return make_sequence(sequence, horizon=LARGEST_WHOLE, **arguments)
 
 

@@ -68,7 +68,8 @@ def _serve(service: type, connection: Connection, memory_file: int) -> None:
         if put_back is not None:
             served.handle(put_back)
     except _RAISED as error:
-        unmade = _failure(error, "a worker process at its start")
+        where = "a worker process at its start" if served is None else f"task {served.task}"
+        unmade = _failure(error, where)
     while (order := pickle.loads(connection.recv_bytes())) is not None:
         failure, answer = unmade, None
         if failure is None:

@@ -16,6 +16,7 @@ from recall.worlds.env import (
     RENDER_FPS,
     checked_actions,
     image_arguments,
+    refuse_horizon,
     step_info,
 )
 from recall.worlds.processes import ProcessSlots
@@ -275,4 +276,5 @@ def registered_vec(
     task: Task, num_envs: int, max_episode_steps: int, **arguments: Any
 ) -> TaskVectorEnv:
     """Return the vector environment of a registered id, for `gymnasium.make_vec`."""
+    refuse_horizon(arguments)
     return make_vec(task, num_envs, horizon=max_episode_steps, **arguments)

@@ -142,6 +142,17 @@ print([env.step(env.action_space.sample())[3] for _ in range(3)])
     assert (shown.stdout, shown.stderr) == ("[False, False, True]\n", "")
 
 
+def test_an_id_has_gymnasiums_limit_and_no_horizon():
+    point, many = "PointWorld/point-swap-v1", gymnasium.make_vec
+    for make, name in (
+        (gymnasium.make, point),
+        (gymnasium.make, "ContinualWorld/cw3-1-v1"),
+        (many, point),
+    ):
+        with pytest.raises(BadValueError, match="given as max_episode_steps=5"):
+            make(name, horizon=5)
+
+
 def test_gymnasium_makes_what_we_make():
     theirs = gymnasium.make("PointWorld/point-swap-v1", max_episode_steps=4)
     ours = recall.make("point-swap", horizon=4)

@@ -50,7 +50,9 @@ def play(env):
         (answering(info=None), "None as its info"),
         (answering(terminated="False"), "'False' as terminated"),
         (answering(truncated=float("nan")), "nan as terminated or truncated"),
+        (answering(terminated=-0.37), "-0.37 as terminated"),  # the reward in its place
         (answering(reward=None), "None as its reward"),
+        (answering(reward=[[1], [1, 2]]), "[[1], [1, 2]] as its reward"),
         (answering(reward=1 + 2j), "(1+2j) as its reward"),
     ],
 )
@@ -63,6 +65,10 @@ def test_answers_of_another_form_are_refused(task, reason):
 @pytest.mark.parametrize("value", [2, np.float32(0.5), np.int64(-1), np.array([3.0]), True])
 def test_a_number_may_have_any_real_type(value):
     assert play(recall.make(answering(reward=value), horizon=10))[1] == np.asarray(value).item()
+
+
+@pytest.mark.parametrize("value", [True, 1, np.True_, np.array([True])])
+def test_an_end_may_be_told_by_any_truth_value(value):
     for name in ("terminated", "truncated"):
         _, _, *ends, _ = play(recall.make(answering(**{name: value}), horizon=10))
         assert ends == [name == "terminated", name == "truncated"]

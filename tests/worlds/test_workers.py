@@ -88,6 +88,15 @@ def test_a_dead_worker_is_restarted_as_often_as_is_allowed(capfd):
     assert "4 worker processes ended" in told
 
 
+def test_a_state_that_cannot_be_put_back_is_told_with_its_task(monkeypatch):
+    monkeypatch.setattr(Adders, "put_back", lambda self, process: "no number")
+    adders = Adders()
+    os.kill(adders.process_ids()[0], signal.SIGKILL)
+    with pytest.raises(TaskFailedError, match="task adding: TypeError"):
+        ask(adders, 5, 6)
+    adders.close()
+
+
 def test_shared_memory_has_no_name_where_there_are_no_anonymous_files(monkeypatch):
     monkeypatch.delattr(os, "memfd_create")
     descriptor = workers._make_memory(4096)

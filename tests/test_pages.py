@@ -2,6 +2,11 @@
 
 import pytest
 
+from recall.analysis.collection import gather
+from recall.analysis.estimates import estimate
+from recall.analysis.frames import analyse
+from recall.analysis.metrics import TRANSFER
+from recall.report.tables.table import estimate_text
 from tests.pages import PAGES, ROOT, with_tables
 
 
@@ -18,3 +23,20 @@ def test_a_table_that_was_edited_is_written_again():
     assert "0.99" not in written
     assert written.startswith("a\n<!-- table")
     assert with_tables(written) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("cw3-n-step", "0.60 [-inf, 0.67]"),
+        ("cw10-n-step", "0.45 [-0.17, 0.55]"),
+    ],
+)
+def test_forward_transfer_of_todays_learner_compares_with_the_shipped_runs(name, told):
+    analysis = analyse(gather(ROOT / "results" / name))
+    assert all(found.shipped and found.runs for found in analysis.references.values())
+    found = estimate(analysis.scores, TRANSFER)
+    assert found
+    assert estimate_text(found.estimate) == told
+    page = (ROOT / "docs" / "results.md").read_text("utf-8").lower()
+    assert any(f"forward transfer {be}{told.partition(' [-inf')[0]}" in page for be in ("", "is "))

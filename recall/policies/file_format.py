@@ -32,6 +32,7 @@ Array = np.ndarray
 FORMAT, COMPACT_FORMAT = 1, 2
 _DTYPES = {FORMAT: ("float32",), COMPACT_FORMAT: ("float16", "float32")}
 _SHARED = "shared"
+_MOST_TASKS = 10**6
 _FACTS = (
     *("format", "recall_version", "method", "run", "seed", "tasks", "reward", "observation"),
     *("horizon_steps", "observation_size", "action_size", "hidden", "activation", "shared_layers"),
@@ -130,7 +131,10 @@ def _positions(stored: Any) -> set[int]:
 
 
 def _info(stored: Any) -> PolicyInfo:
-    facts = {name: stored[name].tolist() for name in _FACTS}
+    arrays = {name: stored[name] for name in _FACTS}
+    if max(each.size for each in arrays.values()) > _MOST_TASKS:  # empty texts take no bytes
+        raise ValueError(f"one of its facts has more than {_MOST_TASKS:,} values")
+    facts = {name: each.tolist() for name, each in arrays.items()}
     facts |= {name: tuple(facts[name]) for name in ("tasks", "hidden")}
     facts["horizon_steps"] = facts["horizon_steps"] or None
     return msgspec.convert(facts | {"shape": facts}, PolicyInfo)

@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -96,3 +97,16 @@ def test_damaged_policies_are_not_archived(finished, tmp_path):
     with pytest.raises(RecallError, match=r"final.npz is damaged"):
         recall.archive(folder, tmp_path / "kept", "*")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_texts_that_take_no_bytes_are_not_read_without_end(tmp_path):
+    np.savez(tmp_path / "a.npz", **pack(INFO, {0: np.ones(SHAPE.size, np.float32)}))
+    header, facts = io.BytesIO(), {"descr": "<U0", "fortran_order": False, "shape": (1 << 30,)}
+    np.lib.format.write_array_header_1_0(header, facts)
+    with zipfile.ZipFile(tmp_path / "a.npz") as whole:
+        members = {name: whole.read(name) for name in whole.namelist()}
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as damaged:
+        for name, content in (members | {"tasks.npy": header.getvalue()}).items():
+            damaged.writestr(name, content)
+    with pytest.raises(RecallError, match="one of its facts has more than 1,000,000 values"):
+        read_policy_file(tmp_path / "a.npz")

@@ -213,7 +213,7 @@ def bench_worlds(
     cores = cores or available_cores()
     episodes = max(round(steps_per_task / (slots * HORIZON_STEPS)), 1)
     rows = {}
-    with ExitStack() as started:
+    with ExitStack() as started, safe_path():
         processes = [ProcessPoolExecutor(1, get_context("spawn")) for _ in range(cores)]
         workers = [started.enter_context(process) for process in processes]
         for task in tasks:

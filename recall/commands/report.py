@@ -192,7 +192,7 @@ def _serve(
     while True:
         try:
             found = [path for each in folders for name in watched for path in each.rglob(name)]
-            times = {path: path.stat().st_mtime_ns for path in found}
+            times = {path: path.stat().st_mtime_ns for path in found if path.exists()}
             if times != shown:
                 make()
                 if shown is None:  # now there is a page

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from recall.cli import main
-from recall.commands.study import StudyOptions, _tell_plan, what_is_missing
+from recall.commands.study import StudyOptions, _tell_end, _tell_plan, what_is_missing
 from recall.studies import STUDIES
 from recall.studies.launch.place import Place
 from recall.studies.runner import Launch, plan_study, preview
@@ -94,6 +94,8 @@ def test_what_is_missing_is_told_for_every_way_to_end(tmp_path):
     fleet = plan_study(STUDY, replace(CHOICES, seeds=1), tmp_path, ROOM)[0]
     launch = Launch(tmp_path, (fleet,), signal_status=130)
     assert "1 of 1 fleets are not finished" in what_is_missing(launch)
+    with pytest.raises(SystemExit, match="130"):
+        _tell_end(launch, as_json=False)
     begin(fleet, tmp_path)
     outcome = tmp_path / fleet.name / "outcome.json"
     outcome.write_text('{"finished": true, "failed": {}}')

@@ -12,6 +12,11 @@ from tests.factories.fleets import CrashError, go_on, left_by, run, small_spec, 
 NAMES = [f"recall-point-rich,point-poor-seed{seed}" for seed in range(2)]
 
 
+def unwell_spec(**changes):
+    """A fleet whose temperatures start at 9e-14."""
+    return small_spec(initial_log_alpha=-30.0, **changes)
+
+
 class Heard(Callback):
     """Keeps the warnings."""
 
@@ -37,13 +42,11 @@ class CrashAtTaskEnd(Heard):
 
 @pytest.fixture(scope="module")
 def unwell(tmp_path_factory):
-    """The folder of a fleet whose temperatures count as collapsed, what was shown, and warnings."""
+    """The folder of the unwell fleet, what callbacks showed of it, and its warnings."""
     folder, seen, heard = tmp_path_factory.mktemp("unwell"), Seen(), Heard()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(health, "LOWEST_ALPHA", 100.0)
-        run(start(small_spec(), folder, CallbackList([seen.callback, heard])))
-        seen.callback.close()
-        yield folder, seen, heard.warnings
+    run(start(unwell_spec(), folder, CallbackList([seen.callback, heard])))
+    seen.callback.close()
+    return folder, seen, heard.warnings
 
 
 def test_a_warning_says_which_run_and_task_and_what_it_means(unwell):
@@ -52,8 +55,8 @@ def test_a_warning_says_which_run_and_task_and_what_it_means(unwell):
         (name, step) for step in (100, 400) for name in NAMES
     ]
     for (_, _, text), task in zip(warnings, ["point-rich"] * 2 + ["point-poor"] * 2, strict=True):
-        assert text.startswith(f"the temperature of {task} has collapsed (alpha ")
-        assert text.endswith("), so its policy no longer explores")
+        assert text.startswith(f"the temperature of {task} has collapsed (alpha 9.")
+        assert text.endswith("e-14), so its policy no longer explores")
 
 
 def test_lines_the_live_view_and_tensorboard_show_every_warning_once(unwell):
@@ -92,7 +95,7 @@ def test_a_warning_that_a_checkpoint_holds_is_not_repeated(unwell, tmp_path):
     folder, _, warnings = unwell
     before, after = CrashAtTaskEnd(), Heard()
     with pytest.raises(CrashError):
-        run(start(small_spec(), tmp_path, before))
+        run(start(unwell_spec(), tmp_path, before))
     run(go_on(tmp_path, after)[0])
     assert before.warnings == warnings[:2]
     assert after.warnings == warnings[2:]
@@ -103,7 +106,7 @@ def test_a_warning_after_the_last_checkpoint_is_given_again(unwell, tmp_path):
     folder, _, warnings = unwell
     before, after = CrashAfterWarning(), Heard()
     with pytest.raises(CrashError):
-        run(start(small_spec(checkpoint_minutes=10.0), tmp_path, before))
+        run(start(unwell_spec(checkpoint_minutes=10.0), tmp_path, before))
     run(go_on(tmp_path, after)[0])
     assert before.warnings == warnings[:1]
     assert after.warnings == warnings

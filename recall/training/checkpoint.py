@@ -24,6 +24,7 @@ from recall.files.fleet_layout import CHECKPOINTS
 
 Array = np.ndarray
 Metadata = dict[str, Any]
+_OS_ERROR = re.compile(r"os_error_code='(\d+)'")
 
 
 class NotWrittenError(RecallError):
@@ -150,7 +151,7 @@ def _digest(arrays: Any, metadata: Metadata) -> int:
 
 @cache
 def _hush_stragglers() -> None:
-    """Silence orbax threads that report a known failure after their event loop has closed."""
+    """Silence those writes of orbax that fail after the first failure, which is the one told."""
     before = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
@@ -158,12 +159,15 @@ def _hush_stragglers() -> None:
             before(unraisable)
 
     sys.unraisablehook = hook
+    logging.getLogger("asyncio").addFilter(
+        lambda record: not (record.exc_info and _OS_ERROR.search(str(record.exc_info[1])))
+    )
 
 
 def _reason(error: Exception) -> str:
     """Return the system's error text if orbax gives the error code, else the message's start."""
     if isinstance(error, RecallError):
         return str(error)
-    if code := re.search(r"os_error_code='(\d+)'", str(error)):
+    if code := _OS_ERROR.search(str(error)):
         return os.strerror(int(code[1]))
     return (str(error) or repr(error)).splitlines()[0][:200]

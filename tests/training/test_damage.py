@@ -1,5 +1,7 @@
 """Files of an unfinished fleet that are damaged, lost or edited are noticed, never trained on."""
 
+import asyncio
+import gc
 import json
 import random
 import shutil
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recall.training.checkpoint import NoCheckpointError
+from recall.training.checkpoint import Checkpoints, NoCheckpointError
 from tests.factories.fleets import go_on, left_by, run
 
 METADATA = "metadata/metadata"  # in a checkpoint
@@ -145,3 +147,22 @@ def test_without_any_good_checkpoint_nothing_is_trained(stopped):
         shutil.rmtree(checkpoint / "arrays")
     with pytest.raises(NoCheckpointError, match=r"no checkpoint in .* can be used: checkpoint"):
         go_on(stopped)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [("Error writing: File too large [os_error_code='27']", False), ("something else", True)],
+)
+def test_writes_that_fail_after_the_first_failure_are_not_told(tmp_path, caplog, error, told):
+    Checkpoints(tmp_path).close()
+
+    async def fail():
+        raise ValueError(error)
+
+    async def never_asked_for():
+        asyncio.create_task(fail())  # noqa: RUF006
+        await asyncio.sleep(0)
+
+    asyncio.run(never_asked_for())
+    gc.collect()
+    assert (error in caplog.text) == told

@@ -249,7 +249,7 @@ START = Study(
     figures=("current_task", "average_success", "seeds"),
 )
 
-# All methods, at the scales of the recorded studies of CW3 and CW10 (docs/results-appendix.md), so
+# All methods, at the scales of the recorded studies of CW3 and CW10 (docs/results.md), so
 # that the fleet of a method takes about half an hour on an H200.
 
 METHODS = Study(

@@ -26,7 +26,7 @@ import tyro
 
 import tests.conftest  # noqa: F401  (compiles quickly, and once for all processes)
 from recall.methods import METHODS
-from tests.factories.fleets import CHANGES, SEQUENCE, left_by
+from tests.factories.fleets import CHANGES, SEQUENCE, left_by, rows_in
 from tests.factories.processes import children_of, is_alive
 
 # Of ten disturbances, how many are of which kind.
@@ -79,8 +79,8 @@ class Soak:
         if self.draw.random() < 0.4:
             time.sleep(self.draw.uniform(0.0, self.seconds[method]))
             return
-        before = _written(folder)
-        while process.poll() is None and _written(folder) == before:
+        before = rows_in(folder)
+        while process.poll() is None and rows_in(folder) == before:
             time.sleep(0.02)
         time.sleep(self.draw.uniform(0.0, 1.0))
 
@@ -128,11 +128,6 @@ class Soak:
         self.fleets[method] += 1
         if left_by(folder) != expected:
             self.mismatches.append(f"{method}: {folder} differs from {method}-whole")
-
-
-def _written(folder: Path) -> int:
-    """Bytes of transitions, which grow with every chunk."""
-    return sum(path.stat().st_size for path in folder.glob("replay/task-*.rows"))
 
 
 def main(

@@ -19,9 +19,9 @@ from recall.files.fleet_layout import Status, status
 from recall.runs.fleet_folder import FolderInUseError
 from recall.training.callbacks import Callback
 from recall.worlds.simulator import TaskFailedError
+from tests.factories.environments import Point
 from tests.factories.fleets import CHANGES, SEQUENCE, CrashAt, CrashError, left_by
 from tests.factories.folders import write_fleet
-from tests.factories.own_tasks import Point
 from tests.factories.policies import write_untrained
 
 

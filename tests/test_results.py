@@ -6,9 +6,9 @@ import recall
 from recall.errors import BadValueError
 from recall.training.callbacks import Callback
 from recall.worlds.simulator import DrawingError
+from tests.factories.environments import Point
 from tests.factories.fleets import CHANGES, CrashAt, CrashError, run, small_spec, start
 from tests.factories.folders import write_fleet
-from tests.factories.own_tasks import Point
 
 EVALUATION = (
     '{"run": %d, "step": 1, "position": 0, "task": "push", "mode": "stochastic", "success": %s}'

@@ -21,8 +21,8 @@ from recall.runs.store import read
 from recall.settings import WorldSettings
 from recall.training.agents import agent_of
 from recall.training.callbacks import Callback
+from tests.factories.environments import Broken, Spent
 from tests.factories.fleets import left_by, run, small_spec, start
-from tests.factories.own_tasks import Broken, Spent
 
 
 @pytest.mark.parametrize("activation", ["relu", "leaky_relu"])

@@ -21,9 +21,8 @@ from recall.training.agents import agent_of
 from recall.worlds import workers as workers_module
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.workers import Abandoned, WorkerDiedError
-from tests.factories import own_tasks
-from tests.factories.fleets import small_spec
-from tests.factories.own_tasks import (
+from tests.factories import environments
+from tests.factories.environments import (
     Dying,
     Exiting,
     Fleeting,
@@ -32,6 +31,7 @@ from tests.factories.own_tasks import (
     Raising,
     Unclosable,
 )
+from tests.factories.fleets import small_spec
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def collect(task, **keywords):
 def test_an_exception_in_a_task_is_told_with_its_place(task, told):
     with pytest.raises(TaskFailedError) as caught:
         collect(task)
-    message = f"task {task.__name__}: {told} ({own_tasks.__file__}:"
+    message = f"task {task.__name__}: {told} ({environments.__file__}:"
     assert str(caught.value).startswith(message)
     assert "Traceback" in caught.value.__notes__[0], "for --debug"
 

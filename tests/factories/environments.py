@@ -1,52 +1,52 @@
-"""Small Gymnasium environments with known behaviour, for worker processes to import too."""
+"""Small Gymnasium environments with known behaviour. Worker processes import this module too."""
 
-from typing import Any
+import os
+import re
+import signal
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 
-class Blank(gymnasium.Env[np.ndarray, np.ndarray]):
+class Blank(gymnasium.Env):
     """Always succeeds, and shows a white picture if it is made for that."""
 
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
     observation_space = action_space = Box(-1.0, 1.0, (2,))
 
-    def __init__(self, render_mode: str | None = None):
+    def __init__(self, render_mode=None):
         self.render_mode = render_mode
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         return np.zeros(2, np.float32), {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action):
         return np.zeros(2, np.float32), 1.0, False, False, {"success": True}
 
-    def render(self) -> np.ndarray:
+    def render(self):
         return np.full((48, 64, 3), 255, np.uint8)
 
 
-class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
+class Counter(gymnasium.Env):
     """Shows how many steps it has had and the last action it got; its action box is lopsided."""
 
     observation_space = Box(-100.0, 100.0, (2,), np.float32)
     action_space = Box(np.float32(2.0), np.float32(6.0), (1,), np.float32)
-    ends_at: int | None = None
-    breaks_at: int | None = None
+    ends_at = breaks_at = None
     success_key = "success"
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def __init__(self, **changes):
+        vars(self).update(changes)
+
+    def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.steps = 0
         self.start = self.np_random.uniform()
         return np.array([0.0, self.start], np.float32), {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action):
         self.steps += 1
         broken = self.steps == self.breaks_at
         shown = [np.nan if broken else self.steps, action[0]]
@@ -54,40 +54,111 @@ class Counter(gymnasium.Env[np.ndarray, np.ndarray]):
         return np.array(shown, np.float32), 1.0, self.steps == self.ends_at, False, info
 
 
-def counter() -> gymnasium.Env[Any, Any]:
+def counter():
     return Counter()
 
 
-def ending() -> gymnasium.Env[Any, Any]:
-    env = Counter()
-    env.ends_at = 3
-    env.success_key = "is_success"
-    return env
+def ending():
+    return Counter(ends_at=3, success_key="is_success")
 
 
-def breaking() -> gymnasium.Env[Any, Any]:
-    env = Counter()
-    env.breaks_at = 4
-    return env
+def breaking():
+    return Counter(breaks_at=4)
 
 
-def failing() -> gymnasium.Env[Any, Any]:
+def failing():
     raise ZeroDivisionError("no such luck")
 
 
-def discrete() -> gymnasium.Env[Any, Any]:
-    env = Counter()
-    env.action_space = Discrete(3)  # type: ignore[assignment]
-    return env
+def discrete():
+    return Counter(action_space=Discrete(3))
 
 
-def image() -> gymnasium.Env[Any, Any]:
-    env = Counter()
-    env.observation_space = Box(0, 255, (8, 8, 3), np.uint8)  # type: ignore[assignment]
-    return env
+def image():
+    return Counter(observation_space=Box(0, 255, (8, 8, 3), np.uint8))
 
 
-def unbounded() -> gymnasium.Env[Any, Any]:
-    env = Counter()
-    env.action_space = Box(-np.inf, np.inf, (1,), np.float32)
-    return env
+def unbounded():
+    return Counter(action_space=Box(-np.inf, np.inf, (1,), np.float32))
+
+
+class Point(gymnasium.Env):
+    """A task that does what the tests need."""
+
+    observation_space = Box(-1.0, 1.0, (3,), np.float32)
+    action_space = Box(-1.0, 1.0, (2,), np.float32)
+    steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seed_given = seed
+        return self.np_random.uniform(-1, 1, 3).astype(np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.append(action, 0.5).astype(np.float32), self.reward(), False, False, {}
+
+    def reward(self):
+        return 1.0
+
+
+class Raising(Point):
+    def reward(self):
+        raise RuntimeError("the gripper fell off")
+
+
+class Exiting(Point):
+    def reward(self):
+        raise SystemExit(3)
+
+
+class Dying(Point):
+    def reward(self):
+        os._exit(7)
+
+
+class Hanging(Point):
+    """Its first step never returns to Python: matching this takes longer than anybody waits.
+
+    No signal reaches it but SIGKILL.
+    """
+
+    def reward(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.SIGRTMIN))
+        return float(bool(re.match("(a+)+$", 64 * "a" + "b")))
+
+
+class Unmakeable(Point):
+    def __init__(self):
+        raise OSError("no licence left")
+
+
+class Unclosable(Point):
+    def close(self):
+        raise OSError("the port is gone")
+
+
+class Spent(Point):
+    """Pays no number from its 61st step on."""
+
+    def reward(self):
+        return np.nan if self.steps > 60 else 1.0
+
+
+class Broken(Point):
+    """Pays no number in a tenth of its episodes, but in none of the first two."""
+
+    def reward(self):
+        return np.nan if self.steps > 40 and self.seed_given % 10 == 0 else 1.0
+
+
+class Fleeting(Point):
+    """Its episodes last from 1 to 9 steps, as their seed has it, and pay the actions."""
+
+    def reset(self, *, seed=None, options=None):
+        self.steps, self.length = 0, 1 + seed % 9
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        observation, *_ = super().step(action)
+        return observation, float(action[0]), self.steps == self.length, False, {}

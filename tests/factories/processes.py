@@ -1,25 +1,20 @@
 """Real processes: started, waited for, and looked up."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 
-def recall_process(*arguments: str, **keywords: Any) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "recall", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **keywords,
-    )
+def recall_process(*arguments: str, **keywords) -> subprocess.Popen:
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "recall", *arguments], **piped | keywords)
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 90.0) -> Any:
+def wait_for(condition, what: str, seconds: float = 90.0):
+    """Return what the condition gives as soon as that is true."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():
@@ -31,14 +26,10 @@ def wait_for(condition: Callable[[], Any], what: str, seconds: float = 90.0) -> 
 def children_of(pid: int) -> list[int]:
     """The processes started by `pid`, wherever their session is."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it ended meanwhile
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
     return found
 
 

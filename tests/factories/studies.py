@@ -16,23 +16,11 @@ from recall.studies.launch.place import Room
 from recall.studies.runner import Launch, plan_study, run_study
 from recall.studies.selection import Choices
 from recall.training.callbacks import Callback
-from tests.factories.fleets import RECORDS
+from tests.factories import fleets
+from tests.factories.fleets import SEQUENCE
 
-SEQUENCE = "point-rich,point-poor"
-SMALL: dict[str, Any] = {
-    "hidden": (32, 32),
-    "head_layers": 1,
-    "batch_size": 16,
-    "updates_per_burst": 5,
-    "steps_per_task": 200,
-    "update_after": 100,
-    "random_steps": 100,
-    "evaluate_every": 100,
-    "evaluation_episodes": 1,
-    "record_every": 100,
-    "workers": 1,
-    "checkpoint_minutes": 0.003,
-}
+SMALL = fleets.CHANGES | {"steps_per_task": 200, "evaluate_every": 100, "evaluation_episodes": 1}
+del SMALL["old_batch_size"]  # which fine-tuning does not have
 STUDY = STUDIES["cw3"]
 CHOICES = Choices(sequences=(SEQUENCE,), methods=("fine_tuning",), seeds=2, changes=SMALL)
 FLEETS = ("fine_tuning", "fine_tuning-2")
@@ -63,9 +51,11 @@ def printing(file: TextIO) -> Callable[..., Display]:
 
 def left_by(folder: Path) -> dict[str, bytes]:
     """The records and policies of all fleets of a study, byte for byte."""
-    files = [path for path in folder.glob("*/*") if path.name in RECORDS]
-    files += folder.glob("*/policies/*/*")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(files)}
+    return {
+        f"{path.parent.name}/{name}": content
+        for path in sorted(folder.glob("*/run.json"))
+        for name, content in fleets.left_by(path.parent).items()
+    }
 
 
 def begin(fleet, folder):

@@ -12,7 +12,7 @@ from recall.runs.description import read_description
 from recall.settings import Settings
 from recall.training.agents import tasks_without_success
 from recall.training.callbacks.display import Display
-from tests.factories.own_tasks import Point, Raising
+from tests.factories.environments import Point, Raising
 
 
 class Telling(Point):

@@ -9,7 +9,7 @@ import pytest
 import recall
 from recall.errors import BadValueError
 from recall.worlds.gym_world import reports_success
-from tests.factories.own_tasks import Point, Unclosable, Unmakeable
+from tests.factories.environments import Point, Unclosable, Unmakeable
 
 
 class OldReset(Point):

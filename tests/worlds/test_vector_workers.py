@@ -11,8 +11,7 @@ from gymnasium.error import ClosedEnvironmentError
 import recall
 from recall.worlds.simulator import TaskFailedError
 from recall.worlds.workers import WorkerDiedError
-from tests.factories.environments import Counter, counter, failing
-from tests.factories.own_tasks import Raising
+from tests.factories.environments import Counter, Raising, counter, failing
 from tests.factories.processes import is_alive
 
 

@@ -111,7 +111,7 @@ PARENT = """
 import time
 import numpy as np
 import recall
-from tests.factories.own_tasks import {task}
+from tests.factories.environments import {task}
 
 if __name__ == "__main__":
     env = recall.make_vec({task}, 2, horizon=5, workers=2)

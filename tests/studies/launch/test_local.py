@@ -24,6 +24,7 @@ from recall.studies.launch.jobs import Job
 from recall.studies.launch.local import LocalLauncher
 from recall.studies.runner import plan_study
 from recall.studies.study_folder import write_study
+from tests.factories.fleets import rows_in
 from tests.factories.processes import children_of, is_alive, recall_process, wait_for
 from tests.factories.studies import (
     CHOICES,
@@ -36,11 +37,6 @@ from tests.factories.studies import (
     left_by,
     printing,
 )
-
-
-def rows_in(folder):
-    """Bytes of transitions: grows with every chunk."""
-    return sum(path.stat().st_size for path in folder.glob("*/replay/task-*.rows"))
 
 
 def about(folder):
